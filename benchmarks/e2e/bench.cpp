@@ -16,9 +16,9 @@ struct Section {
 };
 
 constexpr Section kSections[] = {
-    {"control", weft::bench::control_plane}, {"wordcount", weft::bench::wordcount}, {"source", weft::bench::source_words},
-    {"terasort", weft::bench::terasort},     {"join", weft::bench::join},           {"tiny", weft::bench::tiny_files},
-    {"memory", weft::bench::memory, false}};
+    {"control", weft::bench::control_plane},      {"wordcount", weft::bench::wordcount}, {"source", weft::bench::source_words},
+    {"terasort", weft::bench::terasort},          {"join", weft::bench::join},           {"tiny", weft::bench::tiny_files},
+    {"partitions", weft::bench::many_partitions}, {"floats", weft::bench::floats},       {"memory", weft::bench::memory, false}};
 
 int usage() {
   std::fprintf(stderr, "usage: bench BIN-DIRECTORY DATA-DIRECTORY [--quick] [--only SECTION]; sections:");

@@ -11,6 +11,8 @@ void source_words(const Setting& setting);
 void terasort(const Setting& setting);
 void join(const Setting& setting);
 void tiny_files(const Setting& setting);
+void many_partitions(const Setting& setting);
+void floats(const Setting& setting);
 void memory(const Setting& setting);
 
 }  // namespace weft::bench

@@ -1,6 +1,9 @@
 #include "runtime/worker/data_plane.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "base/rpc/descriptors.hpp"
 
 namespace weft::runtime {
 
@@ -30,6 +33,11 @@ Result<std::unique_ptr<DataPlane>> DataPlane::open(rpc::Reactor& reactor, rpc::R
   plane->prefetch_bytes_ = options.store_bytes / 2;
   shuffle::PrefetchOptions prefetch{
       .memory_bytes = plane->prefetch_bytes_, .disk_bytes = 4 * options.store_bytes, .round = options.slots};
+  // The store has three eighths of the descriptors there may be, tasks that read an eighth for each job.
+  prefetch.segments = std::min<std::size_t>(prefetch.segments, std::max<std::size_t>(rpc::descriptor_limit() / 16, 8));
+  constexpr std::uint64_t kLeastRecycled = 256u << 10;  // of one
+  for (std::uint64_t* recycled : {&fetch.recycled_bytes, &prefetch.fetch.recycled_bytes})
+    *recycled = std::min<std::uint64_t>(*recycled, rpc::descriptor_limit() / 32 * kLeastRecycled);
   for (shuffle::PullOptions* pull : {&fetch.pull, &replication.pull, &prefetch.fetch.pull}) {
     pull->links = plane->links_;
     pull->self = plane->address_;

@@ -1,5 +1,7 @@
 #include "shuffle/prefetch/evictions.hpp"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/text.hpp"
@@ -9,17 +11,23 @@ namespace weft::shuffle {
 void Evictions::write(std::vector<HeldPtr> blocks, BlockMover::Written done) {
   std::uint64_t bytes = 0;
   for (const HeldPtr& held : blocks) bytes += held->blocks.size;
-  if (bytes > most_ - std::min(most_, counts_->held.load())) {
+  const bool many = counts_->files.load() >= most_files_;
+  if (many || bytes > most_ - std::min(most_, counts_->held.load())) {
     Error full(Code::resource_exhausted,
-               human_bytes(counts_->held.load()) + " lie in such files already, " + human_bytes(most_) + " may");
+               many ? std::to_string(most_files_) + " such files are open already, and no more may be"
+                    : human_bytes(counts_->held.load()) + " lie in such files already, " + human_bytes(most_) + " may");
     reactor_.post([alive = std::weak_ptr(alive_), full = std::move(full), done = std::move(done)] {
       if (alive.lock()) done(fail(full));
     });
     return;
   }
   counts_->held += bytes;
+  ++counts_->files;
   // Given back with the file, or when none was made.
-  const std::shared_ptr<void> counted(nullptr, [counts = counts_, bytes](void*) { counts->held -= bytes; });
+  const std::shared_ptr<void> counted(nullptr, [counts = counts_, bytes](void*) {
+    counts->held -= bytes;
+    --counts->files;
+  });
   background_.post([&reactor = reactor_, alive = std::weak_ptr(alive_), directory = directory_, counts = counts_, counted,
                     blocks = std::move(blocks), done = std::move(done)]() mutable {
     Result<FilePtr> outcome = fail(Code::cancelled, "");

@@ -14,12 +14,13 @@
 namespace weft::shuffle {
 
 /// Reactor thread; answers come there too, and none after destruction. At most `disk_bytes` of blocks (as they take memory) lie in
-/// files.
+/// `files` files, each of which is a descriptor.
 class Evictions {
  public:
   /// Both reactors outlive the object. `background` runs what waits for the disk.
-  Evictions(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory, std::uint64_t disk_bytes)
-      : reactor_(reactor), background_(background), directory_(std::move(directory)), most_(disk_bytes) {}
+  Evictions(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory, std::uint64_t disk_bytes,
+            std::uint64_t files = UINT64_MAX)
+      : reactor_(reactor), background_(background), directory_(std::move(directory)), most_(disk_bytes), most_files_(files) {}
 
   /// See BlockMover.
   using FilePtr = BlockMover::FilePtr;
@@ -32,13 +33,13 @@ class Evictions {
 
  private:
   struct Counts {
-    std::atomic<std::uint64_t> held{0}, file{0};
+    std::atomic<std::uint64_t> held{0}, file{0}, files{0};
   };
 
   rpc::Reactor& reactor_;
   rpc::Reactor& background_;
   const std::string directory_;
-  const std::uint64_t most_;
+  const std::uint64_t most_, most_files_;
   const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // answers look whether it is still there
 };

@@ -285,7 +285,7 @@ class WorkerMover final : public BlockMover {
               const PrefetchOptions& options)
       : same_host_(same_host),
         fetcher_(reactor, options.fetch),
-        evictions_(reactor, background, store.directory(), options.disk_bytes) {}
+        evictions_(reactor, background, store.directory(), options.disk_bytes, options.segments) {}
   void find_out(const std::string& address, std::function<void(bool)> done) override {
     same_host_.find_out(address, std::move(done));
   }

@@ -24,7 +24,7 @@ namespace weft::shuffle {
 struct PrefetchOptions {
   std::uint64_t memory_bytes = 0;          // held at most, all of it in the store's budget; what is under way comes on top
   std::uint64_t disk_bytes = 0;            // of blocks in files at most, as they take memory; beyond it they are given up
-  std::size_t segments = 2048;             // held at most: each is a descriptor
+  std::size_t segments = 2048;             // held at most, and as many in files: each is a descriptor
   std::uint32_t round = 1;                 // partitions that are read at a time: those of earlier rounds come first
   std::uint64_t fetch_bytes = 4u << 20;    // wanted size of one fetch
   bool quiet = false;                      // logs nothing that is usual where it runs

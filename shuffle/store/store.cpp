@@ -25,7 +25,7 @@ namespace {
 
 using SegmentPtr = std::shared_ptr<const Segment>;
 
-/// Half of what the process may open, the soft limit being raised to the hard one.
+/// Three eighths of what the process may open, the soft limit being raised to the hard one.
 std::size_t descriptor_budget() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
@@ -34,7 +34,7 @@ std::size_t descriptor_budget() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
     ::getrlimit(RLIMIT_NOFILE, &limit);
   }
-  return std::clamp<std::size_t>(limit.rlim_cur / 2, 64, 24'000);
+  return std::clamp<std::size_t>(limit.rlim_cur / 8 * 3, 64, 24'000);
 }
 
 Result<SegmentPtr> open(SealedSegment sealed) {

@@ -1,4 +1,5 @@
-// Reads of partitions to which thousands of maps wrote little or nothing: what they cost in parts, descriptors and fetches, counted.
+// Reads of partitions to which thousands of maps wrote little or nothing: what they cost in parts, descriptors and fetches,
+// counted.
 #include <algorithm>
 #include <random>
 
@@ -15,8 +16,7 @@ class ManyOutputs : public PartitionReaderTest {
   /// An output that has something for some of the partitions.
   void add_output(std::uint32_t map, NodeId node, const std::vector<std::uint32_t>& partitions, std::uint32_t of = kPartitions) {
     auto writer = SegmentWriter::in_memory(of).value();
-    for (const std::uint32_t partition : partitions)
-      ASSERT_TRUE(writer->append(partition, as_bytes(text_of(map, partition)), 1));
+    for (const std::uint32_t partition : partitions) ASSERT_TRUE(writer->append(partition, as_bytes(text_of(map, partition)), 1));
     SealedSegment sealed = writer->seal().value();
     Written written = written_of(sealed.partitions);
     ASSERT_TRUE((node == kSelf ? store_ : source_)->put({kJob, kShuffle, map, 0}, std::move(sealed)));

@@ -254,7 +254,7 @@ TEST_F(StoreTest, HoldsMoreSegmentsThanTheProcessMayOpenFiles) {
       ASSERT_EQ(first_text(**segment), std::string("m") + std::to_string(map));
       open_ones += (*segment)->fd() >= 0;
     }
-    EXPECT_EQ(open_ones, 150u) << "half of what the process may open";
+    EXPECT_EQ(open_ones, 111u) << "three eighths of what the process may open";
     EXPECT_EQ(store->stats().disk_bytes, 0u);
     EXPECT_TRUE(std::filesystem::is_empty(dir_->path() / "store"));
   }

@@ -55,6 +55,28 @@ TEST(Core, SendsLocationsBeforeTheFirstReaderOnANodeAndOnlyOnce) {
   }
 }
 
+TEST(Core, ReadersAreSentForWhichPartitionsMapsWrote) {
+  Driver d;
+  d.join(1, 4);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {source(0, 3, 1000), result(reader(1, {0}, 1000, 0))})));
+  for (const std::uint32_t map : {2u, 0u, 1u}) {
+    TaskFinished event;
+    event.attempt = d.running_attempt(1, 0, map);
+    event.node = d.running.at(event.attempt);
+    event.output.resize(1000);
+    if (map == 0) event.output[7] = {30, 2};
+    if (map == 0) event.output[999] = {0, 1};  // a record that takes no bytes
+    if (map == 1) event.output.assign(1000, {10, 1});
+    d.running.erase(event.attempt);
+    ASSERT_TRUE(d.apply(std::move(event)));
+  }
+  const ShuffleLocations* sent = d.last<ShuffleLocations>();
+  ASSERT_NE(sent, nullptr);
+  const std::vector<shuffle::Written> expected{std::vector<std::uint32_t>{7, 999}, std::nullopt, std::vector<std::uint32_t>{}};
+  EXPECT_EQ(*sent->written, expected) << "of map 1, that are too many to be named";
+}
+
 TEST(Core, NodesShareOneTableOfOutputsUntilOneOfThemIsMadeAgain) {
   Driver driver;
   driver.join(1, 2);

@@ -79,6 +79,7 @@ TEST(Pacing, WithSlowStartReadersRunEarlyAndAreToldOfFurtherOutputs) {
     told.insert(extended->node);
     EXPECT_EQ(extended->output.map, 3u);
     EXPECT_EQ(extended->output.node, where);
+    EXPECT_EQ(extended->written, (std::vector<std::uint32_t>{0, 1}));
   }
   for (std::uint32_t reduce : {0u, 1u}) EXPECT_TRUE(told.contains(driver.running.at(driver.running_attempt(1, 1, reduce))));
 }

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include <sys/resource.h>
+
 #include "runtime/executor/process.hpp"
 
 namespace weft::runtime {
@@ -27,6 +29,16 @@ struct Body final : StageBody {
       case 4:
         std::fclose(std::fopen("hanging", "w"));
         while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+      case 5:
+        std::exit(0);
+      case 6: {  // has no descriptor left for what the worker sends
+        rlimit limit{};
+        getrlimit(RLIMIT_NOFILE, &limit);
+        limit.rlim_cur = 0;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        (void)context.shuffle->read(ShuffleId(1), {0, 1}, {}, [](const shuffle::Block&) { return Result<void>(); });
+        std::abort();
+      }
       default:
         return Buffer::copy_of(as_bytes("done"));
     }
@@ -42,7 +54,7 @@ struct Program final : JobProgram {
   void provide(ActionId, Buffer) override {}
   std::vector<std::unique_ptr<Body>> bodies = [] {
     std::vector<std::unique_ptr<Body>> all;
-    for (std::uint32_t number = 0; number < 5; ++number) all.push_back(std::make_unique<Body>(number));
+    for (std::uint32_t number = 0; number < 7; ++number) all.push_back(std::make_unique<Body>(number));
     return all;
   }();
 };

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -21,7 +22,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum Stage : std::uint32_t { kFinishes = 0, kThrows = 1, kAborts = 2, kStops = 3, kHangs = 4 };
+enum Stage : std::uint32_t {
+  kFinishes = 0,
+  kThrows = 1,
+  kAborts = 2,
+  kStops = 3,
+  kHangs = 4,
+  kExits = 5,
+  kReadsWithoutDescriptors = 6
+};
 
 AttemptId attempt(Stage stage, std::uint32_t index = 0) { return {{JobId(7), StageId(stage), index}, 0}; }
 
@@ -48,7 +57,11 @@ class ExecutorProcessTest : public testing::Test {
       for (protocol::Event& event : events) EXPECT_TRUE(events_.emplace(event.attempt, std::move(event)).second) << "ended twice";
       changed_.notify_all();
     };
-    callbacks.on_request = [](const rpc::Message&, rpc::Responder responder) { responder.reply({}); };
+    callbacks.on_request = [](const rpc::Message&, rpc::Responder responder) {
+      rpc::Payload payload;
+      payload.fds.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      responder.reply(std::move(payload));
+    };
     callbacks.on_stop = [](const AttemptId&) {};
     callbacks.waited = [this](const AttemptId&) { return Duration(waited_.load()); };
     callbacks.on_gone = [this] {
@@ -120,6 +133,26 @@ TEST_F(ExecutorProcessTest, ACrashNamesItsCulpritAndTheLastLineOfItsOutput) {
   EXPECT_NE(crashed.message.find("the stage"), std::string::npos) << crashed.message;
   EXPECT_NE(crashed.message.find("the last line before the end"), std::string::npos) << crashed.message;
   EXPECT_EQ(ended(attempt(kStops)).kind, TaskEnd::killed) << "for another's sake";
+  expect_gone();
+}
+
+TEST_F(ExecutorProcessTest, OneThatUserCodeEndsSaysSo) {
+  start();
+  launch(attempt(kExits));
+  const auto event = ended(attempt(kExits));
+  EXPECT_EQ(event.kind, TaskEnd::crashed);
+  EXPECT_NE(event.message.find("exit()"), std::string::npos) << event.message;
+  EXPECT_EQ(event.message.find("died of exit code"), std::string::npos) << event.message;
+  expect_gone();
+}
+
+TEST_F(ExecutorProcessTest, OneWhoseConnectionBreaksSaysWhy) {
+  start();
+  launch(attempt(kReadsWithoutDescriptors));
+  const auto event = ended(attempt(kReadsWithoutDescriptors));
+  EXPECT_EQ(event.kind, TaskEnd::crashed);
+  EXPECT_NE(event.message.find("gave up"), std::string::npos) << event.message;
+  EXPECT_NE(event.message.find("too many open files"), std::string::npos) << event.message;
   expect_gone();
 }
 
