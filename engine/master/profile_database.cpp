@@ -53,7 +53,10 @@ Error store_error(const rocksdb::Status& status, const std::string& directory, s
 class ProfileDatabase final : public ProfileStore {
  public:
   ProfileDatabase(std::string directory, Fd claim, std::unique_ptr<storage::RocksStore> records)
-      : directory_(std::move(directory)), claim_(std::move(claim)), records_(std::move(records)), writer_([this] { write_all(); }) {}
+      : directory_(std::move(directory)),
+        claim_(std::move(claim)),
+        records_(std::move(records)),
+        writer_([this] { write_all(); }) {}
   ~ProfileDatabase() override {
     {
       const std::lock_guard lock(mutex_);

@@ -77,10 +77,11 @@ void TableSimulation::request(const std::string& from, const SimulatedProcess* a
       if (there == worker.replicas.end()) return reply(fail(Code::unavailable, "it is not on this worker"));
       // What it answers goes out while it lives.
       const auto out = std::make_shared<Result<PartitionReply>>(fail(Code::unavailable, ""));
-      there->second->serve(request, [reply, out, send_it = process.gated([reply, out] { reply(std::move(*out)); })](Result<PartitionReply> what) {
-        *out = std::move(what);
-        send_it();
-      });
+      there->second->serve(
+          request, [reply, out, send_it = process.gated([reply, out] { reply(std::move(*out)); })](Result<PartitionReply> what) {
+            *out = std::move(what);
+            send_it();
+          });
     })();
   });
 }
@@ -98,10 +99,11 @@ void TableSimulation::ask_master(const std::string& worker, std::function<TableO
   later(kMasterDeadline, gate([answered] { answered(fail(Code::deadline_exceeded, "the master does not answer")); }));
   send(worker, "master", [=, this, session = from.session] {
     const auto known = master_->sessions.find(session);
-    if (known == master_->sessions.end()) return send("master", worker, [=, this, closed = gate([this, worker] { lose(worker); })] {
-      lost();
-      if (workers_.contains(worker) && workers_.at(worker).session == session) closed();
-    });
+    if (known == master_->sessions.end())
+      return send("master", worker, [=, this, closed = gate([this, worker] { lose(worker); })] {
+        lost();
+        if (workers_.contains(worker) && workers_.at(worker).session == session) closed();
+      });
     known->second.heard = clock_.now();
     TableOrders orders = at_master();
     publish([=, this, orders = std::move(orders)](const Result<void>&) {
@@ -259,7 +261,8 @@ void TableSimulation::register_worker(const std::string& name) {
 void TableSimulation::heartbeat(const std::string& name) {
   Worker& worker = workers_.at(name);
   worker.timer.reset();
-  const bool opening = std::any_of(worker.replicas.begin(), worker.replicas.end(), [](const auto& one) { return one.second->opening(); });
+  const bool opening =
+      std::any_of(worker.replicas.begin(), worker.replicas.end(), [](const auto& one) { return one.second->opening(); });
   if (opening && worker.first) {
     worker.timer = worker.process->after(10ms, [this, name] { heartbeat(name); });
     return;
@@ -342,8 +345,8 @@ void TableSimulation::commit(const TableCommit& commit, Duration patience, std::
         };
         later(moment(60'000), [once] { once(fail(Code::unavailable, "the connection to the master broke")); });
         send("client", "master", [this, commit, once] {
-          master_->coordinator->commit({"t", commit},
-                                       [this, once](const Result<void>& what) { send("master", "client", [once, what] { once(what); }); });
+          master_->coordinator->commit(
+              {"t", commit}, [this, once](const Result<void>& what) { send("master", "client", [once, what] { once(what); }); });
         });
       },
       std::move(done));

@@ -82,7 +82,8 @@ class SimulatedProcess final : public rpc::Reactor {
     std::uint64_t next = 0;
   };
   struct Handle final : rpc::Timer {
-    Handle(std::shared_ptr<bool> given, std::unique_ptr<rpc::Timer> of_world) : wanted(std::move(given)), timer(std::move(of_world)) {}
+    Handle(std::shared_ptr<bool> given, std::unique_ptr<rpc::Timer> of_world)
+        : wanted(std::move(given)), timer(std::move(of_world)) {}
     ~Handle() override { *wanted = false; }
     std::shared_ptr<bool> wanted;
     std::unique_ptr<rpc::Timer> timer;
@@ -167,8 +168,7 @@ class TableSimulation {
   /// `arrived` at the other end, in the order of sending, unless the link is cut.
   void send(const std::string& from, const std::string& to, std::function<void()> arrived);
   void request(const std::string& from, const SimulatedProcess* asker, const std::string& to,
-               const storage::tables::PartitionRequest& request, Duration deadline,
-               storage::tables::PartitionPeers::Answer answer);
+               const storage::tables::PartitionRequest& request, Duration deadline, storage::tables::PartitionPeers::Answer answer);
   /// What a worker asks of the master; `at_master` makes the answer.
   void ask_master(const std::string& worker, std::function<storage::tables::TableOrders()> at_master,
                   std::function<void(Result<storage::tables::TableOrders>)> then);

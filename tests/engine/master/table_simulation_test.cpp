@@ -1,7 +1,7 @@
 // Tables under faults, in a simulation that a seed repeats: what was acknowledged is there, for everybody and for good.
-// One writer counts: each of its transactions writes the same number, one higher than the last, into every partition. So whatever is
-// read must be at least the last number that was acknowledged, or read by anybody, before the read began: in any partition. That is
-// strict serialisability for these histories. Another one counts with single writes.
+// One writer counts: each of its transactions writes the same number, one higher than the last, into every partition. So whatever
+// is read must be at least the last number that was acknowledged, or read by anybody, before the read began: in any partition. That
+// is strict serialisability for these histories. Another one counts with single writes.
 #include "tests/engine/master/table_simulation.hpp"
 
 #include <cstdlib>
@@ -30,7 +30,8 @@ class Counter {
   std::uint64_t least() const { return least_; }
   void read(std::uint64_t least, std::uint64_t number, const std::string& where) {
     ++reads;
-    if (number < least) ADD_FAILURE() << name_ << ": " << where << " gave " << number << " when " << least << " had been acknowledged or read";
+    if (number < least)
+      ADD_FAILURE() << name_ << ": " << where << " gave " << number << " when " << least << " had been acknowledged or read";
     if (number > begun_) ADD_FAILURE() << name_ << ": " << where << " gave " << number << ", which nobody wrote";
     seen(number);
   }
@@ -122,17 +123,19 @@ class Workload {
   void scan(SnapshotId snapshot, std::uint64_t least, std::uint64_t first, std::uint32_t partition) {
     if (partition == cluster_.options().partitions) return soon(&Workload::scan);
     // Not so long that its lease is over: nobody renews it.
-    cluster_.ask(partition, ScanRows{snapshot, "together", "together\x01", 10}, 20s, [=, this](const Result<PartitionReply>& reply) {
-      if (!reply) {
-        if (reply.error().code() == Code::not_found) ADD_FAILURE() << reply.error().to_string();
-        return soon(&Workload::scan);
-      }
-      const auto& rows = std::get<Rows>(*reply).rows;
-      const std::uint64_t number = rows.empty() ? 0 : std::stoull(rows.at(0).value);
-      transactions.read(least, number, "a snapshot of partition " + std::to_string(partition));
-      if (partition > 0 && number != first) ADD_FAILURE() << "a snapshot has " << first << " in one partition and " << number << " in another";
-      scan(snapshot, least, number, partition + 1);
-    });
+    cluster_.ask(partition, ScanRows{snapshot, "together", "together\x01", 10}, 20s,
+                 [=, this](const Result<PartitionReply>& reply) {
+                   if (!reply) {
+                     if (reply.error().code() == Code::not_found) ADD_FAILURE() << reply.error().to_string();
+                     return soon(&Workload::scan);
+                   }
+                   const auto& rows = std::get<Rows>(*reply).rows;
+                   const std::uint64_t number = rows.empty() ? 0 : std::stoull(rows.at(0).value);
+                   transactions.read(least, number, "a snapshot of partition " + std::to_string(partition));
+                   if (partition > 0 && number != first)
+                     ADD_FAILURE() << "a snapshot has " << first << " in one partition and " << number << " in another";
+                   scan(snapshot, least, number, partition + 1);
+                 });
   }
 
   TableSimulation& cluster_;
