@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "runtime/executor/task.hpp"
 #include "runtime/operators/fault.hpp"
+#include "weft/aggregators.hpp"
 #include "weft/failure.hpp"
 
 namespace weft::detail {
@@ -31,6 +32,12 @@ void refuse_in_tasks(const std::string& what) {
   throw runtime::TaskError{
       Error(Code::invalid_argument, what + " is called by a function that runs in tasks; call it in define(), and " +
                                         "capture its value, or use a join or broadcast()")};
+}
+
+void refuse_total() {
+  throw runtime::TaskError{Error(Code::invalid_argument,
+                                 "weft::sum: the total does not fit in 64 bits; sum floating-point numbers instead: "
+                                 "weft::sum([](const auto& value) { return static_cast<double>(value); })")};
 }
 
 StageHints demand_hint(const TaskDemand& amounts) {
@@ -151,7 +158,7 @@ Lineage Lineage::together(const Lineage& first, const Lineage& second, std::stri
   return lineage;
 }
 
-void Graph::look_for_locals(const void* function, std::size_t bytes, std::string_view what,
+void Graph::look_for_locals(const void* function, const void* copy, std::size_t bytes, std::string_view what,
                             const std::source_location& where) const {
   const auto low = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), high = reinterpret_cast<std::uintptr_t>(frame_);
   const auto own = reinterpret_cast<std::uintptr_t>(function);
@@ -159,6 +166,7 @@ void Graph::look_for_locals(const void* function, std::size_t bytes, std::string
   for (std::size_t i = 0; i + sizeof low <= bytes; i += sizeof low) {
     std::uintptr_t word = 0;
     std::memcpy(&word, static_cast<const std::byte*>(function) + i, sizeof word);
+    if (std::memcmp(static_cast<const std::byte*>(copy) + i, &word, sizeof word) != 0) continue;
     if (word <= low || word >= high || (word >= own && word < own + bytes)) continue;
     const std::string message = operator_name(what, where) +
                                 ": the function refers to a local variable of the definition (a lambda that captures by "

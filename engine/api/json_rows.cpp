@@ -1,7 +1,9 @@
 // The parts of read_json and write_json that know no record type, and the only use of simdjson.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <system_error>
 
 #include <simdjson.h>
 
@@ -47,6 +49,32 @@ std::string with_long_integers_as_fractions(std::string_view line) {
     at = end - 1;
   }
   return widened;
+}
+
+/// Whether a number of the line is not zero, but the nearest double is: the parser says nothing of that. Such a number has a
+/// negative exponent, or hundreds of digits.
+bool becomes_zero(std::string_view line) {
+  constexpr std::size_t kDigits = 300;
+  if (line.find("e-") == std::string_view::npos && line.find("E-") == std::string_view::npos &&
+      line.find(std::string_view("00000000000000000000000000000000")) == std::string_view::npos)
+    return false;
+  bool in_text = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (in_text && c == '\\') {
+      ++at;
+    } else if (c == '"') {
+      in_text = !in_text;
+    } else if (!in_text && c >= '0' && c <= '9') {
+      const std::size_t end = std::min(line.find_first_not_of("0123456789+-.eE", at), line.size());
+      double value = 0;
+      const auto [read, error] = std::from_chars(line.data() + at, line.data() + end, value);
+      const bool looked = end - at > kDigits || line.substr(at, end - at).find_first_of("eE") != std::string_view::npos;
+      if (looked && error == std::errc::result_out_of_range) return true;
+      at = end - 1;
+    }
+  }
+  return false;
 }
 
 /// How many bytes at the front are one character of UTF-8; 0: they are none.
@@ -120,6 +148,7 @@ std::optional<std::string> JsonLines::read(std::string_view line, void* self, Js
     if (error == simdjson::NUMBER_ERROR) return std::string("a number is malformed, or beyond the range of a double");
   }
   if (error != simdjson::SUCCESS) return std::string("no JSON: ") + simdjson::error_message(error);
+  if (becomes_zero(line)) return std::string("a number is so small that a double has it only as 0");
   JsonProblem& problem = parser_->problem;
   problem.member.clear();
   if (row(self, {&element}, problem)) return std::nullopt;

@@ -15,7 +15,7 @@ inline constexpr const char* kExecutorFdVariable = "WEFT_EXECUTOR_FD";
 inline constexpr const char* kDataLimitVariable = "WEFT_DATA_LIMIT";  // bytes of private memory; 0: none
 inline constexpr int kExecutorFd = 3;
 /// Exit status of an executor that cannot go on, as where its connection broke. It has written why to its log, last.
-inline constexpr int kExecutorGaveUp = 3;
+inline constexpr int kExecutorGaveUp = 86;  // not one that user code is likely to end with
 
 /// When this process was started as an executor: runs tasks until the worker closes the socket, then ends the process. Returns
 /// the exit code when it could not start; nothing in other roles. `program` is called once.

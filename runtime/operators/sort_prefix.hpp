@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/codec.hpp"
+#include "runtime/operators/natural_order.hpp"
 
 namespace weft::runtime {
 
@@ -34,11 +35,12 @@ requires(std::is_integral_v<Key> || std::is_enum_v<Key>) struct SortPrefix<Key> 
   }
 };
 
-/// A NaN sorts by its bits.
+/// A NaN is larger than every number (natural_order.hpp).
 template <class Key>
 requires(std::is_same_v<Key, float> || std::is_same_v<Key, double>) struct SortPrefix<Key> {
   static constexpr bool kDecides = true;
   static std::uint64_t of(Key key) {
+    if (key != key) return UINT64_MAX;
     const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(key) + 0.0);  // -0.0 becomes 0.0
     return (bits >> 63) != 0 ? ~bits : bits | (1ULL << 63);
   }
@@ -84,11 +86,11 @@ struct SortPrefix<std::tuple<A, B...>> {
 };
 
 template <class Less, class Key>
-inline constexpr bool kAscending =
-    std::is_same_v<Less, std::less<>> || std::is_same_v<Less, std::less<Key>> || std::is_same_v<Less, std::ranges::less>;
+inline constexpr bool kAscending = std::is_same_v<Less, NaturalLess> || std::is_same_v<Less, std::less<>> ||
+                                   std::is_same_v<Less, std::less<Key>> || std::is_same_v<Less, std::ranges::less>;
 template <class Less, class Key>
-inline constexpr bool kDescending =
-    std::is_same_v<Less, std::greater<>> || std::is_same_v<Less, std::greater<Key>> || std::is_same_v<Less, std::ranges::greater>;
+inline constexpr bool kDescending = std::is_same_v<Less, NaturalGreater> || std::is_same_v<Less, std::greater<>> ||
+                                    std::is_same_v<Less, std::greater<Key>> || std::is_same_v<Less, std::ranges::greater>;
 
 /// The prefix under the order of `Less`: less(a, b) implies of(a) <= of(b). All are equal under comparators that it does not know.
 template <class Key, class Less>

@@ -38,7 +38,7 @@ TEST_F(BadUserCode, ThatRefersToALocalVariableOfTheDefinitionIsRefusedWithWorker
   EXPECT_NE(result.err.find("map (probe.cpp:"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("capture by value"), std::string::npos) << result.err;
   EXPECT_TRUE(one_line(result.err)) << result.err;
-  const auto here = probe({"capture", "--threads", "1"}, "0");
+  const auto here = run({program("cluster_probe"), "capture", "--quiet", "--threads", "1"});
   EXPECT_EQ(here.exit_code, 0) << here.err;
   EXPECT_NE(here.err.find("capture by value"), std::string::npos) << here.err;
 }

@@ -79,7 +79,7 @@ TEST(SchedulerShow, ListsWhatThereIsWithoutAMaster) {
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_TRUE(has(text.out, "no master at 127.0.0.1:7077") && has(text.out, "tetris  ")) << text.out;
   EXPECT_TRUE(has(alone({"--json"}).out, "{\"scheduler\":null,\"files\":[],\"known\":{\"adaptive\":"));
-  const auto named = alone({"--master", "127.0.0.1:7077"});
+  const auto named = alone({"--master", "127.0.0.1:7077", "--patience", "0s"});
   EXPECT_EQ(named.exit_code, 1) << "who names a master asks about that one";
   EXPECT_TRUE(one_line(named.err)) << named.err;
 }

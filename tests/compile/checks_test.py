@@ -15,6 +15,7 @@ import tempfile
 
 MOST_LINES = 25
 PROLOGUE = """#include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>

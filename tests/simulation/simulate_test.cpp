@@ -422,7 +422,7 @@ TEST(SimulateProperties, NoStageStartsBeforeItsParentsAndNoNodeIsOvercommitted) 
 }
 
 TEST(SimulateProperties, EveryJobEndsAndTheAccountsAddUpWhateverFails) {
-  std::uint64_t deaths = 0, lost = 0, preempted = 0, speculative = 0, redundant = 0;
+  std::uint64_t deaths = 0, lost = 0, preempted = 0, speculative = 0, redundant = 0, unfinished = 0;
   for (std::uint64_t seed = 1; seed <= 400 / kShare; ++seed) {
     Random random(seed);
     const Workload workload = random_workload(random, 8);
@@ -438,8 +438,11 @@ TEST(SimulateProperties, EveryJobEndsAndTheAccountsAddUpWhateverFails) {
       busy += sample.running_tasks;
     }
     for (const JobResult& one : result.jobs) {
-      ASSERT_TRUE(one.outcome == Outcome::finished || one.outcome == Outcome::failed)
-          << "seed " << seed << " job " << one.index << " outcome " << static_cast<int>(one.outcome) << " " << one.error;
+      ASSERT_NE(one.outcome, Outcome::refused) << "seed " << seed << " job " << one.index << " " << one.error;
+      if (one.outcome == Outcome::unfinished) {  // all workers die within a minute of each start, and none is offered tasks
+        ++unfinished;
+        continue;
+      }
       if (one.outcome == Outcome::failed) {  // a task that failed four times, or was lost twenty times
         ASSERT_NE(one.error.find("times"), std::string::npos) << "seed " << seed << ": " << one.error;
         continue;
@@ -465,6 +468,7 @@ TEST(SimulateProperties, EveryJobEndsAndTheAccountsAddUpWhateverFails) {
   EXPECT_GT(deaths, 100u / kShare);
   EXPECT_GT(lost, 100u / kShare);
   EXPECT_GE(preempted, kSanitized ? 0u : 1u) << "early readers never had to make way";
+  EXPECT_LE(unfinished, 2u);
 }
 
 TEST(SimulateProperties, WithoutFailuresExactlyTheBytesOfTheWorkloadAreMoved) {

@@ -4,7 +4,9 @@
 //   orders.aggregate(weft::mean(&Order::price))                                                 // of all records, at once
 //
 // Each takes a function of a record (by key: of a value), or none for the record itself. Values are combined before they are sent.
-// Sums and means of floating-point numbers depend on the order of the additions in their last digits.
+// Sums and means of floating-point numbers depend on the order of the additions in their last digits; those of whole numbers do
+// not: they are added in 128 bits, and a sum that does not fit in 64 fails the job. min and max pass over NaNs, unless there is
+// nothing else, and know -0.0 to be smaller than 0.0.
 #pragma once
 
 #include <concepts>
@@ -12,16 +14,17 @@
 #include <functional>
 #include <optional>
 #include <source_location>
-#include <stdexcept>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "base/codec.hpp"
+#include "runtime/operators/natural_order.hpp"
 
 namespace weft {
 namespace detail {
 
-/// What sums are kept in: 64 bits for whole numbers (an overflow fails the task), double for others, T itself for the rest.
+/// What sums are: of 64 bits for whole numbers, double for others, T itself for the rest.
 template <class T>
 struct WideType {
   using type = T;
@@ -41,13 +44,48 @@ struct WideType<T> {
 template <class T>
 using Wide = typename WideType<T>::type;
 
+/// Fails the job: a sum needs more than 64 bits.
+[[noreturn]] void refuse_total();
+
+/// A sum of whole numbers on its way, in 128 bits: partial sums may be larger than the total, depending on the order.
+template <std::integral W>
+struct WideSum {
+  std::uint64_t low = 0;
+  std::int64_t high = 0;
+
+  static WideSum of(W value) { return {static_cast<std::uint64_t>(value), value < W{0} ? -1 : 0}; }
+  WideSum operator+(const WideSum& other) const {
+    WideSum sum{low + other.low, high + other.high};
+    if (sum.low < low) ++sum.high;
+    return sum;
+  }
+  W total() const {
+    const W narrow = static_cast<W>(low);
+    if (high != (narrow < W{0} ? -1 : 0)) refuse_total();
+    return narrow;
+  }
+  explicit operator double() const {
+    if (high >= 0) return static_cast<double>(high) * 0x1p64 + static_cast<double>(low);
+    // Of the sum without its sign: of a small one, `low` alone is near 2^64, and would lose its last digits.
+    const std::uint64_t up = ~static_cast<std::uint64_t>(high) + (low == 0 ? 1 : 0);
+    return -(static_cast<double>(up) * 0x1p64 + static_cast<double>(~low + 1));
+  }
+};
+/// What a sum is kept in.
+template <class W>
+struct SumAcc {
+  using type = W;
+  static const W& of(const W& value) { return value; }
+};
+template <std::integral W>
+struct SumAcc<W> {
+  using type = WideSum<W>;
+  static WideSum<W> of(W value) { return WideSum<W>::of(value); }
+};
+
 template <class T>
 void add_to(T& sum, const T& value) {
-  if constexpr (std::integral<T>) {
-    if (__builtin_add_overflow(sum, value, &sum)) throw std::overflow_error("sum, mean: the total does not fit in 64 bits");
-  } else {
-    sum = static_cast<T>(sum + value);
-  }
+  sum = static_cast<T>(sum + value);
 }
 
 template <class F, class V>
@@ -79,14 +117,15 @@ template <class F>
 struct Sum : AggregatorBase {
   F function;
   template <class V>
-  static constexpr bool kFits = requires(const Wide<Projected<F, V>>& sum) {
+  static constexpr bool kFits =
+      !std::convertible_to<Projected<F, V>, std::string_view> && requires(const Wide<Projected<F, V>>& sum) {
     { sum + sum } -> std::convertible_to<Wide<Projected<F, V>>>;
   };
   template <class V>
-  using Acc = Wide<Projected<F, V>>;
+  using Acc = typename SumAcc<Wide<Projected<F, V>>>::type;
   template <class V>
   Acc<V> init(const V& value) const {
-    return static_cast<Acc<V>>(std::invoke(function, value));
+    return SumAcc<Wide<Projected<F, V>>>::of(static_cast<Wide<Projected<F, V>>>(std::invoke(function, value)));
   }
   template <class A>
   void merge(A& acc, const A& other) const {
@@ -96,9 +135,13 @@ struct Sum : AggregatorBase {
   static A result(A acc) {
     return acc;
   }
+  template <std::integral W>
+  static W result(const WideSum<W>& acc) {
+    return acc.total();
+  }
   template <class V>
-  static Acc<V> of_nothing() {
-    return Acc<V>();
+  static Wide<Projected<F, V>> of_nothing() {
+    return Wide<Projected<F, V>>();
   }
 };
 
@@ -113,10 +156,10 @@ struct Mean : AggregatorBase {
   template <class V>
   static constexpr bool kFits = std::is_arithmetic_v<Projected<F, V>>;
   template <class V>
-  using Acc = MeanParts<Wide<Projected<F, V>>>;
+  using Acc = MeanParts<typename SumAcc<Wide<Projected<F, V>>>::type>;
   template <class V>
   Acc<V> init(const V& value) const {
-    return {static_cast<Wide<Projected<F, V>>>(std::invoke(function, value)), 1};
+    return {SumAcc<Wide<Projected<F, V>>>::of(static_cast<Wide<Projected<F, V>>>(std::invoke(function, value))), 1};
   }
   template <class S>
   void merge(MeanParts<S>& acc, const MeanParts<S>& other) const {
@@ -133,7 +176,7 @@ struct Mean : AggregatorBase {
   }
 };
 
-/// The smallest (or the largest) of f(value).
+/// The smallest (or the largest) of f(value). NaNs lose against everything, whatever the order of the values.
 template <class F, bool kLargest>
 struct Extreme : AggregatorBase {
   F function;
@@ -147,7 +190,12 @@ struct Extreme : AggregatorBase {
   }
   template <class A>
   void merge(A& acc, const A& other) const {
-    if (kLargest ? acc < other : other < acc) acc = other;
+    constexpr auto kNaNs = kLargest ? runtime::NaNs::smallest : runtime::NaNs::largest;
+    int order = runtime::kHasFloat<A> ? runtime::compare_naturally<kNaNs>(acc, other) : acc < other ? -1 : other < acc;
+    if constexpr (std::floating_point<A>) {
+      if (order == 0) order = static_cast<int>(__builtin_signbit(other) != 0) - static_cast<int>(__builtin_signbit(acc) != 0);
+    }
+    if (kLargest ? order < 0 : order > 0) acc = other;
   }
   template <class A>
   static A result(A acc) {
@@ -163,7 +211,7 @@ struct Extreme : AggregatorBase {
 
 /// How many there are.
 inline detail::Count count(std::source_location where = std::source_location::current()) { return {{where}}; }
-/// The sum: of whole numbers in 64 bits, of others as double.
+/// The sum: of whole numbers in 64 bits (the job fails where it does not fit), of others as double.
 template <class F = std::identity>
 detail::Sum<F> sum(F f = {}, std::source_location where = std::source_location::current()) {
   return {{where}, std::move(f)};

@@ -84,6 +84,8 @@ class KeyedOperators {
                                                    Where where = Where::current()) const {
     if constexpr (detail::check_aggregate_by_key<T, Acc, Add, Merge>()) {
       using Aggregation = detail::FoldAggregation<ValueOf<T>, Acc, Add, Merge>;
+      detail::check_captures(*self().graph(), add, "aggregate_by_key", where);
+      detail::check_captures(*self().graph(), merge, "aggregate_by_key", where);
       return detail::aggregate(self(), Aggregation{std::move(zero), std::move(add), std::move(merge)}, detail::partitioning(how),
                                detail::operator_name("aggregate_by_key", where));
     } else {
@@ -95,6 +97,7 @@ class KeyedOperators {
   template <class Agg, Partitioning<KeyOrSelf<T>> P = HashPartitions>
   requires(!Aggregator<Agg>) auto aggregate_by_key(Agg aggregation, P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_aggregation<T, Agg>()) {
+      detail::check_captures(*self().graph(), aggregation, "aggregate_by_key", where);
       return detail::aggregate(self(), std::move(aggregation), detail::partitioning(how),
                                detail::operator_name("aggregate_by_key", where));
     } else {
@@ -114,9 +117,10 @@ class KeyedOperators {
   }
 
   /// pair<K, std::vector<V>>: the n largest values of each key under `less`, largest first. n values fit in memory.
-  template <class Less = std::less<>, Partitioning<KeyOrSelf<T>> P = HashPartitions>
+  template <class Less = runtime::NaturalLess, Partitioning<KeyOrSelf<T>> P = HashPartitions>
   auto top_by_key(std::size_t n, Less less = {}, P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_top_by_key<T, Less>()) {
+      detail::check_captures(*self().graph(), less, "top_by_key", where);
       return detail::aggregate(self(), detail::TopAggregation<ValueOf<T>, Less>{n, std::move(less)}, detail::partitioning(how),
                                detail::operator_name("top_by_key", where));
     } else {
@@ -148,6 +152,7 @@ class KeyedOperators {
   template <class F>
   auto sorted_by(F key, Order order = Order::ascending, Where where = Where::current()) const {
     if constexpr (detail::check_sorted_by<T, Chain, F>()) {
+      detail::check_captures(*self().graph(), key, "sorted_by", where);
       return keeping("sorted_by", where, self().chain().sorted(std::move(key), order));
     } else {
       return Refused();
@@ -181,6 +186,7 @@ class KeyedOperators {
   auto windowed(const Where& where, How how) const {
     if constexpr (detail::check_windows<T, How>()) {
       using Node = detail::Windows<Chain, How>;
+      detail::check_captures(*self().graph(), how, "windows", where);
       return keeping("windows", where, Node{self().chain(), std::move(how)});
     } else {
       return Refused();
@@ -209,6 +215,8 @@ class KeyedOperators {
       return Refused();
     } else {
       std::string name = detail::operator_name("aggregate_by_key", std::get<0>(parts).where);
+      std::apply([&](const A&... part) { (detail::check_aggregator_captures(*self().graph(), part, "aggregate_by_key"), ...); },
+                 parts);
       return std::apply([&](A&... part) { return detail::aggregate_all(self(), how, std::move(name), std::move(part)...); }, parts);
     }
   }

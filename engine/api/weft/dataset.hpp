@@ -168,11 +168,13 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   // ---- order and arrangement --------------------------------------------------------------------------------------
 
   /// All records in the order of key(record): the partitions (and so the part files) are in global order. Equal keys keep their
-  /// order.
+  /// order. A NaN is larger than every number, wherever no other order is given (runtime/operators/natural_order.hpp).
   template <class F>
   auto sort_by(F key, Where where = Where::current()) const {
     if constexpr (detail::check_sort_by<T, F>()) {
-      return detail::sort<std::less<>>(*this, std::move(key), detail::kDefaultPartitions, detail::operator_name("sort_by", where));
+      detail::check_captures(*graph_, key, "sort_by", where);
+      return detail::sort<runtime::NaturalLess>(*this, std::move(key), detail::kDefaultPartitions,
+                                                detail::operator_name("sort_by", where));
     } else {
       return Refused();
     }
@@ -181,15 +183,16 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   template <class F>
   auto sort_by(F key, Order order, std::uint32_t partitions = detail::kDefaultPartitions, Where where = Where::current()) const {
     if constexpr (detail::check_sort_by<T, F>()) {
+      detail::check_captures(*graph_, key, "sort_by", where);
       const std::string name = detail::operator_name("sort_by", where);
-      return order == Order::descending ? Dataset<T>(detail::sort<std::greater<>>(*this, std::move(key), partitions, name))
-                                        : Dataset<T>(detail::sort<std::less<>>(*this, std::move(key), partitions, name));
+      return order == Order::descending ? Dataset<T>(detail::sort<runtime::NaturalGreater>(*this, std::move(key), partitions, name))
+                                        : Dataset<T>(detail::sort<runtime::NaturalLess>(*this, std::move(key), partitions, name));
     } else {
       return Refused();
     }
   }
 
-  /// Equal records once.
+  /// Equal records once: those of equal bytes, where 0.0 stands for -0.0 as well, and one NaN for all.
   template <Partitioning<T> P = HashPartitions>
   auto distinct(P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_stored<T>()) {
@@ -200,9 +203,10 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   }
 
   /// The n largest records under `less`, largest first, in one partition.
-  template <class Less = std::less<>>
+  template <class Less = runtime::NaturalLess>
   auto top(std::size_t n, Less less = {}, Where where = Where::current()) const {
     if constexpr (detail::check_top<T, Less>() && detail::check_owned<T>()) {
+      detail::check_captures(*graph_, less, "top", where);
       return detail::top(*this, n, std::move(less), detail::operator_name("top", where));
     } else {
       return Refused();
@@ -255,6 +259,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   template <class F>
   std::optional<Owned<T>> reduce(F f, Where where = Where::current()) const {
     if constexpr (detail::check_reduce<T, F>() && detail::check_owned<T>()) {
+      detail::check_captures(*graph_, f, "reduce", where);
       return detail::reduce(*this, std::move(f), detail::operator_name("reduce", where));
     } else {
       return std::nullopt;
@@ -274,6 +279,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   template <Aggregator... A>
   auto aggregate(A... aggregators) const {
     if constexpr (detail::check_aggregators<T, A...>()) {
+      (detail::check_aggregator_captures(*graph_, aggregators, "aggregate"), ...);
       std::string name = detail::operator_name("aggregate", std::get<0>(std::tie(aggregators...)).where);
       return detail::aggregate_now(*this, std::move(name), std::move(aggregators)...);
     } else {

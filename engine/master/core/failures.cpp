@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint16_t kMaxLosses = 20;
 /// Fetch failures of a live node's outputs of a shuffle before all of them are taken for lost and the node is excluded.
 constexpr std::uint32_t kMaxFetchFailures = 4;
-constexpr Time kFirstPause = std::chrono::milliseconds(250), kLongestPause = std::chrono::seconds(30);
+constexpr Time kFirstPause = std::chrono::milliseconds(250), kLongestPause = std::chrono::seconds(16);
 
 }  // namespace
 
@@ -53,17 +53,15 @@ void Failures::count(const TaskRef& task, FailureKind kind, std::string message)
 
 void Failures::lose(const TaskRef& task, std::string why) {
   const std::string where = context_.node_name(task.node());
-  const bool alone = !health_.another_node(*task.stage->info, task.node());
   requeue(task, std::nullopt);
   count_loss(task, where, std::move(why));
-  pause(task, alone);
 }
 
 void Failures::pause(const TaskRef& task, bool alone) {
   schedulers::TaskInfo& info = task.info();
   if (!alone || info.state != schedulers::TaskState::pending) return;
   Time wait = kFirstPause;
-  for (int faults = info.failures + info.losses; faults > 1 && wait < kLongestPause; --faults) wait *= 4;
+  for (int failures = info.failures; failures > 1 && wait < kLongestPause; --failures) wait *= 4;
   wait = std::min(wait, kLongestPause);
   context_.view.set_task(*task.job->info, *task.stage->info, task.index, schedulers::TaskState::blocked);
   context_.timers.set({.purpose = Timers::Purpose::retry, .at = context_.now() + wait, .task = task.id()});
@@ -100,15 +98,11 @@ void Failures::count_loss(const TaskRef& task, const std::string& where, std::st
 void Failures::fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message) {
   JobRecord& job = *task.job;
   const std::string where = context_.node_name(task.node());
-  const bool alone = !health_.another_node(*task.stage->info, task.node());
   requeue(task, std::nullopt);
   auto found = job.stages.find(StageId(fetch.shuffle.value()));
   const bool there = found != job.stages.end() && found->second.plan.output == plan::OutputKind::shuffle &&
                      !found->second.dropped && fetch.map < found->second.info->tasks.size();
-  if (!there) {
-    count_loss(task, where, message);
-    return pause(task, alone);
-  }
+  if (!there) return count_loss(task, where, message);
   StageRecord& source = found->second;
   const std::string was = health_.where_it_was(fetch, message);
   const bool unknown = lose_fetched(job, source, fetch, was);

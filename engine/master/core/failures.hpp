@@ -26,7 +26,8 @@ class Failures {
   void lose(const TaskRef& task, std::string why);
 
   // A task that failed through no fault of the user's code, while no other node could take it, pauses before its next attempt: for
-  // 250 ms, and each time for four times as long, 30 s at most. So its attempts are not used up before what is wrong can pass.
+  // 250 ms, and each time for four times as long, 16 s at most. So its attempts are not used up before what is wrong can pass. One
+  // that was lost with its node does not: where there is no other, it waits for one to join.
 
   /// The timer of its pause has fired.
   void retry_paused(const TaskId& task);

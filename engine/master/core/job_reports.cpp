@@ -95,7 +95,7 @@ void explain_stage(const CoreContext& context, const JobRecord& job, const Stage
   const std::uint32_t pending = info.pending.count();
   if (const std::uint32_t blocked = tasks - info.finished - info.running - pending; blocked > 0 && stage.active) {
     const bool paused = info.ready && info.inputs_complete && info.held.has_value();  // after failures
-    out.push_back({stage.plan.id, stage.plan.name, blocked, paused ? Why::held : Why::parents,
+    out.push_back({stage.plan.id, stage.plan.name, blocked, Why::parents,
                    paused ? info.held->text : "waits for " + incomplete_inputs(job, stage), std::nullopt});
   }
   if (info.running > 0 && stage.started_early && !info.inputs_complete)

@@ -61,6 +61,36 @@ TEST(Captures, ByReferenceAreNamedWithTheirOperator) {
     const auto pairs = flow.generate(3, [](std::uint64_t i) { return std::pair(i, i); });
     (void)pairs.map_values([&factor](std::uint64_t i) { return factor * i; }).count();
   });
+  expect_warning("map", [](Flow& flow) {  // beside something that has more than bytes
+    std::uint64_t factor = 2;
+    const std::string name = "a";
+    (void)flow.generate(3, same).map([name, &factor](std::uint64_t i) { return factor * i + name.size(); }).count();
+  });
+  expect_warning("sort_by", [](Flow& flow) {
+    std::uint64_t factor = 2;
+    (void)flow.generate(3, same).sort_by([&factor](std::uint64_t i) { return factor * i; }).count();
+  });
+  expect_warning("top", [](Flow& flow) {
+    std::uint64_t factor = 2;
+    (void)flow.generate(3, same).top(1, [&factor](std::uint64_t a, std::uint64_t b) { return factor * a < factor * b; }).count();
+  });
+  expect_warning("reduce", [](Flow& flow) {
+    std::uint64_t factor = 2;
+    (void)flow.generate(3, same).reduce([&factor](std::uint64_t a, std::uint64_t b) { return a + b * factor / 2; });
+  });
+  expect_warning("aggregate", [](Flow& flow) {
+    std::uint64_t factor = 2;
+    (void)flow.generate(3, same).aggregate(weft::sum([&factor](std::uint64_t i) { return factor * i; }));
+  });
+  expect_warning("aggregate_by_key", [](Flow& flow) {
+    std::uint64_t more = 2;
+    const auto pairs = flow.generate(3, [](std::uint64_t i) { return std::pair(i, i); });
+    (void)pairs
+        .aggregate_by_key(
+            std::uint64_t{0}, [&more](std::uint64_t& acc, std::uint64_t x) { acc += x * more; },
+            [](std::uint64_t& acc, std::uint64_t other) { acc += other; })
+        .count();
+  });
   expect_warning("reduce_by_key", [](Flow& flow) {
     std::uint64_t more = 2;
     const auto pairs = flow.generate(3, [](std::uint64_t i) { return std::pair(i, i); });
@@ -83,11 +113,12 @@ TEST(Captures, ByValueAndOfWhatOutlivesTheJobAreNot) {
   const auto owned = std::make_unique<std::uint64_t>(5);
   const std::string said = said_by([&](Flow& flow) {
     std::uint64_t factor = 2;
-    const std::string name = "a name that is longer than what fits into a string";
+    const std::string name = "a name that is longer than what fits into a string", brief = "b";
     const auto table = flow.broadcast([] { return std::vector<int>{1, 2}; });
     EXPECT_EQ(flow.generate(3, same)
                   .map([factor](std::uint64_t i) { return factor * i; })
                   .map([name](std::uint64_t i) { return i + name.size(); })
+                  .map([brief](std::uint64_t i) { return i + brief.size(); })
                   .map([table](std::uint64_t i) { return i + table->size(); })
                   .map([view = std::string_view("a literal")](std::uint64_t i) { return i + view.size(); })
                   .map([pointer = &kept](std::uint64_t i) { return i + *pointer; })

@@ -308,6 +308,11 @@ TEST(Rows, NumbersThatNoFieldHoldsAreBadRecordsInCsvAndJsonAlike) {
   EXPECT_EQ(bad_records(report), 3u);
   EXPECT_TRUE(has(report.bad_record_examples.at(0), "member 'f' is not a number that fits its field"))
       << report.bad_record_examples[0];
+  write_file(scratch / "tiny.json", "{\"d\":1e-400}\n{\"d\":0e-400}\n{\"d\":4e-320}\n{\"d\":0.0,\"t\":\"1e-400\"}\n");
+  const auto tiny = run_rows([&](Flow& flow) {
+    EXPECT_EQ(flow.read_json<Wide>(scratch / "tiny.json").collect(), (std::vector<Wide>{{0}, {4e-320}, {0}}));
+  });
+  EXPECT_TRUE(has(tiny.bad_record_examples.at(0), "a double has it only as 0")) << tiny.bad_record_examples[0];
   write_file(scratch / "beyond.csv", "d\n1e400\nx\n");
   const auto beyond = run_rows([&](Flow& flow) { EXPECT_EQ(flow.read_csv<Wide>(scratch / "beyond.csv").count(), 0u); });
   EXPECT_TRUE(has(beyond.bad_record_examples.at(0), "'1e400' is not a number that fits its field"))

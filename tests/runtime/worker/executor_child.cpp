@@ -37,7 +37,7 @@ struct Body final : StageBody {
         limit.rlim_cur = 0;
         setrlimit(RLIMIT_NOFILE, &limit);
         (void)context.shuffle->read(ShuffleId(1), {0, 1}, {}, [](const shuffle::Block&) { return Result<void>(); });
-        std::abort();
+        while (true) std::this_thread::sleep_for(std::chrono::hours(1));  // its process is about to end
       }
       default:
         return Buffer::copy_of(as_bytes("done"));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/operators/combining_writer.hpp"
+#include "runtime/operators/natural_order.hpp"
 #include "runtime/operators/reduce_table.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/keyed.hpp"
@@ -208,8 +209,15 @@ template <class D, class P>
 auto distinct(const D& in, P how, std::string name) {
   using K = typename D::Record;
   using Read = DistinctRead<K>;
-  const ShuffleRef shuffle =
-      combine_shuffle<K>(in, KeepOne{}, how, name, [](const auto& record, auto& combiner) { combiner.add(record, Nothing{}); });
+  const ShuffleRef shuffle = combine_shuffle<K>(in, KeepOne{}, how, name, [](const auto& record, auto& combiner) {
+    if constexpr (runtime::kHasFloat<K>) {
+      auto canonical = record;
+      runtime::make_canonical(canonical);
+      combiner.add(canonical, Nothing{});
+    } else {
+      combiner.add(record, Nothing{});
+    }
+  });
   return Dataset<K, Read>(in.graph(), Lineage::after(shuffle, std::move(name), type_name<Read>()), Read{{shuffle->id(), {}}});
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -93,12 +94,18 @@ template <class V, class A>
 constexpr bool check_aggregator() {
   static_assert(A::template kFits<V>,
                 "weft aggregate, aggregate_by_key: an aggregator's function must take a value (V below) by const "
-                "reference, and return a number (mean), something with + (sum) or < (min, max)");
+                "reference, and return a number (mean), something with + that is no text (sum) or < (min, max); of texts, "
+                "collect them with group_by_key(), or sum their sizes");
   return A::template kFits<V>;
 }
 template <class V, class... A>
 constexpr bool check_aggregators() {
   return (check_aggregator<V, A>() && ...);
+}
+
+template <class A>
+void check_aggregator_captures(const Graph& graph, const A& part, std::string_view what) {
+  if constexpr (requires { part.function; }) check_captures(graph, part.function, what, part.where);
 }
 
 /// The results for each key.

@@ -6,8 +6,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <source_location>
@@ -151,7 +153,9 @@ class Graph {
   /// A user function seems to refer to a local variable of the definition, as some of its words are addresses there: says so on the
   /// log; throws JobFailure when tasks run in other processes, which do not have the variable. For functions whose bytes may be
   /// looked at.
-  void look_for_locals(const void* function, std::size_t bytes, std::string_view what, const std::source_location& where) const;
+  /// `copy`: of the function; words that differ in it mean nothing.
+  void look_for_locals(const void* function, const void* copy, std::size_t bytes, std::string_view what,
+                       const std::source_location& where) const;
 
   /// A stage that writes a shuffle. Nothing runs yet.
   virtual ShuffleRef add_shuffle(StageDraft draft) = 0;
@@ -188,7 +192,15 @@ template <class F>
 void check_captures(const Graph& graph, const F& function, std::string_view what, const std::source_location& where) {
   if constexpr (std::is_class_v<F> && std::is_trivially_copyable_v<F> && !std::is_empty_v<F>) {
     constexpr bool kPlain = requires { typename std::bool_constant<made_of_bytes<F>()>; };
-    if constexpr (!kPlain) graph.look_for_locals(&function, sizeof(F), what, where);
+    if constexpr (!kPlain) graph.look_for_locals(&function, &function, sizeof(F), what, where);
+  } else if constexpr (std::is_class_v<F> && std::is_copy_constructible_v<F> && !std::is_empty_v<F>) {
+    // Bytes that a copy leaves alone mean nothing, and may hold any address: two copies on different grounds tell.
+    alignas(F) std::byte one[sizeof(F)], other[sizeof(F)];
+    std::memset(one, 0x55, sizeof one), std::memset(other, 0xaa, sizeof other);
+    const F* const first = new (one) F(function);
+    const F* const second = new (other) F(function);
+    graph.look_for_locals(one, other, sizeof(F), what, where);
+    std::destroy_at(first), std::destroy_at(second);
   }
 }
 

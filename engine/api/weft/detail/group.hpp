@@ -37,7 +37,7 @@ struct SortedBy {
     Order direction;
     template <class A>
     bool operator()(const A& a, const A& b) const {
-      return direction == Order::ascending ? a < b : b < a;
+      return direction == Order::ascending ? runtime::NaturalLess()(a, b) : runtime::NaturalLess()(b, a);
     }
   };
   template <class K, class V>
