@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>

@@ -14,7 +14,7 @@ constexpr std::size_t kLostNodesKept = 1000;
 constexpr std::size_t kCrashingKept = 1000;  // workers
 constexpr std::uint32_t kEarlyCrashes = 3;
 constexpr Time kEarly = std::chrono::minutes(1);
-constexpr Time kProbation = std::chrono::seconds(20), kLongestProbation = std::chrono::minutes(10);
+constexpr Time kProbation = std::chrono::seconds(20), kLongestProbation = std::chrono::minutes(1);
 
 }  // namespace
 
