@@ -22,12 +22,22 @@
 
 namespace weft::runtime {
 
-/// Whether values of type T have floating-point numbers in them. What has a codec of its own answers for itself.
+/// For types with a codec of their own that are made of parts: specialise it with a function `of(value)` that ties them together.
+template <class T>
+struct RecordParts {};
+template <class T>
+concept HasParts = requires(const T& value) {
+  RecordParts<T>::of(value);
+};
+
+/// Whether values of type T have floating-point numbers in them. What has a codec of its own, and no RecordParts, has none.
 template <class T>
 struct HasFloat {
   static constexpr bool test() {
     if constexpr (std::is_array_v<T>) {
       return HasFloat<std::remove_cv_t<std::remove_extent_t<T>>>::value;
+    } else if constexpr (HasParts<T>) {
+      return HasFloat<decltype(RecordParts<T>::of(std::declval<const T&>()))>::value;
     } else if constexpr (std::is_class_v<T> && requires { typename Codec<T>::Traits; }) {
       return HasFloat<FieldsOf<T>>::value;
     } else if constexpr (requires {
@@ -112,6 +122,9 @@ int compare_naturally(const T& a, const T& b) {
   const auto unordered_last = [](bool x, bool y) { return static_cast<int>(kNaNs) * (static_cast<int>(x) - static_cast<int>(y)); };
   if constexpr (kHasFloat<T> && detail::IsTuple<T>::value) {
     return detail::compare_parts<kNaNs>(a, b, std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (kHasFloat<T> && HasParts<T>) {
+    const auto x = RecordParts<T>::of(a), y = RecordParts<T>::of(b);
+    return detail::compare_parts<kNaNs>(x, y, std::make_index_sequence<std::tuple_size_v<decltype(RecordParts<T>::of(a))>>());
   } else if constexpr (kHasFloat<T> && detail::IsSequence<T>::value) {
     return detail::compare_ranges<kNaNs>(a, b);
   } else if constexpr (kHasFloat<T> && detail::IsOptional<T>::value) {
@@ -158,6 +171,8 @@ void make_canonical(T& value) {
     return;
   } else if constexpr (detail::IsTuple<T>::value) {
     std::apply([](auto&... part) { (make_canonical(part), ...); }, value);
+  } else if constexpr (HasParts<T>) {
+    std::apply([](auto&... part) { (make_canonical(part), ...); }, RecordParts<T>::of(value));
   } else if constexpr (detail::IsSequence<T>::value || std::is_array_v<T>) {
     for (auto& element : value) make_canonical(element);
   } else if constexpr (detail::IsOptional<T>::value) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/codec.hpp"
+#include "runtime/operators/natural_order.hpp"
 #include "weft/text.hpp"
 
 namespace weft {
@@ -36,6 +37,12 @@ struct FixedForm<Joined<L, R>> {
   static Joined<L, R> load(const std::byte* at) { return {load_fixed<L>(at), load_fixed<R>(at + kFixedBytes<L>)}; }
 };
 }  // namespace detail
+
+/// It is ordered, and its numbers are compared, like a pair.
+template <class L, class R>
+struct runtime::RecordParts<Joined<L, R>> {
+  static auto of(auto& joined) { return std::tie(joined.left, joined.right); }
+};
 
 /// As of a pair.
 template <Encodable L, Encodable R>

@@ -1,4 +1,4 @@
-// The order of records where none is given, and values that operators< says nothing of: results do not depend on where they stand.
+// The order of records where none is given, and values of which operator< says nothing: results do not depend on where they stand.
 #include <algorithm>
 #include <cmath>
 #include <compare>
@@ -110,6 +110,21 @@ TEST(NaturalOrder, DecidesInEveryOperatorWhateverTheOrderAndThePartitionsOfTheRe
           distinct.size());
     });
   }
+}
+
+TEST(NaturalOrder, DistinctRecordsAreThoseOfDistinctNumbersWhateverHoldsThem) {
+  run_well([&](Flow& flow) {
+    const auto numbers = flow.from_vector(std::vector<double>{kNan, -kNan, 0.0, -0.0, 1, 1}, 3);
+    EXPECT_EQ(numbers.map([](double x) { return std::pair(x, 'a'); }).distinct().count(), 3u);
+    EXPECT_EQ(numbers.map([](double x) { return std::optional(x); }).distinct().count(), 3u);
+    EXPECT_EQ(numbers.map([](double x) { return std::vector{x, -x}; }).distinct().count(), 3u);
+    EXPECT_EQ(numbers.map([](double x) { return Measure{x, 1}; }).distinct().count(), 3u);
+    const auto keyed = numbers.map([](double x) { return std::pair(by_value(x), x); });
+    EXPECT_EQ(keyed.join(keyed).distinct().count(), 3u);
+    EXPECT_EQ(keyed.join(keyed).count(), 12u);
+    EXPECT_EQ(keyed.group_by_key().count(), 3u);
+    EXPECT_EQ(keyed.join(keyed).values().top(1).collect().size(), 1u);
+  });
 }
 
 TEST(NaturalOrder, MinAndMaxPassOverNaNsAndKnowTheSmallerZero) {
