@@ -95,13 +95,10 @@ void Replica::look_at_disk() {
 
 /// Takes entries again when its disk has room.
 void Replica::recover_later() {
-  reopen_ = context_.reactor.after(kReopen, [this] {
-    recovering_ = store_ && disk_ == Disk::open;
-    if (!recovering_) return;
+  recover_ = context_.reactor.after(kReopen, [this] {
     on_disk([store = store_] { return store->recover(); },
             [this, store = std::weak_ptr(store_)](const Result<void>& recovered) {
-              recovering_ = store_ && store.lock() == store_;
-              if (!recovering_) return;
+              if (!recovering_ || store.lock() != store_) return;  // it was closed, and perhaps opened again
               if (!recovered && recovered.error().code() == Code::resource_exhausted) return recover_later();
               recovering_ = false;
               if (!recovered) return give_up(recovered.error());
@@ -158,6 +155,8 @@ void Replica::found_damage(const Error& why) {
 
 void Replica::close(std::function<void()> then) {
   pages_.clear();
+  recovering_ = false;  // what is opened next is looked at by itself
+  recover_.reset();
   if (disk_ != Disk::open && disk_ != Disk::closing) return then();
   disk_ = Disk::closing;
   after_closing_.push_back(std::move(then));

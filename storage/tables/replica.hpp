@@ -96,7 +96,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   Lack lack_ = Lack::nothing;
   std::string damage_;  // parts of it cannot be read: why
   std::string failure_;
-  std::unique_ptr<rpc::Timer> reopen_;
+  std::unique_ptr<rpc::Timer> reopen_, recover_;
   std::optional<Assignment> assignment_;
   std::shared_ptr<PrimaryRole> primary_;
   std::uint64_t fence_ = 0;                                // the highest epoch heard of

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "storage/tables/partition.hpp"
@@ -14,16 +15,28 @@ struct Faults {
   bool apply_fails = false;  // once
   bool log_is_trimmed = false;
   bool damage = false;  // for who reads a key
-  std::function<void()> reading = [] {};
+  bool full = false;    // its disk: one that is opened meanwhile is only read until it recovers
+  std::function<void()> reading = [] {}, applying = [] {};
 };
 
 class FaultyPartition final : public TablePartition {
  public:
   FaultyPartition(std::unique_ptr<TablePartition> real, std::shared_ptr<Faults> faults)
-      : real_(std::move(real)), faults_(std::move(faults)) {}
+      : real_(std::move(real)), faults_(std::move(faults)), refuses_(faults_->full) {}
   std::uint64_t last() const override { return real_->last(); }
   std::optional<std::uint64_t> epoch_at(std::uint64_t version) const override { return real_->epoch_at(version); }
+  std::optional<Error> refusal() const override {
+    if (!refuses_ && !faults_->full) return std::nullopt;
+    return Error(Code::resource_exhausted, "its disk is full");
+  }
+  Result<void> recover() override {
+    if (faults_->full) return fail(Code::resource_exhausted, "its disk is full");
+    refuses_ = false;
+    return {};
+  }
   Result<void> apply(const LogEntry& entry) override {
+    faults_->applying();
+    if (refuses_ || faults_->full) return fail(Code::resource_exhausted, "its disk is full");
     if (std::exchange(faults_->apply_fails, false)) return fail(Code::io, "the disk broke");
     return real_->apply(entry);
   }
@@ -54,6 +67,7 @@ class FaultyPartition final : public TablePartition {
  private:
   const std::unique_ptr<TablePartition> real_;
   const std::shared_ptr<Faults> faults_;
+  bool refuses_;
 };
 
 inline auto faulty(std::shared_ptr<Faults> faults) {

@@ -144,6 +144,30 @@ TEST_F(ReplicaTest, OnlyWhoLeadsByTheMastersLeaveKnowsThatThereIsNoSnapshot) {
   EXPECT_EQ((*cut_off).error().code(), Code::unavailable) << (*cut_off).error().to_string();
 }
 
+TEST_F(ReplicaTest, AFollowerThatIsOpenedAgainWhileItLooksForRoomFindsItAllTheSame) {
+  const std::map<std::string, std::shared_ptr<Faults>> disks{{"a", std::make_shared<Faults>()}, {"b", std::make_shared<Faults>()}};
+  for (const auto& [name, disk] : disks) {
+    start(name);
+    workers_.at(name).context->open_partition = faulty(disk);
+  }
+  make(2);
+  ASSERT_TRUE(put("k", "0"));
+  const std::string follower = status().primary == "a" ? "b" : "a";
+  // Its disk fills up under an entry; it looks for room, and only then hears that the entry was not taken, and is opened again.
+  disks.at(follower)->applying = [&, disk = disks.at(follower), replica = workers_.at(follower).replicas.at(places_[0])] {
+    disk->full = true;
+    reactor_.post([replica] { replica->look_at_disk(); });
+  };
+  ASSERT_TRUE(put("k", "1"));
+  disks.at(follower)->applying = [] {};
+  reactor_.pass(3s);
+  EXPECT_FALSE(in_sync(follower));
+  disks.at(follower)->full = false;
+  ASSERT_TRUE(whole()) << fault();
+  kill(status().primary);
+  EXPECT_EQ(get("k").value(), "1");
+}
+
 TEST_F(ReplicaTest, APrimaryThatLostItsDiskLeadsInAnotherEpochOnly) {
   start("a");
   workers_.at("a").context->open_partition = faulty(faults);
