@@ -16,7 +16,7 @@ class Permission:
 PERMISSIONS = (
     Permission(("job",), "master-kill", re.compile("master", re.I), "jobs die with their master"),
     Permission(("job",), "master-full-disk restart", re.compile("master", re.I), "and this kills it"),
-    Permission(("job", "table write"), "full-disk", re.compile(r"table '\w+': .*disk( of worker \w+)? is full", re.I),
+    Permission(("job", "table write"), "full-disk", re.compile(r"(table '\w+'|snapshot of '\w+'): .*disk( of worker \w+)? is full", re.I),
                "a worker whose disk is full refuses writes to its partitions, and says so"),
     Permission(("job", "file write", "table write", "snapshot"), "master-full-disk", re.compile(r"disk.* full|No space left", re.I),
                "a master whose disk is full refuses what it would have to record, and says so"),
