@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "base/sanitized.hpp"
 #include "base/file.hpp"
 #include "runtime/worker/spawn.hpp"
 
@@ -147,6 +148,7 @@ TEST_F(ExecutorProcessTest, OneThatUserCodeEndsSaysSo) {
 }
 
 TEST_F(ExecutorProcessTest, OneWhoseConnectionBreaksSaysWhy) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
   start();
   launch(attempt(kReadsWithoutDescriptors));
   const auto event = ended(attempt(kReadsWithoutDescriptors));
