@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include "base/sanitized.hpp"
 #include "base/file.hpp"
+#include "base/sanitized.hpp"
 #include "runtime/worker/spawn.hpp"
 
 namespace weft::runtime {
