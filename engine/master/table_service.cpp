@@ -140,6 +140,7 @@ void TableService::on_heartbeat(const WorkerSite& worker, const TableHeartbeat& 
   if (full_()) {  // what is not written down may be another's tomorrow
     orders.assignments.clear();
     orders.erase.clear();
+    orders.withheld = true;
     return responder->reply(rpc::encode_derived(orders));
   }
   publish(responder, [orders = std::move(orders), responder] { responder->reply(rpc::encode_derived(orders)); });

@@ -238,10 +238,10 @@ void PrimaryRole::end_hold() {
 }
 
 /// The master has forgotten it, or was forgotten. Not so while a commit may have been decided and others may show it: who has a
-/// lease knows of every decision that was made in time.
+/// lease knows of every decision that was made in time, unless the master's disk was too full to write it down.
 void PrimaryRole::hold_is_old() {
   if (over_ || hold_.ticket == 0) return;
-  const bool decided = hold_.reads && (parts_.assignment->commit || !parts_.context.leased());
+  const bool decided = hold_.reads && (parts_.assignment->commit || parts_.context.withheld || !parts_.context.leased());
   if (!decided) return end_hold();
   hold_.timeout = after(kHoldLater, &PrimaryRole::hold_is_old);
 }

@@ -201,6 +201,7 @@ struct TableOrders {
   std::int64_t lease_ms = 0;  // primaries may serve for so long from when the heartbeat was sent
   std::vector<Assignment> assignments;
   std::vector<PlaceId> erase;
+  bool withheld = false;  // there may be others, which cannot be written down now
 };
 /// The primary wants exactly these members in sync. Refused (and the assignment says what is) when its revision is not the last.
 struct InSyncChange {

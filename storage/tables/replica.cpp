@@ -278,7 +278,7 @@ struct Replica::Server {
 
 void Replica::serve(PartitionRequest request, PartitionPeers::Answer to) {
   const auto responder = std::make_shared<PartitionResponder>(std::move(to));
-  if (erased_) return responder->fail(Error(Code::not_found, fmt::format("there is no partition {} here", to_string(place_))));
+  if (erased_) return responder->fail(not_now(place_, "is not on this worker any more"));
   std::visit(Server{*this, request.epoch, responder}, request.operation);
 }
 

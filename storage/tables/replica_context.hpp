@@ -30,6 +30,7 @@ struct ReplicaContext {
   std::uint64_t reserve = 0;
   std::string name{};        // of this worker, as the master calls it
   TimePoint leased_until{};  // primaries serve no longer
+  bool withheld = false;     // the master may have decided what it does not tell yet
   std::function<void(const InSyncChange&, std::function<void(Result<TableOrders>)>)> ask_master{};
   std::function<void()> heartbeat_soon{};
   std::function<Result<std::unique_ptr<TablePartition>>(const std::string& path, OpenMode mode)> open_partition =

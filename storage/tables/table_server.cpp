@@ -160,6 +160,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
         return;
       }
       context_.leased_until = sent + std::chrono::milliseconds(orders->lease_ms);
+      context_.withheld = orders->withheld;
       obey(*orders);
       timer_ = context_.reactor.after(again_ ? Duration(0) : Duration(kInterval), [this] { heartbeat(); });
     });

@@ -42,8 +42,14 @@ void TableSimulation::later(Duration delay, std::function<void()> task) {
   });
 }
 
+void TableSimulation::make_room() {
+  full_ = false;
+  for (auto& write : std::exchange(waiting_for_room_, {})) world_.post(std::move(write));
+}
+
 void TableSimulation::heal() {
   cuts_.clear();
+  make_room();
   for (const auto& [name, worker] : workers_)
     if (worker.process->stopped()) worker.process->resume();
 }
@@ -106,6 +112,7 @@ void TableSimulation::ask_master(const std::string& worker, std::function<TableO
       });
     known->second.heard = clock_.now();
     TableOrders orders = at_master();
+    if (orders.withheld) return send("master", worker, gate([answered, orders] { answered(orders); }));
     publish([=, this, orders = std::move(orders)](const Result<void>&) {
       send("master", worker, gate([answered, orders] { answered(orders); }));
     });
@@ -144,16 +151,17 @@ void TableSimulation::tick() {
     master_->catalogue.node_lost(master_->sessions.at(id).worker, time());
     master_->sessions.erase(id);
   }
-  master_->catalogue.tick(time());
-  master_->coordinator->resume_commits();
-  publish([](const Result<void>&) {});
+  if (!full_) {
+    master_->catalogue.tick(time());
+    master_->coordinator->resume_commits();
+    publish([](const Result<void>&) {});
+  }
   master_->timer = master_->process->after(100ms, [this] { tick(); });
 }
 
-/// On the disk after a moment; who is to hear of changes does so then.
+/// On the disk after a moment, when that has room; who is to hear of changes does so then.
 void TableSimulation::publish(Published then) {
-  auto changes = master_->catalogue.take_changes();
-  later(moment(3), master_->process->gated([this, changes = std::move(changes), then = std::move(then)] {
+  const auto write = [this, changes = master_->catalogue.take_changes(), then = std::move(then)] {
     for (const auto& change : changes) change.value ? void(durable_[change.key] = *change.value) : void(durable_.erase(change.key));
     for (const std::string& name : master_->catalogue.changed_workers())
       send("master", name, [this, name] {
@@ -161,6 +169,11 @@ void TableSimulation::publish(Published then) {
         if (worker != workers_.end() && worker->second.session != 0) worker->second.context->heartbeat_soon();
       });
     then({});
+  };
+  written_ = std::max(clock_.now() + moment(3), written_ + 1us);
+  later(written_ - clock_.now(), master_->process->gated([this, process = master_->process.get(), write] {
+    if (full_) return waiting_for_room_.push_back(process->gated(write));
+    write();
   }));
 }
 
@@ -272,13 +285,16 @@ void TableSimulation::heartbeat(const std::string& name) {
   message.address = name;
   for (const auto& [place, replica] : worker.replicas) message.replicas.push_back(replica->report());
   const auto at_master = [this, name, message] {
-    return master_->catalogue.heartbeat({name, "host-" + name, "rack", name}, message, time());
+    TableOrders orders = master_->catalogue.heartbeat({name, "host-" + name, "rack", name}, message, time());
+    if (full_) orders.assignments.clear(), orders.erase.clear(), orders.withheld = true;
+    return orders;
   };
   ask_master(name, at_master, [this, name, sent = clock_.now(), session = worker.session](const Result<TableOrders>& orders) {
     Worker& asked = workers_.at(name);
     if (asked.session != session) return;
     if (orders) {
       asked.context->leased_until = sent + std::chrono::milliseconds(orders->lease_ms);
+      asked.context->withheld = orders->withheld;
       for (const Assignment& assignment : orders->assignments) replica(asked, name, assignment.place).adopt(assignment);
     }
     asked.timer = asked.process->after(kBeat, [this, name] { heartbeat(name); });
@@ -320,6 +336,7 @@ void TableSimulation::begin(std::function<void(Result<TransactionId>)> done) {
       clock_.now() + 60s,
       [this](const std::function<void(Result<TransactionId>)>& then) {
         send("client", "master", [this, then] {
+          if (full_) return then(fail(Code::unavailable, "the master's disk is full"));
           const auto id = master_->catalogue.begin("t", time());
           const auto open = std::make_shared<bool>(true);
           later(kClientDeadline, [open, then] {
@@ -345,6 +362,7 @@ void TableSimulation::commit(const TableCommit& commit, Duration patience, std::
         };
         later(moment(60'000), [once] { once(fail(Code::unavailable, "the connection to the master broke")); });
         send("client", "master", [this, commit, once] {
+          if (full_) return once(fail(Code::unavailable, "the master's disk is full"));
           master_->coordinator->commit(
               {"t", commit}, [this, once](const Result<void>& what) { send("master", "client", [once, what] { once(what); }); });
         });
@@ -363,6 +381,7 @@ void TableSimulation::snapshot(Duration patience, std::function<void(Result<Snap
         };
         later(moment(60'000), [once] { once(fail(Code::unavailable, "the connection to the master broke")); });
         send("client", "master", [this, token, once] {
+          if (full_) return once(fail(Code::unavailable, "the master's disk is full"));
           master_->coordinator->take_snapshot({"t", "", token}, 0, [this, once](const Result<SnapshotId>& what) {
             send("master", "client", [once, what] { once(what); });
           });

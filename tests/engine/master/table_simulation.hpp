@@ -115,9 +115,12 @@ class TableSimulation {
   void pause(const std::string& worker) { workers_.at(worker).process->pause(); }
   void resume(const std::string& worker) { workers_.at(worker).process->resume(); }
   void restart_master();
+  /// What the master writes from now on waits until there is room. Meanwhile it answers as one whose disk is full.
+  void fill_master_disk() { full_ = true; }
+  void make_room();
   /// Messages from one to the other do not arrive: "master" or a worker. Each waits for its deadline.
   void cut(const std::string& from, const std::string& to) { cuts_.insert({from, to}); }
-  /// All links are whole, all processes run.
+  /// All links are whole, all processes run, no disk is full.
   void heal();
   bool runs(const std::string& worker) const { return workers_.contains(worker) && !workers_.at(worker).process->stopped(); }
   bool lives(const std::string& worker) const { return workers_.contains(worker); }
@@ -131,6 +134,8 @@ class TableSimulation {
   void commit(const storage::tables::TableCommit& commit, Duration patience, std::function<void(Result<void>)> done);
   void snapshot(Duration patience, std::function<void(Result<storage::tables::SnapshotId>)> done);
 
+  /// A commit is decided, durably or not, and not known to be carried out.
+  bool decided() const { return !master_->catalogue.decided().empty(); }
   /// All partitions have all their replicas, in sync.
   bool whole() const;
   storage::tables::TableStatus status() const { return *master_->catalogue.describe("t"); }
@@ -186,6 +191,9 @@ class TableSimulation {
   ManualClock clock_{TimePoint(std::chrono::hours(1))};
   test::FakeReactor world_{clock_, [] { return false; }};
   std::map<std::string, std::string> durable_;  // the master's
+  TimePoint written_{};                         // the last of it, in the order in which it was given
+  bool full_ = false;                           // its disk
+  std::vector<std::function<void()>> waiting_for_room_;
   std::unique_ptr<Master> master_;
   std::vector<std::unique_ptr<SimulatedProcess>> dead_;  // what others still name
   std::map<std::string, Worker> workers_;

@@ -16,7 +16,7 @@ std::vector<Buffer> messages() {
   const PlaceId place{TableId(1), 3};
   const TableHeartbeat heartbeat{false, true, "h1:1", {{place, 4, 2, 9, 100, "broken", ReplicaState::absent}}};
   TableOrders orders;
-  orders.cluster = "c", orders.name = "w1", orders.lease_ms = 2000, orders.erase = {place};
+  orders.cluster = "c", orders.name = "w1", orders.lease_ms = 2000, orders.erase = {place}, orders.withheld = true;
   orders.assignments = {{place,
                          2,
                          4,

@@ -311,6 +311,30 @@ TEST_F(ReplicaTest, AHoldForACommitLastsWhileThatIsDecided) {
   EXPECT_EQ(get("k").value(), "v");
 }
 
+TEST_F(ReplicaTest, AHoldForACommitLastsWhileTheMasterCannotSayWhatItDecided) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "0"));
+  ASSERT_TRUE(done(order(Hold{5, true})));
+  workers_.at("a").context->withheld = true;
+  EXPECT_FALSE(ask("a", request_of(GetRows{{}, {"k"}}), 100s)) << "another partition may show what was decided";
+  workers_.at("a").context->withheld = false;
+  reactor_.pass(2s);
+  EXPECT_EQ(get("k").value(), "0");
+}
+
+TEST_F(ReplicaTest, WhoIsAskedForAPartitionThatHeHasGivenAwaySendsTheAskerElsewhere) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "0"));
+  bool gone = false;
+  workers_.at("a").replicas.at(places_[0])->erase([&] { gone = true; });
+  const auto refused = ask("a", request_of(GetRows{{}, {"k"}}));
+  ASSERT_TRUE(refused && !*refused);
+  EXPECT_EQ((*refused).error().code(), Code::unavailable) << "others may have it: " << (*refused).error().to_string();
+  EXPECT_TRUE(turn([&] { return gone; }));
+}
+
 TEST_F(ReplicaTest, ACopyCatchesUpWhateverIsWrittenMeanwhile) {
   if (kSanitized) GTEST_SKIP() << "80 MB take so long with it that the copy runs out of time";
   start("a", faulty(faults)), start("b");
