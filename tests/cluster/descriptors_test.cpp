@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "base/sanitized.hpp"
 #include "tests/cluster/file_cluster.hpp"
 
 namespace weft::test {
@@ -65,6 +66,7 @@ TEST_F(Descriptors, ThatAreFewerThanMapOutputsSuffice) {
 }
 
 TEST_F(Descriptors, ThatAreTooFewForAnythingAreNamed) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
   const ProcessResult ran = index(30, 50, {"--workers", "2"});
   ASSERT_NE(ran.exit_code, 0);
   EXPECT_TRUE(has(ran.err, "open files")) << ran.err;
