@@ -5,7 +5,6 @@ find_package(tomlplusplus REQUIRED)   # configuration files
 find_package(CLI11 REQUIRED)          # command lines
 find_path(WEFT_ASIO_INCLUDE asio.hpp REQUIRED)          # sockets, timers (used by base/rpc only)
 find_package(tl-expected REQUIRED)    # Result<T>
-find_package(tsl-robin-map REQUIRED)  # hash maps where speed counts
 find_library(WEFT_LZ4_LIBRARY lz4 REQUIRED)             # compression of spills, transfers and files
 find_library(WEFT_ISAL_LIBRARY isal REQUIRED)           # CRC32C
 find_library(WEFT_XXHASH_LIBRARY xxhash REQUIRED)       # hashing

@@ -35,5 +35,5 @@ set(CPACK_DEBIAN_WEFT-DEV_DESCRIPTION "Headers and libraries: what programs are 
  CMake. With the documentation and the sources of example programs.")
 set(CPACK_DEBIAN_WEFT-DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_WEFT-DEV_PACKAGE_DEPENDS
-    "weft (= ${PROJECT_VERSION}-1), g++, cmake, make, libbz2-dev, libcapnp-dev, libcli11-dev, libexpected-dev, libfmt-dev, libisal-dev, liblz4-dev, liblzma-dev, libpugixml-dev, libsimdjson-dev, libtomlplusplus-dev, libxxhash-dev, libzstd-dev, robin-map-dev, zlib1g-dev")
+    "weft (= ${PROJECT_VERSION}-1), g++, cmake, make, libbz2-dev, libcapnp-dev, libcli11-dev, libexpected-dev, libfmt-dev, libisal-dev, liblz4-dev, liblzma-dev, libpugixml-dev, libsimdjson-dev, libtomlplusplus-dev, libxxhash-dev, libzstd-dev, zlib1g-dev")
 include(CPack)

@@ -118,7 +118,8 @@ std::string TableCatalogue::Impl::flaw(const Table& table, std::uint32_t number,
   if (node == nullptr) return fmt::format("worker {} is away", name);
   const auto report = node->replicas.find({table.record.id, number});
   if (!partition.made)  // nothing was ever there
-    return report != node->replicas.end() && report->second.state == ReplicaState::failed
+    return report != node->replicas.end() &&
+                   (report->second.state == ReplicaState::failed || report->second.state == ReplicaState::full)
                ? fmt::format("worker {}: {}", name, report->second.failure)
                : "";
   if (report == node->replicas.end()) return fmt::format("worker {} has not got it", name);

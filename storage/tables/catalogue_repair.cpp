@@ -9,19 +9,20 @@
 
 namespace weft::storage::tables {
 
-/// The member in sync that has most becomes primary, of a new epoch; of one that was never used, any. One that is damaged when
-/// there is nobody else, and one that is being drained likewise.
+/// The member in sync that has most becomes primary, of a new epoch; of one that was never used, any. One whose disk is full when
+/// there is nobody else, one that is damaged after that, and one that is being drained likewise.
 void TableCatalogue::Impl::promote(Table& table, std::uint32_t number) {
   PartitionRecord& partition = table.record.partitions.at(number);
   const PlaceId place{table.record.id, number};
-  std::vector<std::string> usable, damaged;
+  std::vector<std::string> usable, full, damaged;
   for (const std::string& name : partition.made ? partition.in_sync : partition.members) {
+    const auto state = state_of(name, place);
     if (flaw(table, number, name).empty())
       usable.push_back(name);
-    else if (state_of(name, place) == ReplicaState::damaged)
-      damaged.push_back(name);
+    else if (state == ReplicaState::full || state == ReplicaState::damaged)
+      (state == ReplicaState::full ? full : damaged).push_back(name);
   }
-  if (usable.empty()) usable = std::move(damaged);
+  if (usable.empty()) usable = std::move(full.empty() ? damaged : full);
   std::string best;
   std::tuple<bool, std::uint64_t, std::uint64_t> most;
   for (const std::string& name : usable) {
@@ -52,13 +53,14 @@ Time TableCatalogue::Impl::free_from(const PartitionRecord& partition) const {
   return last != nodes.end() ? last->second.leased_until : restored_at + options.lease;
 }
 
-/// Whoever is opening it, or is damaged but serves what can be read, will do without a loss.
+/// Whoever is opening it, or is damaged or full but serves what can be read, will do without a loss.
 bool TableCatalogue::Impl::is_stranded(const Table& table, std::uint32_t number, Time now) const {
   const PartitionRecord& partition = table.record.partitions.at(number);
   if (!partition.made || live(partition.primary) != nullptr || now < free_from(partition)) return false;
   return std::none_of(partition.in_sync.begin(), partition.in_sync.end(), [&](const std::string& name) {
     const auto state = state_of(name, {table.record.id, number});
-    return flaw(table, number, name).empty() || state == ReplicaState::opening || state == ReplicaState::damaged;
+    return flaw(table, number, name).empty() || state == ReplicaState::opening || state == ReplicaState::damaged ||
+           state == ReplicaState::full;
   });
 }
 
@@ -75,7 +77,8 @@ RemainingReplica TableCatalogue::Impl::remaining(const Table& table, std::uint32
     if (found == node.replicas.end()) continue;
     const ReplicaReport& report = found->second;
     if (has(partition.in_sync, name)) left.known = std::max(left.known, report.last);
-    if (!node.live || report.state != ReplicaState::good || !has(partition.members, name)) continue;
+    if (!node.live || (report.state != ReplicaState::good && report.state != ReplicaState::full) || !has(partition.members, name))
+      continue;
     if (!left.worker.empty() && std::pair(report.epoch, report.last) <= std::pair(epoch, left.version)) continue;
     left.worker = name;
     epoch = report.epoch, left.version = report.last;
@@ -201,7 +204,8 @@ void TableCatalogue::Impl::look_after(Table& table, std::uint32_t number, const 
       return changed(table, partition);
     }
     const auto better = [&](const std::string& name) { return flaw(table, number, name).empty(); };
-    if (state == ReplicaState::damaged && std::any_of(partition.in_sync.begin(), partition.in_sync.end(), better))
+    if ((state == ReplicaState::damaged || state == ReplicaState::full) &&
+        std::any_of(partition.in_sync.begin(), partition.in_sync.end(), better))
       return resign(table, number);
   }
   drop_damaged(table, number);

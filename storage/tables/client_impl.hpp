@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,9 @@
 namespace weft::storage::tables {
 
 class Answers;
+
+/// Of a request that makes or writes something: asked again, it is the same one. Never 0 in practice.
+std::uint64_t new_token();
 
 class TableClientImpl final : public TableClient, public std::enable_shared_from_this<TableClientImpl> {
  public:

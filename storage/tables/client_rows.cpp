@@ -156,6 +156,12 @@ bool reads_snapshot(const PartitionOperation& operation) {
   return (get != nullptr && get->snapshot != SnapshotId()) || (scan != nullptr && scan->snapshot != SnapshotId());
 }
 
+/// It may have been carried out though its answer was lost.
+void say_repeated(PartitionOperation& operation) {
+  if (auto* const put = std::get_if<PutRows>(&operation)) put->repeated = true;
+  if (auto* const stage = std::get_if<StageRows>(&operation)) stage->repeated = true;
+}
+
 }  // namespace
 
 std::shared_ptr<Answers> TableClientImpl::send(const TableStatus& where, const std::vector<PartitionRequest>& requests,
@@ -205,6 +211,7 @@ Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::s
       }
       if (!is_transient(reply.error())) return failed(std::move(reply).error());
       why = std::move(reply).error();
+      say_repeated(requests[open[slot]].operation);
       again.push_back(open[slot]);
     }
     open = std::move(again);
@@ -242,12 +249,14 @@ Result<void> TableClientImpl::write(const std::string& table, std::vector<TableW
 }
 
 Result<void> TableClientImpl::put(const std::string& table, std::vector<TableWrite> writes) {
-  return write(table, std::move(writes), [](std::vector<TableWrite> some) { return PutRows{std::move(some)}; });
+  return write(table, std::move(writes), [](std::vector<TableWrite> some) { return PutRows{std::move(some), new_token()}; });
 }
 
 Result<void> TableClientImpl::stage(const std::string& table, TransactionId id, std::uint64_t token,
                                     std::vector<TableWrite> writes) {
-  return write(table, std::move(writes), [&](std::vector<TableWrite> some) { return StageRows{id, token, std::move(some)}; });
+  return write(table, std::move(writes), [&](std::vector<TableWrite> some) {
+    return StageRows{id, token, std::move(some), new_token()};
+  });
 }
 
 Result<std::vector<std::optional<std::string>>> TableClientImpl::get(const std::string& table, const std::vector<std::string>& keys,

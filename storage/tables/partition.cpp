@@ -1,7 +1,10 @@
 #include "storage/tables/partition.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <rocksdb/db.h>
@@ -11,6 +14,7 @@
 #include "storage/tables/database.hpp"
 #include "storage/tables/partition_copy.hpp"
 #include "storage/tables/partition_records.hpp"
+#include "storage/tables/recent_requests.hpp"
 #include "storage/tables/version_filter.hpp"
 #include "storage/tables/versioned_key.hpp"
 
@@ -19,6 +23,12 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 4u << 20;  // of a commit, at least
 constexpr const char* kBegunKey = "mcommit";
+/// Those of clients that the entry carries out.
+const std::vector<std::uint64_t>& requests_of(const LogEntry& entry) {
+  static const std::vector<std::uint64_t> none;
+  return entry.kind == EntryKind::write || entry.kind == EntryKind::stage ? entry.tokens : none;
+}
+
 constexpr std::uint64_t kLogBytes = 32u << 20;  // the log keeps the last one to two times as many
 
 class RocksPartition final : public TablePartition {
@@ -42,6 +52,8 @@ class RocksPartition final : public TablePartition {
     for (at->Seek("x"); at->Valid() && at->key()[0] == 'x'; at->Seek(number_key('x', staged_.rbegin()->value() + 1)))
       staged_.insert(TransactionId(number_of(*at)));
     kept_->set_committed(last_);
+    opened_with_ = last_;
+    recalled_ = opened_with_ == 0;
     WEFT_TRY(db_->read_well(*at));
     return db_->refusal() ? Result<void>() : finish_begun();
   }
@@ -174,6 +186,30 @@ class RocksPartition final : public TablePartition {
     return committed_.contains(id);
   }
 
+  bool carried_out(std::uint64_t request) const override {
+    const std::lock_guard lock(mutex_);
+    return requests_.contains(request);
+  }
+  bool recalled_requests() const override {
+    const std::lock_guard lock(mutex_);
+    return recalled_;
+  }
+  Result<void> recall_requests() override {
+    if (recalled_requests()) return {};
+    std::deque<std::uint64_t> older;
+    const auto at = db_->iterate();
+    for (at->Seek("l"); at->Valid() && at->key()[0] == 'l' && number_of(*at) <= opened_with_; at->Next()) {
+      WEFT_ASSIGN(const LogEntry entry, decode<LogEntry>(at->value(), "an entry of its log"));
+      const auto& requests = requests_of(entry);
+      older.insert(older.end(), requests.begin(), requests.end());
+      while (older.size() > RecentRequests::kMost) older.pop_front();
+    }
+    WEFT_TRY(db_->read_well(*at));
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(recalled_, true)) requests_.add_older(older);
+    return {};
+  }
+
   std::uint64_t bytes() const override { return db_->bytes(); }
   Result<void> compact() override { return db_->compact(); }
 
@@ -286,6 +322,7 @@ class RocksPartition final : public TablePartition {
   }
 
   void remember(const LogEntry& entry) {
+    for (const std::uint64_t request : requests_of(entry)) requests_.add(request);
     switch (entry.kind) {
       case EntryKind::write:
         return;
@@ -342,6 +379,9 @@ class RocksPartition final : public TablePartition {
   std::map<std::uint64_t, std::uint64_t> epochs_;  // by the versions of their first entries
   std::map<SnapshotId, std::uint64_t> snapshots_;
   std::set<TransactionId> staged_, committed_;
+  RecentRequests requests_;
+  bool recalled_ = false;          // those of the log up to the next are among them
+  std::uint64_t opened_with_ = 0;  // the last entry then
 };
 
 }  // namespace

@@ -84,6 +84,13 @@ class TablePartition {
   virtual std::set<TransactionId> staged() const = 0;
   /// Whether the transaction was committed here; of those before the last one nobody asks any more.
   virtual bool committed(TransactionId id) const = 0;
+  /// Whether an entry carried out that request of a client, as far as is known: of the last 65,536 requests, and before
+  /// recall_requests() only of those that came since this was opened.
+  virtual bool carried_out(std::uint64_t request) const = 0;
+  /// Looks for requests in the log as it was when this was opened. The first time it reads all of that.
+  virtual Result<void> recall_requests() = 0;
+  /// Whether recall_requests() has done it. Does not block.
+  virtual bool recalled_requests() const = 0;
 
   /// Bytes on the disk and in memory, about.
   virtual std::uint64_t bytes() const = 0;

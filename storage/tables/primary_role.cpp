@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kEntryBytes = 4u << 20;  // writes are put together up to this
 constexpr auto kHoldLater = std::chrono::seconds(1);
-constexpr std::size_t kMostWaiting = 128u << 20;  // bytes of writes
+constexpr auto kHandOver = std::chrono::seconds(15);  // by then the master has made another member primary, if one can be
+constexpr std::size_t kMostWaiting = 128u << 20;      // bytes of writes
 
 /// About what a write takes in memory beside its bytes.
 constexpr std::size_t kWriteBytes = 16;
@@ -97,6 +98,12 @@ void PrimaryRole::drop_what_is_over() {
   if (parts_.assignment->commit) commit_transaction(*parts_.assignment->commit, nobody);
 }
 
+void PrimaryRole::put(PutRows request, SharedResponder responder) {
+  LogEntry entry;
+  entry.writes = std::move(request.writes);
+  write(std::move(entry), request.request, request.repeated, std::move(responder));
+}
+
 void PrimaryRole::stage(StageRows request, SharedResponder responder) {
   const auto id = request.transaction.value();
   const auto& open = parts_.assignment->transactions;
@@ -110,16 +117,53 @@ void PrimaryRole::stage(StageRows request, SharedResponder responder) {
   entry.id = id;
   entry.token = request.token;
   entry.writes = std::move(request.writes);
-  write(std::move(entry), std::move(responder));
+  write(std::move(entry), request.request, request.repeated, std::move(responder));
 }
 
-void PrimaryRole::write(LogEntry entry, SharedResponder responder) {
-  if (const auto refused = parts_.store->refusal()) return responder->fail(*refused);
+/// One whose answer was lost is repeated, and may be heard again even behind its repetition.
+void PrimaryRole::write(LogEntry entry, std::uint64_t request, bool repeated, SharedResponder responder) {
+  if (const auto under_way = requests_.find(request); under_way != requests_.end())
+    return under_way->second.push_back(std::move(responder));
+  if (request != 0 && parts_.store->carried_out(request)) {
+    if (!established_) return responder->fail(not_now(parts_.place, "is being taken over"));
+    return answer(responder, Result<std::uint64_t>(last_));
+  }
+  if (repeated && !parts_.store->recalled_requests())
+    return on_disk([store = parts_.store] { return store->recall_requests(); },
+                   [this, entry = std::move(entry), request, responder](const Result<void>& recalled) mutable {
+                     if (over_) return responder->fail(not_now(parts_.place, "has another primary"));
+                     if (!recalled) return responder->fail(recalled.error());
+                     write(std::move(entry), request, true, responder);
+                   });
   const std::size_t bytes = bytes_of(entry.writes) + kWriteBytes * entry.writes.size();
-  if (const auto room = check_space(parts_.context, parts_.path, bytes); !room) return responder->fail(room.error());
+  if (const auto refused = refusal(bytes)) return responder->fail(*refused);
   if (waiting_bytes_ + bytes > kMostWaiting) return responder->fail(not_now(parts_.place, "has too much to write already"));
-  submit({std::move(entry), bytes, false, [responder](const Result<std::uint64_t>& version) { answer(responder, version); }},
-         false);
+  if (request == 0)
+    return submit({std::move(entry), bytes, false, [responder](const auto& version) { answer(responder, version); }}, false);
+  entry.tokens = {request};
+  requests_[request].push_back(std::move(responder));
+  const auto done = [this, request](const Result<std::uint64_t>& version) {
+    const auto waiting = std::exchange(requests_.at(request), {});
+    requests_.erase(request);
+    for (const SharedResponder& one : waiting) answer(one, version);
+  };
+  submit({std::move(entry), bytes, false, done}, false);
+}
+
+std::optional<Error> PrimaryRole::refusal(std::optional<std::size_t> row_bytes) {
+  auto why = parts_.store->refusal();
+  if (!why && row_bytes)
+    if (auto room = check_space(parts_.context, parts_.path, *row_bytes); !room) why = std::move(room).error();
+  if (!why || why->code() != Code::resource_exhausted) {
+    full_since_.reset();
+    return why;
+  }
+  const TimePoint now = parts_.context.clock.now();
+  if (!full_since_) full_since_ = now;
+  const bool alone =
+      std::all_of(followers_.begin(), followers_.end(), [](const auto& follower) { return follower.second.address.empty(); });
+  if (alone || now - *full_since_ >= kHandOver) return why;
+  return not_now(parts_.place, "waits for another primary: " + why->to_string());
 }
 
 void PrimaryRole::submit(Proposal proposal, bool first) {
@@ -148,6 +192,7 @@ void PrimaryRole::pump() {
   while (entry.kind == EntryKind::write && next != proposals_.end() && next->entry.kind == EntryKind::write &&
          bytes + next->bytes <= kEntryBytes && hold_.ticket == 0) {
     std::move(next->entry.writes.begin(), next->entry.writes.end(), std::back_inserter(entry.writes));
+    entry.tokens.insert(entry.tokens.end(), next->entry.tokens.begin(), next->entry.tokens.end());
     done.push_back(std::move(next->done));
     bytes += next->bytes;
     waiting_bytes_ -= next->bytes;
@@ -255,7 +300,7 @@ void PrimaryRole::release(const Release& request, SharedResponder responder) {
 void PrimaryRole::mark(const Mark& request, SharedResponder responder) {
   if (request.ticket == 0 || hold_.ticket != request.ticket)
     return responder->fail(not_now(parts_.place, "was not held for this snapshot"));
-  if (const auto refused = parts_.store->refusal()) return responder->fail(*refused);
+  if (const auto refused = refusal(std::nullopt)) return responder->fail(*refused);
   LogEntry entry;
   entry.kind = EntryKind::mark;
   entry.id = request.snapshot.value();

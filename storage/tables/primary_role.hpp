@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "storage/tables/replica_context.hpp"
@@ -41,10 +42,9 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   /// Whoever waits is answered with why. Nothing else happens after that.
   void end(const char* why);
 
+  void put(PutRows request, SharedResponder responder);
   /// Rows of a transaction; they are set aside.
   void stage(StageRows request, SharedResponder responder);
-  /// `entry` but for its version and epoch.
-  void write(LogEntry entry, SharedResponder responder);
   void hold(const Hold& request, SharedResponder responder);
   void mark(const Mark& request, SharedResponder responder);
   void commit_transaction(const TableCommit& commit, OnVersion done);
@@ -95,6 +95,10 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
     std::unique_ptr<rpc::Timer> timeout;
   };
 
+  /// `entry` but for its version and epoch, carrying out a client's request once.
+  void write(LogEntry entry, std::uint64_t request, bool repeated, SharedResponder responder);
+  /// Why its disk takes nothing, or no more rows; as something that passes while another member may take over.
+  std::optional<Error> refusal(std::optional<std::size_t> row_bytes);
   void update_followers();
   void drop_what_is_over();
   void submit(Proposal proposal, bool first);
@@ -134,10 +138,12 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   Parts parts_;
   bool over_ = false;
   std::uint64_t last_ = 0;
-  bool established_ = false;  // followers in sync have what this one has
+  bool established_ = false;             // followers in sync have what this one has
+  std::optional<TimePoint> full_since_;  // its disk
   std::map<std::string, Follower> followers_;
   std::deque<Proposal> proposals_;
   std::size_t waiting_bytes_ = 0;
+  std::unordered_map<std::uint64_t, std::vector<SharedResponder>> requests_;  // being carried out, and who waits for that
   std::optional<Round> round_;
   Held hold_;
   std::uint64_t released_ = 0;                        // the highest ticket whose hold is over, or may not begin any more

@@ -155,11 +155,15 @@ struct PartitionRequest {
   }
   struct PutRows {
     writes @0 :List(Write);
+    request @1 :UInt64;
+    repeated @2 :Bool;
   }
   struct StageRows {
     transaction @0 :UInt64;
     token @1 :UInt64;
     writes @2 :List(Write);
+    request @3 :UInt64;
+    repeated @4 :Bool;
   }
   struct Hold {
     ticket @0 :UInt64;

@@ -176,9 +176,10 @@ enum class ReplicaState : std::uint8_t {
   absent = 2,   // there is no database
   failed = 3,   // it cannot be used
   damaged = 4,  // parts of it cannot be read; the rest is served while nobody else can
+  full = 5,     // its disk is: what it has is served while nobody else can
 };
 
-constexpr ReplicaState last_of(ReplicaState) { return ReplicaState::damaged; }
+constexpr ReplicaState last_of(ReplicaState) { return ReplicaState::full; }
 
 struct ReplicaReport {
   PlaceId place;
@@ -250,14 +251,20 @@ struct ScanRows {
   std::uint64_t limit = 0;
   using Reply = Rows;
 };
+/// `request`, here and below: chosen by the client, the same when it asks again, which it then says with `repeated`, and carried
+/// out once. 0: each time.
 struct PutRows {
   std::vector<TableWrite> writes;
+  std::uint64_t request = 0;
+  bool repeated = false;
   using Reply = AtVersion;
 };
 struct StageRows {
   TransactionId transaction;
   std::uint64_t token = 0;
   std::vector<TableWrite> writes;
+  std::uint64_t request = 0;
+  bool repeated = false;
   using Reply = AtVersion;
 };
 

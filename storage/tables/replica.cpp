@@ -85,9 +85,11 @@ void Replica::opened(Result<std::unique_ptr<TablePartition>> store) {
 }
 
 void Replica::look_at_disk() {
-  if (recovering_ || !store_ || disk_ != Disk::open) return;
+  if (!store_ || disk_ != Disk::open) return;
   const auto refused = store_->refusal();
-  if (!refused) return;
+  const auto room = check_space(context_, path_, 0);
+  no_room_ = refused ? refused->to_string() : room ? std::string() : room.error().to_string();
+  if (!refused || recovering_) return;
   context_.log.warn("{}; until then it is only read", refused->to_string());
   recovering_ = true;
   recover_later();
@@ -125,6 +127,9 @@ ReplicaReport Replica::report() const {
   } else if (!damage_.empty()) {
     report.state = ReplicaState::damaged;
     report.failure = damage_;
+  } else if (!no_room_.empty()) {
+    report.state = ReplicaState::full;
+    report.failure = no_room_;
   }
   report.last = store_->last();
   report.epoch = store_->epoch_at(report.last).value_or(0);
@@ -230,9 +235,7 @@ struct Replica::Server {
         responder);
   }
   void operator()(PutRows& put) const {
-    LogEntry entry;
-    entry.writes = std::move(put.writes);
-    writes([&](PrimaryRole& role) { role.write(std::move(entry), responder); });
+    writes([&](PrimaryRole& role) { role.put(std::move(put), responder); });
   }
   void operator()(StageRows& stage) const {
     writes([&](PrimaryRole& role) { role.stage(std::move(stage), responder); });

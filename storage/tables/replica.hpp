@@ -31,7 +31,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   /// Closes it and removes its directory.
   void erase(std::function<void()> done);
   const PlaceId& place() const { return place_; }
-  /// To be called now and then: when its disk has become full, it looks for room from then on.
+  /// To be called now and then: when its disk has become full it says so, and looks for room from then on.
   void look_at_disk();
 
  private:
@@ -96,6 +96,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   Lack lack_ = Lack::nothing;
   std::string damage_;  // parts of it cannot be read: why
   std::string failure_;
+  std::string no_room_;  // why it takes no entries; empty: it does
   std::unique_ptr<rpc::Timer> reopen_, recover_;
   std::optional<Assignment> assignment_;
   std::shared_ptr<PrimaryRole> primary_;

@@ -22,12 +22,6 @@ constexpr Duration kReplicasPause = 10ms;
 constexpr Duration kRenewal = 10s;
 constexpr Duration kReplicasWait = 5s;
 
-/// Of a request that makes something: asked again, it is the same one.
-std::uint64_t new_token() {
-  std::random_device source;
-  return std::uint64_t{source()} << 32 | source();
-}
-
 class Temporary final : public TemporarySnapshot {
  public:
   Temporary(std::shared_ptr<TableClientImpl> client, std::string table, SnapshotId id)
@@ -55,6 +49,11 @@ Result<std::shared_ptr<TableClient>> TableClient::connect(const std::string& mas
   auto client = std::make_shared<TableClientImpl>(master, std::move(endpoint), std::move(options));
   WEFT_TRY(client->begin_client());
   return std::shared_ptr<TableClient>(std::move(client));
+}
+
+std::uint64_t new_token() {
+  std::random_device source;
+  return std::uint64_t{source()} << 32 | source();
 }
 
 TableClientImpl::TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options)

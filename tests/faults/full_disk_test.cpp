@@ -84,6 +84,36 @@ TEST_F(FullDisk, AWorkerServesWhatItHasRefusesTheRestAndGoesOnByItself) {
   }
 }
 
+TEST_F(FullDisk, OfOneReplicaIsNoneOfATable) {
+  FileClusterOptions options;
+  options.chunks = scratch / "workers";
+  options.reserve = "0";
+  std::filesystem::create_directories(scratch / "workers/chunks-1");
+  SmallDisk full{scratch / "workers/chunks-1", 100};
+  cluster = std::make_unique<FileCluster>(3, options);
+  ASSERT_EQ(table({"create", "t", "--partitions", "6", "--replication", "3"}).exit_code, 0);
+  const auto written = [&](const std::string& value) {
+    for (int i = 0; i < 12; ++i) {
+      const auto row = table({"put", "t", "k" + std::to_string(i), value});
+      EXPECT_EQ(row.exit_code, 0) << row.err;
+    }
+    const auto scanned = table({"scan", "t"});
+    EXPECT_EQ(scanned.exit_code, 0) << scanned.err;
+    std::string expected;
+    for (const char* number : {"0", "1", "10", "11", "2", "3", "4", "5", "6", "7", "8", "9"})
+      expected += "k" + std::string(number) + "\t" + value + "\n";
+    EXPECT_EQ(scanned.out, expected);
+  };
+  written("before");
+  full.fill();
+  written("meanwhile");
+  EXPECT_TRUE(has(table({"stat", "t"}).out, "is full")) << table({"stat", "t"}).out;
+  full.clear();
+  EXPECT_TRUE(eventually([&] { return has(table({"list"}).out, "healthy"); }, 60s)) << table({"list"}).out;
+  written("afterwards");
+  for (std::size_t w = 0; w < 3; ++w) EXPECT_TRUE(cluster->worker(w).running());
+}
+
 TEST_F(FullDisk, ThatIsFullWhenAWorkerTakesItForTheFirstTimeIsTakenWhenThereIsRoom) {
   FileClusterOptions options;
   options.chunks = disk.path();

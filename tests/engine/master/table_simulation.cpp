@@ -317,7 +317,7 @@ void TableSimulation::ask(std::uint32_t partition, PartitionOperation operation,
   const bool any = scan != nullptr && scan->snapshot != SnapshotId();
   again_and_again<PartitionReply>(
       clock_.now() + patience,
-      [this, partition, operation = std::move(operation), any](const OnRows& then) {
+      [this, partition, tried = std::make_shared<PartitionOperation>(std::move(operation)), any](const OnRows& then) {
         const TableStatus table = status();  // as of a moment ago would do as well
         const PartitionStatus& there = table.partitions.at(partition);
         std::string to = there.primary;
@@ -326,7 +326,8 @@ void TableSimulation::ask(std::uint32_t partition, PartitionOperation operation,
           if (member.in_sync) to = member.name;
         }
         if (to.empty()) return world_.post([then] { then(fail(Code::unavailable, "nobody serves it")); });
-        request("client", nullptr, to, {{table.id, partition}, 0, operation}, kClientDeadline, then);
+        request("client", nullptr, to, {{table.id, partition}, 0, *tried}, kClientDeadline, then);
+        if (auto* const put = std::get_if<PutRows>(tried.get())) put->repeated = true;
       },
       std::move(done));
 }

@@ -1,11 +1,13 @@
 // Tables under faults, in a simulation that a seed repeats: what was acknowledged is there, for everybody and for good.
 // One writer counts: each of its transactions writes the same number, one higher than the last, into every partition. So whatever
 // is read must be at least the last number that was acknowledged, or read by anybody, before the read began: in any partition. That
-// is strict serialisability for these histories. Another one counts with single writes.
+// is strict serialisability for these histories. Another one counts with single writes. And two write over each other: each of
+// their values is written once, so whoever has seen it go never sees it again.
 #include "tests/engine/master/table_simulation.hpp"
 
 #include <cstdlib>
 #include <iostream>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -50,12 +52,14 @@ class Workload {
   void begin() {
     transact();
     write();
+    for (int writer = 0; writer < 2; ++writer) contend();
+    look();
     for (int reader = 0; reader < 3; ++reader) read();
     scan();
   }
   void end() { ending_ = true; }
   bool over() const { return running_ == 0; }
-  std::size_t commits = 0, writes = 0, snapshots = 0;
+  std::size_t commits = 0, writes = 0, snapshots = 0, turns = 0;
   Counter transactions{"transactions"}, puts{"writes"};
 
  private:
@@ -100,6 +104,25 @@ class Workload {
     });
   }
 
+  void contend() {
+    ++running_;
+    const std::uint64_t number = ++contended_;
+    cluster_.ask(0, PutRows{{{"contended", std::to_string(number)}}, number}, 300s, [this](const Result<PartitionReply>& done) {
+      turns += done.has_value();
+      soon(&Workload::contend);
+    });
+  }
+  void look() {
+    ++running_;
+    cluster_.ask(0, GetRows{{}, {"contended"}}, 60s, [this](const Result<PartitionReply>& reply) {
+      const std::uint64_t number = reply ? number_of(*reply) : last_;
+      if (number != last_) gone_.insert(last_);
+      if (gone_.contains(number)) ADD_FAILURE() << number << " was overwritten, and is back";
+      last_ = number;
+      soon(&Workload::look);
+    });
+  }
+
   void read() {
     ++running_;
     const auto partition = static_cast<std::uint32_t>(cluster_.random().below(cluster_.options().partitions));
@@ -141,6 +164,8 @@ class Workload {
   TableSimulation& cluster_;
   int running_ = 0;
   bool ending_ = false;
+  std::uint64_t contended_ = 0, last_ = 0;  // of those who contend: written, and seen
+  std::set<std::uint64_t> gone_;
 };
 
 /// One fault, or the end of one.
@@ -179,7 +204,7 @@ void disturb(TableSimulation& cluster) {
 }
 
 TEST(TableSimulationTest, WhatWasAcknowledgedIsSeenByEverybodyFromThenOn) {
-  std::size_t commits = 0, writes = 0, reads = 0, snapshots = 0;
+  std::size_t commits = 0, writes = 0, turns = 0, reads = 0, snapshots = 0;
   for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TableSimulation::Options options;
@@ -203,11 +228,12 @@ TEST(TableSimulationTest, WhatWasAcknowledgedIsSeenByEverybodyFromThenOn) {
       const auto all = cluster.contents(p);
       for (const auto& one : all) EXPECT_EQ(one, all.front()) << "replicas of partition " << p << " differ, and are called in sync";
     }
-    commits += workload.commits, writes += workload.writes, snapshots += workload.snapshots;
+    commits += workload.commits, writes += workload.writes, turns += workload.turns, snapshots += workload.snapshots;
     reads += workload.transactions.reads + workload.puts.reads;
     if (testing::Test::HasFailure()) break;
   }
-  std::cout << commits << " commits, " << writes << " writes, " << reads << " reads, " << snapshots << " snapshots\n";
+  std::cout << commits << " commits, " << writes << " and " << turns << " writes, " << reads << " reads, " << snapshots
+            << " snapshots\n";
   EXPECT_GT(commits, 10 * seeds() / 2);
 }
 

@@ -60,6 +60,9 @@ class FaultyPartition final : public TablePartition {
   std::map<SnapshotId, std::uint64_t> snapshots() const override { return real_->snapshots(); }
   std::set<TransactionId> staged() const override { return real_->staged(); }
   bool committed(TransactionId id) const override { return real_->committed(id); }
+  bool carried_out(std::uint64_t request) const override { return real_->carried_out(request); }
+  Result<void> recall_requests() override { return real_->recall_requests(); }
+  bool recalled_requests() const override { return real_->recalled_requests(); }
   std::uint64_t bytes() const override { return real_->bytes(); }
   Result<void> compact() override { return real_->compact(); }
   Result<std::uint64_t> stored_versions() const override { return real_->stored_versions(); }

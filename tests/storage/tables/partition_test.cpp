@@ -1,6 +1,7 @@
 #include "storage/tables/partition.hpp"
 
 #include <filesystem>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -245,6 +246,41 @@ TEST_F(PartitionTest, RowsSetAsideAppearTogetherWhenTheyAreCommitted) {
   EXPECT_TRUE(partition->committed(TransactionId(7)));
   EXPECT_TRUE(partition->staged().empty());
   EXPECT_EQ(all(*partition, partition->last()), (Rows{{"a", "one"}, {"c", "three"}}));
+}
+
+TEST_F(PartitionTest, TheLastRequestsOfClientsAreKnown) {
+  auto partition = open();
+  const auto write = [&](std::vector<std::uint64_t> requests) {
+    LogEntry entry{partition->last() + 1, {{"k", "v"}}};
+    entry.tokens = std::move(requests);
+    apply(*partition, entry);
+  };
+  write({1001, 1002});
+  EXPECT_TRUE(partition->carried_out(1001) && partition->carried_out(1002));
+  EXPECT_FALSE(partition->carried_out(1));
+  LogEntry commit = special(*partition, EntryKind::commit, 7);
+  commit.tokens = {1};
+  apply(*partition, commit);
+  EXPECT_FALSE(partition->carried_out(1)) << "that is no request";
+  partition.reset();
+  partition = open();
+  write({1003});
+  EXPECT_FALSE(partition->carried_out(1001));
+  EXPECT_FALSE(partition->recalled_requests());
+  ASSERT_TRUE(partition->recall_requests());
+  EXPECT_TRUE(partition->recalled_requests());
+  for (const std::uint64_t request : {1001, 1002, 1003}) EXPECT_TRUE(partition->carried_out(request)) << request;
+  std::vector<std::uint64_t> many(65'535);
+  std::iota(many.begin(), many.end(), 10'000);
+  write(many);
+  EXPECT_FALSE(partition->carried_out(1002)) << "it was so long ago that nobody asks again";
+  EXPECT_TRUE(partition->carried_out(1003));
+  partition.reset();
+  partition = open();
+  write({1004});
+  ASSERT_TRUE(partition->recall_requests());
+  EXPECT_FALSE(partition->carried_out(1003));
+  EXPECT_TRUE(partition->carried_out(10'000) && partition->carried_out(1004));
 }
 
 TEST_F(PartitionTest, EntriesAreKnownByTheirEpochs) {

@@ -192,7 +192,10 @@ class ReplicaFixture : public testing::Test {
     TableHeartbeat message;
     message.first = std::exchange(worker.first, false);
     message.address = name;
-    for (const auto& [place, replica] : worker.replicas) message.replicas.push_back(replica->report());
+    for (const auto& [place, replica] : worker.replicas) {
+      replica->look_at_disk();
+      message.replicas.push_back(replica->report());
+    }
     const TableOrders orders = catalogue_.heartbeat({name, "host-" + name, "rack", name}, message, now());
     worker.context->leased_until = clock_.now() + std::chrono::milliseconds(orders.lease_ms);
     for (const Assignment& assignment : orders.assignments) replica(worker, assignment.place).adopt(assignment);

@@ -168,6 +168,38 @@ TEST_F(ReplicaTest, AFollowerThatIsOpenedAgainWhileItLooksForRoomFindsItAllTheSa
   EXPECT_EQ(get("k").value(), "1");
 }
 
+TEST_F(ReplicaTest, APrimaryWhoseDiskIsFullMakesRoomForOneThatTakesWrites) {
+  std::map<std::string, std::shared_ptr<Faults>> disks;
+  for (const char* name : {"a", "b", "c"}) {
+    disks[name] = std::make_shared<Faults>();
+    start(name, faulty(disks[name]));
+  }
+  make(3);
+  ASSERT_TRUE(put("k", "0"));
+  const std::string first = status().primary;
+  disks.at(first)->full = true;
+  const auto done = put("k", "1");
+  ASSERT_TRUE(done) << done.error().to_string();
+  EXPECT_NE(status().primary, first);
+  EXPECT_TRUE(turn([&] { return !in_sync(first); })) << "it lacks what was written";
+  EXPECT_NE(fault().find("disk is full"), std::string::npos) << fault();
+  disks.at(first)->full = false;
+  ASSERT_TRUE(whole()) << fault();
+  // Nobody has room: who leads stays, serves what is there, and says why it takes nothing.
+  for (const auto& [name, disk] : disks) disk->full = true;
+  const auto refused = ask_primary(request_of(PutRows{{{"k", "2"}}}), 1min);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::resource_exhausted) << refused.error().to_string();
+  EXPECT_EQ(get("k").value(), "1");
+  // So does one that starts then.
+  for (const char* name : {"a", "b", "c"}) kill(name);
+  for (const char* name : {"a", "b", "c"}) start(name, faulty(disks[name]));
+  EXPECT_EQ(get("k").value(), "1");
+  for (const auto& [name, disk] : disks) disk->full = false;
+  ASSERT_TRUE(put("k", "2"));
+  ASSERT_TRUE(whole()) << fault();
+}
+
 TEST_F(ReplicaTest, APrimaryThatLostItsDiskLeadsInAnotherEpochOnly) {
   start("a");
   workers_.at("a").context->open_partition = faulty(faults);
@@ -210,6 +242,97 @@ TEST_F(ReplicaTest, AnEarlierPrimaryIsRefusedByOneThatWasRestarted) {
   EXPECT_EQ(get("k").value(), "2");
   const auto again = ask(second, position);
   EXPECT_TRUE(again && !*again);
+}
+
+// ---- requests that are repeated
+
+TEST_F(ReplicaTest, AWriteThatIsRepeatedTakesEffectOnce) {
+  start("a"), start("b");
+  make(2);
+  PartitionRequest first = request_of(PutRows{{{"k", "first"}}, 7});
+  ASSERT_TRUE(ask_primary(first));  // say that the answer was lost
+  ASSERT_TRUE(put("k", "second"));
+  const auto repeated = [&](bool says) {
+    std::get<PutRows>(first.operation).repeated = says;
+    return ask_primary(first).has_value();
+  };
+  EXPECT_TRUE(repeated(true));
+  EXPECT_EQ(get("k").value(), "second");
+  EXPECT_TRUE(repeated(false)) << "the first request may come late, behind its repetition";
+  EXPECT_EQ(get("k").value(), "second");
+  // Others know it, too: who has heard every entry, and who finds it in its log.
+  const std::string primary = status().primary;
+  kill(primary);
+  EXPECT_TRUE(repeated(true));
+  EXPECT_EQ(get("k").value(), "second");
+  const std::string other = status().primary;
+  ASSERT_NE(other, primary);
+  kill(other);
+  start(other);
+  EXPECT_TRUE(repeated(true));
+  EXPECT_EQ(get("k").value(), "second");
+  // Whoever has copied everything has the log as well.
+  std::filesystem::remove_all(path(primary, places_[0]));
+  start(primary);
+  ASSERT_TRUE(whole()) << fault();
+  kill(other);
+  EXPECT_TRUE(repeated(true));
+  EXPECT_EQ(get("k").value(), "second");
+  std::get<PutRows>(first.operation).request = 8;
+  EXPECT_TRUE(repeated(true)) << "another request that nobody has heard of";
+  EXPECT_EQ(get("k").value(), "first");
+}
+
+TEST_F(ReplicaTest, ARepeatedWriteThatIsUnderWayIsAnsweredWithTheFirst) {
+  start("a"), start("b");
+  make(2);
+  const std::string primary = status().primary;
+  holds_ = [](const PartitionRequest& request) { return std::holds_alternative<AppendEntries>(request.operation); };
+  const PartitionRequest request = request_of(PutRows{{{"k", "v"}}, 7, true});
+  const std::uint64_t before = workers_.at(primary).replicas.at(places_[0])->report().last;
+  EXPECT_FALSE(ask(primary, request, 1s)) << "the follower has not answered";
+  EXPECT_FALSE(ask(primary, request, 1s));
+  let_go();
+  const auto answered = ask(primary, request);
+  ASSERT_TRUE(answered && *answered);
+  EXPECT_EQ(workers_.at(primary).replicas.at(places_[0])->report().last, before + 1);
+}
+
+TEST_F(ReplicaTest, ARepeatedWriteThatAnEarlierEpochBeganIsAcknowledgedWhenEverybodyHasIt) {
+  start("a"), start("b");
+  make(2);
+  const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
+  // It is on the primary's disk only; the primary stays in sync and comes back first.
+  passes_ = [&](const auto&, const std::string& to, const PartitionRequest& request) {
+    return to != other || !std::holds_alternative<AppendEntries>(request.operation);
+  };
+  const PartitionRequest request = request_of(PutRows{{{"k", "v"}}, 7, true});
+  (void)ask(primary, request, 0s);
+  kill(other);
+  kill(primary);
+  start(primary);
+  passes_ = [](const auto&, const auto&, const auto&) { return true; };
+  const bool acknowledged = ask_primary(request).has_value();
+  start(other);
+  ASSERT_TRUE(whole()) << fault();
+  ASSERT_TRUE(acknowledged || ask_primary(request));
+  kill(primary);
+  EXPECT_EQ(get("k").value(), "v");
+}
+
+TEST_F(ReplicaTest, RowsOfATransactionThatAreRepeatedLateDoNotReplaceLaterOnes) {
+  start("a");
+  make(1);
+  const TransactionId id = *catalogue_.begin("t", now());
+  spread_changes();
+  const auto staged = [&](const char* value, std::uint64_t number) {
+    return ask_primary(request_of(StageRows{id, 5, {{"k", value}}, number, true})).has_value();
+  };
+  ASSERT_TRUE(staged("first", 1));
+  ASSERT_TRUE(staged("second", 2));
+  ASSERT_TRUE(staged("first", 1));
+  ASSERT_TRUE(done(order(Commit{1, {id, {5}}})));
+  EXPECT_EQ(get("k").value(), "second");
 }
 
 TEST_F(ReplicaTest, WhatACopyWasAboutToReplaceComesBackWhenItWasCutShort) {
