@@ -1,5 +1,6 @@
 #include "storage/tables/job_tables.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -42,7 +43,8 @@ class Rows final : public RemoteRows {
 
 class JobTables final : public RemoteTables, public WaitsForMaster {
  public:
-  JobTables(std::string master, std::string host) : master_(std::move(master)), host_(std::move(host)) {}
+  JobTables(std::string master, std::string host, Duration at_first)
+      : master_(std::move(master)), host_(std::move(host)), at_first_(at_first) {}
 
   Result<std::string> resolve(const std::string& table, const std::string& snapshot) override {
     WEFT_TRY(check_table_name("table", table));
@@ -117,6 +119,8 @@ class JobTables final : public RemoteTables, public WaitsForMaster {
                   "tables are kept by a cluster: say --cluster HOST:PORT, or --files HOST:PORT, or set WEFT_MASTER");
     TableClientOptions options;
     options.host = host_;
+    options.at_first = at_first_;
+    options.patience = std::max(options.patience, at_first_);
     if (!waits_) options.patience = Duration(0);
     auto made = TableClient::connect(master_, options);
     if (!made && !waits_) lost_ = made.error();
@@ -125,6 +129,7 @@ class JobTables final : public RemoteTables, public WaitsForMaster {
   }
 
   const std::string master_, host_;
+  const Duration at_first_;
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<TableClient> client_;
   bool waits_ = true;
@@ -134,8 +139,8 @@ class JobTables final : public RemoteTables, public WaitsForMaster {
 
 }  // namespace
 
-std::unique_ptr<RemoteTables> job_tables(std::string master, std::string host) {
-  return std::make_unique<JobTables>(std::move(master), std::move(host));
+std::unique_ptr<RemoteTables> job_tables(std::string master, std::string host, Duration at_first) {
+  return std::make_unique<JobTables>(std::move(master), std::move(host), at_first);
 }
 
 }  // namespace weft::storage::tables

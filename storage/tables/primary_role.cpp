@@ -154,10 +154,9 @@ std::optional<Error> PrimaryRole::refusal(std::optional<std::size_t> row_bytes) 
   auto why = parts_.store->refusal();
   if (!why && row_bytes)
     if (auto room = check_space(parts_.context, parts_.path, *row_bytes); !room) why = std::move(room).error();
-  if (!why || why->code() != Code::resource_exhausted) {
-    full_since_.reset();
-    return why;
-  }
+  if (!why || why->code() != Code::resource_exhausted) full_since_.reset();
+  if (!why) return std::nullopt;
+  if (why->code() != Code::resource_exhausted) return not_now(parts_.place, "is about to be given up: " + why->to_string());
   const TimePoint now = parts_.context.clock.now();
   if (!full_since_) full_since_ = now;
   const bool alone =

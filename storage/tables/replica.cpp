@@ -89,6 +89,7 @@ void Replica::look_at_disk() {
   const auto refused = store_->refusal();
   const auto room = check_space(context_, path_, 0);
   no_room_ = refused ? refused->to_string() : room ? std::string() : room.error().to_string();
+  if (refused && refused->code() != Code::resource_exhausted) return give_up(*refused);
   if (!refused || recovering_) return;
   context_.log.warn("{}; until then it is only read", refused->to_string());
   recovering_ = true;

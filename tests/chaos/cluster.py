@@ -15,6 +15,7 @@ PORT = 7077
 DISK_BYTES = 512 << 20  # of each worker
 MASTER_DISK_BYTES = 256 << 20
 KIND = 200  # characters by which violations are told apart
+PATIENCE = "60s"  # of commands and jobs with what is away
 START = 60  # seconds at most until a daemon is ready
 STOP = 30  # and until it has ended in good order
 

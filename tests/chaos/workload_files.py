@@ -7,11 +7,11 @@ import os
 import random
 import time
 
+from cluster import PATIENCE
 from permitted import permitted
 
 ABSENT = "nothing"
 PATHS = 6  # per client
-PATIENCE = "60s"
 
 
 class FileWorkload:

@@ -7,6 +7,7 @@ import threading
 import time
 
 import references
+from cluster import PATIENCE
 from permitted import permitted
 
 DEADLINE = 180  # seconds for a job
@@ -79,7 +80,7 @@ class JobWorkload:
         }[kind]
         words += [] if kind == "table" else ["--output", place]
         words += ["--quiet", "--cluster", self.cluster.master_address, "--partitions", str(self.chance.choice([1, 3, 9, 20])), "--shuffle-mode",
-                  self.chance.choice(["memory", "pull"]), "--shuffle-replicas", str(self.chance.choice([1, 1, 2]))]
+                  self.chance.choice(["memory", "pull"]), "--shuffle-replicas", str(self.chance.choice([1, 1, 2])), "--patience", PATIENCE]
         begin = time.monotonic()
         done = self._driven(words)
         if done.returncode != 0:
@@ -114,14 +115,14 @@ class JobWorkload:
         """A command of the harness itself, which looks at what a job left: full disks refuse it while they are full."""
         end = time.monotonic() + 90
         while True:
-            ended = self.cluster.run(*words)
+            ended = self.cluster.run(*words, "--patience", PATIENCE)
             if ended.returncode == 0 or "disk is full" not in ended.stderr or time.monotonic() > end:
                 return ended
             time.sleep(0.5)
 
     def _compare(self, kind, local, stored):
         if kind == "stored":
-            fetched = self._when_there_is_room("weft", "fs", "get", "-r", stored, local, "--patience", "60s")
+            fetched = self._when_there_is_room("weft", "fs", "get", "-r", stored, local)
             if fetched.returncode != 0:
                 return f"the output cannot be read: {fetched.stderr.strip()}"
         if not os.path.exists(local + "/_SUCCESS"):
@@ -134,7 +135,7 @@ class JobWorkload:
         found = content if kind == "sort" else sorted(content.splitlines())
         shutil.rmtree(local)
         if kind == "stored":
-            removed = self._when_there_is_room("weft", "fs", "rm", "-r", stored, "--patience", "60s")
+            removed = self._when_there_is_room("weft", "fs", "rm", "-r", stored)
             if removed.returncode != 0:
                 return f"the output cannot be removed: {removed.stderr.strip()}"
         return "" if found == expected else f"the output is wrong: {len(found)} instead of {len(expected)}"
