@@ -54,6 +54,8 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   bool may_read() const;
   /// Followers in sync have what this one has: what is not here was never acknowledged.
   bool established() const { return established_; }
+  /// Why its disk took nothing, or not so many rows, when it was last asked to; empty: it did.
+  std::string full() const { return full_ ? full_->why : ""; }
   /// Calls `then` when reads are not held any more, or the role is over: at once, and false, when they are not.
   bool wait_to_read(std::function<void()> then);
 
@@ -88,6 +90,10 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
     std::set<std::string> waiting;
     bool local = false;  // it is on this disk
     std::vector<OnVersion> done;
+  };
+  struct Full {
+    TimePoint since{};
+    std::string why;
   };
   struct Held {
     std::uint64_t ticket = 0;
@@ -138,8 +144,8 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   Parts parts_;
   bool over_ = false;
   std::uint64_t last_ = 0;
-  bool established_ = false;             // followers in sync have what this one has
-  std::optional<TimePoint> full_since_;  // its disk
+  bool established_ = false;  // followers in sync have what this one has
+  std::optional<Full> full_;  // its disk
   std::map<std::string, Follower> followers_;
   std::deque<Proposal> proposals_;
   std::size_t waiting_bytes_ = 0;

@@ -13,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kReopen = 500ms;
+constexpr std::size_t kLeastRoom = 64u << 10;  // bytes of rows: who has less makes room for others
 
 }  // namespace
 
@@ -87,7 +88,7 @@ void Replica::opened(Result<std::unique_ptr<TablePartition>> store) {
 void Replica::look_at_disk() {
   if (!store_ || disk_ != Disk::open) return;
   const auto refused = store_->refusal();
-  const auto room = check_space(context_, path_, 0);
+  const auto room = check_space(context_, path_, kLeastRoom);
   no_room_ = refused ? refused->to_string() : room ? std::string() : room.error().to_string();
   if (refused && refused->code() != Code::resource_exhausted) return give_up(*refused);
   if (!refused || recovering_) return;
@@ -128,9 +129,8 @@ ReplicaReport Replica::report() const {
   } else if (!damage_.empty()) {
     report.state = ReplicaState::damaged;
     report.failure = damage_;
-  } else if (!no_room_.empty()) {
+  } else if (report.failure = no_room_.empty() && primary_ ? primary_->full() : no_room_; !report.failure.empty()) {
     report.state = ReplicaState::full;
-    report.failure = no_room_;
   }
   report.last = store_->last();
   report.epoch = store_->epoch_at(report.last).value_or(0);

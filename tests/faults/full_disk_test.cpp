@@ -62,6 +62,7 @@ TEST_F(FullDisk, AWorkerServesWhatItHasRefusesTheRestAndGoesOnByItself) {
       ASSERT_TRUE(cluster->ready(1));
     }
     expect_read();
+    disk.fill();  // what a start has tidied away
     const auto file = put(texts[0], "/new");
     EXPECT_EQ(file.exit_code, 1);
     EXPECT_TRUE(has(file.err, "none of 1 workers has room for")) << file.err;
