@@ -76,7 +76,7 @@ void floats(const Setting& setting) {
     sines.measure(std::string("2 workers, behind ") + behind, lines, behind, {"--workers", "2"});
   {
     const StandingCluster cluster(setting, {}, true);
-    time_command({setting.program("weft"), "fs", "put", lines, "/lines", "--master", cluster.address()});
+    time_command({setting.program("weft"), "fs", "put", lines, "/lines", "--replication", "1", "--master", cluster.address()});
     sines.measure("standing cluster, behind weft://", "weft://lines", "text", {"--cluster", cluster.address()});
     sines.measure("embedded, behind weft://", "weft://lines", "text", {"--files", cluster.address()});
   }
