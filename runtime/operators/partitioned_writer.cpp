@@ -28,9 +28,7 @@ PartitionedWriter::PartitionedWriter(OperatorContext& context, shuffle::SegmentW
       segment_(segment),
       poll_(context),
       partitions_(partitions),
-      buffers_(std::make_unique<PartitionBuffer[]>(partitions)),
       buffer_bytes_(buffer_size(*context.memory, segment, partitions)) {
-  for (std::uint32_t i = 0; i < partitions; ++i) buffers_[i].flush_at = buffer_bytes_;
   const std::uint64_t wanted = std::uint64_t{buffer_bytes_} * partitions;
   if (context.memory->try_take(wanted)) taken_ = wanted;  // refused only with very many partitions: go on with the small buffers
 }
@@ -64,7 +62,7 @@ void PartitionedWriter::flush(std::uint32_t partition) {
 }
 
 void PartitionedWriter::finish() {
-  for (std::uint32_t partition = 0; partition < partitions(); ++partition) {
+  for (std::uint32_t partition = 0; partition < ready_; ++partition) {
     if (buffers_[partition].records != 0) append(partition);
     buffers_[partition].bytes = Encoder();
   }
@@ -79,9 +77,13 @@ void PartitionedWriter::too_large(std::uint64_t bytes) const {
                         bytes, context_.memory->limit()))};
 }
 
-void PartitionedWriter::no_such(std::uint32_t partition) const {
-  throw TaskError{Error(Code::invalid_argument, fmt::format("the partitioner returned {} where the partitions are 0 to {}",
-                                                            partition, static_cast<std::int64_t>(partitions()) - 1))};
+void PartitionedWriter::begin_first(std::uint32_t partition) {
+  if (partition >= partitions_)
+    throw TaskError{Error(Code::invalid_argument, fmt::format("the partitioner returned {} where the partitions are 0 to {}",
+                                                              partition, static_cast<std::int64_t>(partitions()) - 1))};
+  buffers_ = std::make_unique<PartitionBuffer[]>(partitions_);
+  for (std::uint32_t i = 0; i < partitions_; ++i) buffers_[i].flush_at = buffer_bytes_;
+  ready_ = partitions_;
 }
 
 }  // namespace weft::runtime

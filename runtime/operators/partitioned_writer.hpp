@@ -31,8 +31,8 @@ class PartitionedWriter {
   /// Where to encode one record of `partition`; end(partition) follows. A partition that does not exist is a user error (a custom
   /// partitioner).
   Encoder& begin(std::uint32_t partition) {
-    if (partition >= partitions_) [[unlikely]]
-      no_such(partition);
+    if (partition >= ready_) [[unlikely]]
+      begin_first(partition);
     return buffers_[partition].bytes;
   }
   void end(std::uint32_t partition) {
@@ -62,13 +62,15 @@ class PartitionedWriter {
   /// Appends, and makes ready for more.
   void flush(std::uint32_t partition);
   [[noreturn]] void too_large(std::uint64_t bytes) const;
-  [[noreturn]] void no_such(std::uint32_t partition) const;
+  /// The buffers, before the first record: nearly all tasks may have none.
+  void begin_first(std::uint32_t partition);
 
   OperatorContext& context_;
   shuffle::SegmentWriter& segment_;
   StopPoll poll_;
   const std::uint32_t partitions_;
-  const std::unique_ptr<PartitionBuffer[]> buffers_;
+  std::uint32_t ready_ = 0;  // partitions that have buffers
+  std::unique_ptr<PartitionBuffer[]> buffers_;
   const std::uint32_t buffer_bytes_;
   std::uint64_t taken_ = 0;
 };

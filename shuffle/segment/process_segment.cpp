@@ -92,13 +92,14 @@ class ProcessSegment final : public Segment {
 class ProcessWriter final : public SegmentWriter {
  public:
   ProcessWriter(std::uint32_t partitions, SegmentMemory memory, std::shared_ptr<PagePool> pool)
-      : directory_(std::move(memory.directory)), memory_(std::move(pool), memory.bytes), rooms_(partitions), sizes_(partitions) {}
+      : directory_(std::move(memory.directory)), memory_(std::move(pool), memory.bytes), sizes_(partitions) {}
 
   std::size_t good_extent() const override { return kExtent; }
 
   MutableBytes room(std::uint32_t partition, std::size_t bytes) override {
-    WEFT_ASSERT(partition < rooms_.size());
+    WEFT_ASSERT(partition < sizes_.size());
     if (file_) return {};
+    if (rooms_.empty()) rooms_.resize(sizes_.size());
     MutableBytes& room = rooms_[partition];
     if (room.size() < bytes) room = memory_.take(bytes);
     return room;
@@ -137,7 +138,8 @@ class ProcessWriter final : public SegmentWriter {
  private:
   /// Where the bytes are from now on: in the room they were written to, otherwise in a copy. Nothing: there is no memory for one.
   std::optional<ByteView> keep(std::uint32_t partition, ByteView bytes) {
-    if (MutableBytes& room = rooms_[partition]; !bytes.empty() && room.data() == bytes.data()) {
+    if (!rooms_.empty() && !bytes.empty() && rooms_[partition].data() == bytes.data()) {
+      MutableBytes& room = rooms_[partition];
       WEFT_ASSERT(bytes.size() <= room.size());
       memory_.untake(room.subspan(bytes.size()));
       room = {};
@@ -160,7 +162,7 @@ class ProcessWriter final : public SegmentWriter {
 
   const std::string directory_;
   Memory memory_;
-  std::vector<MutableBytes> rooms_;  // by partition; empty: none is lent
+  std::vector<MutableBytes> rooms_;  // by partition; empty: none is lent. None before the first
   std::vector<Extent> extents_;
   std::vector<PartitionSize> sizes_;
   std::uint64_t bytes_ = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -165,10 +166,15 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
   const ShuffleRef quantiles = sort_quantiles<K, Less>(in, key_of, name);
   draft.lineage = draft.lineage.with_broadcast(quantiles);
   draft.body = make_body([chain = in.chain(), key_of, id = quantiles->id()](TaskContext& context) {
-    const RangeRouter<K, Less> router(context, id);
-    if (context.attempt.task.index % kReportsHistogram == 0) context.sample_histogram = router.sample_histogram(context, id);
+    std::optional<RangeRouter<K, Less>> router;  // not for tasks without records, of which there may be many
+    if (context.attempt.task.index % kReportsHistogram == 0)
+      context.sample_histogram = router.emplace(context, id).sample_histogram(context, id);
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
-      chain.run(context, [&](T&& record) { out.write(router(std::invoke(key_of, std::as_const(record))), record); });
+      chain.run(context, [&](T&& record) {
+        if (!router) [[unlikely]]
+          router.emplace(context, id);
+        out.write((*router)(std::invoke(key_of, std::as_const(record))), record);
+      });
       out.finish();
     });
   });
