@@ -269,7 +269,7 @@ TEST_F(PartitionTest, TheLastRequestsOfClientsAreKnown) {
   EXPECT_FALSE(partition->recalled_requests());
   ASSERT_TRUE(partition->recall_requests());
   EXPECT_TRUE(partition->recalled_requests());
-  for (const std::uint64_t request : {1001, 1002, 1003}) EXPECT_TRUE(partition->carried_out(request)) << request;
+  for (const std::uint64_t request : {1001u, 1002u, 1003u}) EXPECT_TRUE(partition->carried_out(request)) << request;
   std::vector<std::uint64_t> many(65'535);
   std::iota(many.begin(), many.end(), 10'000);
   write(many);
