@@ -78,7 +78,7 @@ void TableSimulation::request(const std::string& from, const SimulatedProcess* a
     const auto worker = workers_.find(to);
     if (worker == workers_.end()) return reply(fail(Code::unavailable, "nobody listens there"));
     const SimulatedProcess& process = *worker->second.process;
-    process.gated([=, this, &worker = worker->second, &process] {
+    process.gated([request, reply, &worker = worker->second, &process] {
       const auto there = worker.replicas.find(request.place);
       if (there == worker.replicas.end()) return reply(fail(Code::unavailable, "it is not on this worker"));
       // What it answers goes out while it lives.
