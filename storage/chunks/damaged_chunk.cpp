@@ -14,22 +14,24 @@ namespace {
 
 constexpr std::uint64_t kStep = 1u << 20;
 
-/// Up to the first byte that the file does not give; what is left of `into` stays as it is.
-void read_what_is_there(int fd, std::uint64_t offset, MutableBytes into) {
+/// Up to the first byte that the file does not give; what is left of `into` stays as it is. False: the disk failed.
+bool read_what_is_there(int fd, std::uint64_t offset, MutableBytes into) {
   while (!into.empty()) {
     const ssize_t got = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return;
+    if (got <= 0) return got == 0;
     into = into.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
   }
+  return true;
 }
 
 }  // namespace
 
 Result<std::vector<std::uint32_t>> DamagedChunk::checksums() const {
   std::vector<std::uint32_t> stored(page_count(info_.length));
-  read_what_is_there(fd_.get(), info_.length, {reinterpret_cast<std::byte*>(stored.data()), stored.size() * sizeof(std::uint32_t)});
+  const bool given = read_what_is_there(fd_.get(), info_.length,
+                                        {reinterpret_cast<std::byte*>(stored.data()), stored.size() * sizeof(std::uint32_t)});
   if (digest_of(stored) == info_.digest) return stored;
   struct stat info {};
   const bool complete = ::fstat(fd_.get(), &info) == 0 && static_cast<std::uint64_t>(info.st_size) >= info_.length;
@@ -38,6 +40,7 @@ Result<std::vector<std::uint32_t>> DamagedChunk::checksums() const {
     of_bytes.add(read(at, std::min(kStep, info_.length - at)).view());
   auto computed = of_bytes.finish();
   if (digest_of(computed) == info_.digest) return computed;
+  if (!given) return fail(Code::io, "the disk does not give the checksums of the pages of " + to_string(info_.id));
   return fail(Code::corrupt, "neither the checksums of the pages of " + to_string(info_.id) + " nor its bytes fit its digest");
 }
 

@@ -19,7 +19,7 @@ class DamagedChunk {
   DamagedChunk(Fd fd, const ChunkInfo& info) : fd_(std::move(fd)), info_(info) {}
 
   /// The checksums of all pages, which fit the chunk's digest: those that the file holds or, when these are damaged, those of its
-  /// bytes. corrupt when neither fit.
+  /// bytes. corrupt when neither fit; io when the disk does not give them now.
   Result<std::vector<std::uint32_t>> checksums() const;
   /// The bytes of a range within the chunk as the file has them, unverified: zeros where it is too short or its disk gives none.
   Buffer read(std::uint64_t offset, std::uint64_t length) const;

@@ -132,7 +132,10 @@ void PrimaryRole::write(LogEntry entry, std::uint64_t request, bool repeated, Sh
     return on_disk([store = parts_.store] { return store->recall_requests(); },
                    [this, entry = std::move(entry), request, responder](const Result<void>& recalled) mutable {
                      if (over_) return responder->fail(not_now(parts_.place, "has another primary"));
-                     if (!recalled) return responder->fail(recalled.error());
+                     if (!recalled) {
+                       responder->fail(not_now(parts_.place, "is about to be given up: " + recalled.error().to_string()));
+                       return parts_.give_up(recalled.error());
+                     }
                      write(std::move(entry), request, true, responder);
                    });
   const std::size_t bytes = bytes_of(entry.writes) + kWriteBytes * entry.writes.size();

@@ -78,15 +78,17 @@ void Replica::read(SnapshotId snapshot, LookUp look_up, SharedResponder responde
   });
 }
 
-/// Of damage the asker hears when nobody else has what he wants.
+/// Of damage the asker hears when nobody else has what he wants. What a disk does not give it may give later: that is damage where
+/// others have it, and something to wait for where nobody has.
 Error Replica::read_failed(const Error& why) {
-  if (why.code() != Code::corrupt) return why;
-  found_damage(why);
+  if (why.code() != Code::corrupt && why.code() != Code::io) return why;
   const bool others =
       !assignment_ || std::any_of(assignment_->members.begin(), assignment_->members.end(), [this](const Member& member) {
         return member.in_sync && member.name != context_.name && !member.address.empty();
       });
-  return others ? not_now(place_, "is damaged on this worker, and read elsewhere") : why;
+  if (others || why.code() == Code::corrupt) found_damage(why);
+  if (others) return not_now(place_, "is damaged on this worker, and read elsewhere");
+  return why.code() == Code::corrupt ? why : not_now(place_, "cannot be read now: " + why.to_string());
 }
 
 void Replica::send_page(std::uint64_t id, SharedResponder responder) {

@@ -55,9 +55,13 @@ void PageFetch::ask(const std::string& address, rpc::MessageType type, Buffer he
 void PageFetch::open(Opened done) { open_from(0, {}, std::move(done)); }
 
 void PageFetch::open_from(std::size_t next, std::vector<ReplicaFailure> failures, Opened done) {
-  if (next == replicas_.size())
-    return done(fail(failures.empty() ? Code::unavailable : failures.back().error.code(),
+  if (next == replicas_.size()) {
+    // A disk that fails may give later what it does not give now.
+    const bool wait = failures.empty() ||
+                      std::any_of(failures.begin(), failures.end(), [](const auto& one) { return one.error.code() == Code::io; });
+    return done(fail(wait ? Code::unavailable : failures.back().error.code(),
                      with_reasons("nothing of " + to_string(info_.id) + " can be read", failures)));
+  }
   const std::string& address = replicas_[next];
   ask(address, kOpenDamaged, encode_open({info_, racks_->rack()}),
       [self = shared_from_this(), next, failures = std::move(failures), done = std::move(done),
@@ -65,7 +69,8 @@ void PageFetch::open_from(std::size_t next, std::vector<ReplicaFailure> failures
         const auto taken = self->take_checksums(reply);
         if (taken) return done(Result<void>());
         // One whose checksums are damaged has pages that are not, perhaps.
-        if (!reply && reply.error().code() != Code::corrupt) self->gone_.emplace(address, reply.error());
+        const bool has_pages = !reply && (reply.error().code() == Code::corrupt || reply.error().code() == Code::io);
+        if (!reply && !has_pages) self->gone_.emplace(address, reply.error());
         failures.push_back({address, taken.error()});
         self->open_from(next + 1, std::move(failures), std::move(done));
       });

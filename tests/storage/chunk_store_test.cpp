@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/sanitized.hpp"
+#include "storage/chunks/damaged_chunk.hpp"
 #include "tests/storage/chunk_fixture.hpp"
 
 namespace weft::storage {
@@ -459,6 +460,14 @@ TEST_F(ChunkStoreTest, ServesManyThreadsAtOnce) {
   for (const StoredChunk& chunk : store->list()) expect_content(*store, chunk.info);
   EXPECT_TRUE(events_.of(ChunkEvent::corrupt).empty());
   EXPECT_TRUE(events_.of(ChunkEvent::lost).empty());
+}
+
+TEST(DamagedChunkTest, WhatItsDiskDoesNotGiveIsNotTakenForDamage) {
+  Fd unreadable(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_TRUE(unreadable.valid());
+  EXPECT_EQ(DamagedChunk(std::move(unreadable), {ChunkId(1), 100, 1}).checksums().error().code(), Code::io);
+  Fd empty(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(DamagedChunk(std::move(empty), {ChunkId(1), 100, 1}).checksums().error().code(), Code::corrupt);
 }
 
 }  // namespace

@@ -14,8 +14,9 @@ namespace weft::storage::tables {
 struct Faults {
   bool apply_fails = false;  // once
   bool log_is_trimmed = false;
-  bool damage = false;  // for who reads a key
-  bool full = false;    // its disk: one that is opened meanwhile is only read until it recovers
+  bool damage = false;      // for who reads a key
+  bool gives_none = false;  // of what is read: a key, or the log
+  bool full = false;        // its disk: one that is opened meanwhile is only read until it recovers
   std::function<void()> reading = [] {}, applying = [] {};
 };
 
@@ -51,6 +52,7 @@ class FaultyPartition final : public TablePartition {
   Result<std::optional<std::string>> get(const std::string& key, std::uint64_t at) const override {
     faults_->reading();
     if (faults_->damage) return fail(Code::corrupt, "a block is damaged");
+    if (faults_->gives_none) return fail(Code::io, "input/output error");
     return real_->get(key, at);
   }
   Result<std::vector<TableRow>> scan(const std::string& from, const std::string& to, std::size_t limit, std::uint64_t at,
@@ -61,7 +63,10 @@ class FaultyPartition final : public TablePartition {
   std::set<TransactionId> staged() const override { return real_->staged(); }
   bool committed(TransactionId id) const override { return real_->committed(id); }
   bool carried_out(std::uint64_t request) const override { return real_->carried_out(request); }
-  Result<void> recall_requests() override { return real_->recall_requests(); }
+  Result<void> recall_requests() override {
+    if (faults_->gives_none) return fail(Code::io, "input/output error");
+    return real_->recall_requests();
+  }
   bool recalled_requests() const override { return real_->recalled_requests(); }
   std::uint64_t bytes() const override { return real_->bytes(); }
   Result<void> compact() override { return real_->compact(); }

@@ -528,6 +528,34 @@ TEST_F(ReplicaTest, DamageOfTheOnlyOneIsToldAndTheRestServed) {
   EXPECT_TRUE(put("k", "2"));
 }
 
+TEST_F(ReplicaTest, WhatADiskDoesNotGiveNowIsReadElsewhereOrWaitedFor) {
+  start("a", faulty(faults));
+  make(1);
+  ASSERT_TRUE(put("k", "1"));
+  faults->gives_none = true;
+  EXPECT_EQ(get("k").error().code(), Code::unavailable) << "it may give it later";
+  kill("a");
+  start("a", faulty(faults));  // what was before is in the log only
+  const auto repeated = ask_primary(request_of(PutRows{{{"k", "2"}}, 7, true}), 5s);
+  ASSERT_FALSE(repeated);
+  EXPECT_EQ(repeated.error().code(), Code::unavailable);
+  faults->gives_none = false;
+  EXPECT_TRUE(ask_primary(request_of(PutRows{{{"k", "2"}}, 7, true})));
+  EXPECT_EQ(get("k").value(), "2");
+  EXPECT_TRUE(turn([&] { return status().fault.empty(); })) << fault();
+}
+
+TEST_F(ReplicaTest, OfTwoWhatOneDiskDoesNotGiveIsReadFromTheOther) {
+  start("a", faulty(faults)), start("b");
+  make(2);
+  ASSERT_TRUE(put("k", "1"));
+  ASSERT_EQ(status().primary, "a");
+  faults->gives_none = true;
+  EXPECT_EQ(get("k").value(), "1");
+  faults->gives_none = false;
+  ASSERT_TRUE(whole()) << fault();
+}
+
 TEST_F(ReplicaTest, ASnapshotThatAFollowerHasNotGotIsAskedForElsewhere) {
   start("a"), start("b");
   make(2);
