@@ -153,8 +153,9 @@ TableOrders TableCatalogue::heartbeat(const TableNode& site, const TableHeartbea
         continue;
       }
       const auto report = node.replicas.find({id, p});
-      if (!partition.made && partition.primary == site.name && report != node.replicas.end() &&
-          report->second.revision == partition.revision && report->second.state == ReplicaState::good) {
+      const bool opened = report != node.replicas.end() &&
+                          (report->second.state == ReplicaState::good || report->second.state == ReplicaState::full);
+      if (!partition.made && partition.primary == site.name && opened && report->second.revision == partition.revision) {
         partition.made = true;
         impl_->changed(table, partition);
       }

@@ -9,8 +9,8 @@
 
 namespace weft::storage::tables {
 
-/// The member in sync that has most becomes primary, of a new epoch; of one that was never used, any. One whose disk is full when
-/// there is nobody else, one that is damaged after that, and one that is being drained likewise.
+/// The member in sync that has most becomes primary, of a new epoch; of one that was never used, any. If none is
+/// well, it is one whose disk is full; if there is none such either, a damaged one. Those that are not being drained go first.
 void TableCatalogue::Impl::promote(Table& table, std::uint32_t number) {
   PartitionRecord& partition = table.record.partitions.at(number);
   const PlaceId place{table.record.id, number};

@@ -157,17 +157,17 @@ std::optional<Error> PrimaryRole::refusal(std::optional<std::size_t> row_bytes) 
   auto why = parts_.store->refusal();
   if (!why && row_bytes)
     if (auto room = check_space(parts_.context, parts_.path, *row_bytes); !room) why = std::move(room).error();
-  if (!why || why->code() != Code::resource_exhausted) full_.reset();
+  if (!why && row_bytes) full_since_.reset();
   if (!why) return std::nullopt;
   if (why->code() != Code::resource_exhausted) return not_now(parts_.place, "is about to be given up: " + why->to_string());
   const TimePoint now = parts_.context.clock.now();
-  if (!full_) {
-    full_ = {now, why->to_string()};
+  if (!full_since_) {
+    full_since_ = now;
     parts_.context.heartbeat_soon();
   }
   const bool alone =
       std::all_of(followers_.begin(), followers_.end(), [](const auto& follower) { return follower.second.address.empty(); });
-  if (alone || now - full_->since >= kHandOver) return why;
+  if (alone || now - *full_since_ >= kHandOver) return why;
   return not_now(parts_.place, "waits for another primary: " + why->to_string());
 }
 

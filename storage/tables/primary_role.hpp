@@ -54,8 +54,6 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   bool may_read() const;
   /// Followers in sync have what this one has: what is not here was never acknowledged.
   bool established() const { return established_; }
-  /// Why its disk took nothing, or not so many rows, when it was last asked to; empty: it did.
-  std::string full() const { return full_ ? full_->why : ""; }
   /// Calls `then` when reads are not held any more, or the role is over: at once, and false, when they are not.
   bool wait_to_read(std::function<void()> then);
 
@@ -91,10 +89,6 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
     bool local = false;  // it is on this disk
     std::vector<OnVersion> done;
   };
-  struct Full {
-    TimePoint since{};
-    std::string why;
-  };
   struct Held {
     std::uint64_t ticket = 0;
     bool reads = false;
@@ -103,7 +97,7 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
 
   /// `entry` but for its version and epoch, carrying out a client's request once.
   void write(LogEntry entry, std::uint64_t request, bool repeated, SharedResponder responder);
-  /// Why its disk takes nothing, or no more rows; as something that passes while another member may take over.
+  /// Why this disk refuses an entry: a mark, or so many bytes of rows. The error is transient while another member may take over.
   std::optional<Error> refusal(std::optional<std::size_t> row_bytes);
   void update_followers();
   void drop_what_is_over();
@@ -144,12 +138,12 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   Parts parts_;
   bool over_ = false;
   std::uint64_t last_ = 0;
-  bool established_ = false;  // followers in sync have what this one has
-  std::optional<Full> full_;  // its disk
+  bool established_ = false;             // followers in sync have what this one has
+  std::optional<TimePoint> full_since_;  // when its disk first refused rows, and took none afterwards
   std::map<std::string, Follower> followers_;
   std::deque<Proposal> proposals_;
   std::size_t waiting_bytes_ = 0;
-  std::unordered_map<std::uint64_t, std::vector<SharedResponder>> requests_;  // being carried out, and who waits for that
+  std::unordered_map<std::uint64_t, std::vector<SharedResponder>> requests_;  // clients' requests that wait to be acknowledged
   std::optional<Round> round_;
   Held hold_;
   std::uint64_t released_ = 0;                        // the highest ticket whose hold is over, or may not begin any more

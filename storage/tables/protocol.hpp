@@ -176,7 +176,7 @@ enum class ReplicaState : std::uint8_t {
   absent = 2,   // there is no database
   failed = 3,   // it cannot be used
   damaged = 4,  // parts of it cannot be read; the rest is served while nobody else can
-  full = 5,     // its disk is: what it has is served while nobody else can
+  full = 5,     // it takes no entries, mostly because its disk is full: what it has is served while nobody else can
 };
 
 constexpr ReplicaState last_of(ReplicaState) { return ReplicaState::full; }

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kReopen = 500ms;
-constexpr std::size_t kLeastRoom = 64u << 10;  // bytes of rows: who has less makes room for others
+constexpr std::size_t kLeastRoom = 4u << 20;  // bytes of rows, as in a message of a client; a disk without room for them is full
 
 }  // namespace
 
@@ -90,7 +90,6 @@ void Replica::look_at_disk() {
   const auto refused = store_->refusal();
   const auto room = check_space(context_, path_, kLeastRoom);
   no_room_ = refused ? refused->to_string() : room ? std::string() : room.error().to_string();
-  if (refused && refused->code() != Code::resource_exhausted) return give_up(*refused);
   if (!refused || recovering_) return;
   context_.log.warn("{}; until then it is only read", refused->to_string());
   recovering_ = true;
@@ -129,8 +128,9 @@ ReplicaReport Replica::report() const {
   } else if (!damage_.empty()) {
     report.state = ReplicaState::damaged;
     report.failure = damage_;
-  } else if (report.failure = no_room_.empty() && primary_ ? primary_->full() : no_room_; !report.failure.empty()) {
+  } else if (!no_room_.empty()) {
     report.state = ReplicaState::full;
+    report.failure = no_room_;
   }
   report.last = store_->last();
   report.epoch = store_->epoch_at(report.last).value_or(0);

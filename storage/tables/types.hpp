@@ -60,7 +60,7 @@ struct LogEntry {
   EntryKind kind = EntryKind::write;
   std::uint64_t id = 0;
   std::uint64_t token = 0;
-  std::vector<std::uint64_t> tokens{};  // of writes and staged rows: the requests of clients that it carries out
+  std::vector<std::uint64_t> tokens{};  // commit: see EntryKind; write, stage: the requests of clients that the entry carries out
 };
 
 /// A partition of a table.

@@ -69,8 +69,8 @@ void PageFetch::open_from(std::size_t next, std::vector<ReplicaFailure> failures
         const auto taken = self->take_checksums(reply);
         if (taken) return done(Result<void>());
         // One whose checksums are damaged has pages that are not, perhaps.
-        const bool has_pages = !reply && (reply.error().code() == Code::corrupt || reply.error().code() == Code::io);
-        if (!reply && !has_pages) self->gone_.emplace(address, reply.error());
+        const Code why = reply ? Code::corrupt : reply.error().code();
+        if (why != Code::corrupt && why != Code::io) self->gone_.emplace(address, reply.error());
         failures.push_back({address, taken.error()});
         self->open_from(next + 1, std::move(failures), std::move(done));
       });

@@ -14,8 +14,9 @@ namespace weft::storage::tables {
 struct Faults {
   bool apply_fails = false;  // once
   bool log_is_trimmed = false;
-  bool damage = false;      // for who reads a key
+  bool damage = false;      // reads of keys find a damaged block
   bool gives_none = false;  // of what is read: a key, or the log
+  bool broken = false;      // writing fails, and the database knows it
   bool full = false;        // its disk: one that is opened meanwhile is only read until it recovers
   std::function<void()> reading = [] {}, applying = [] {};
 };
@@ -27,6 +28,7 @@ class FaultyPartition final : public TablePartition {
   std::uint64_t last() const override { return real_->last(); }
   std::optional<std::uint64_t> epoch_at(std::uint64_t version) const override { return real_->epoch_at(version); }
   std::optional<Error> refusal() const override {
+    if (faults_->broken) return Error(Code::io, "the disk broke");
     if (!refuses_ && !faults_->full) return std::nullopt;
     return Error(Code::resource_exhausted, "its disk is full");
   }

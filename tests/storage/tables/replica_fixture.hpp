@@ -110,6 +110,13 @@ class ReplicaFixture : public testing::Test {
     (void)turn([&] { return answer->has_value(); }, most);
     return *answer;
   }
+  /// For the primary, in its epoch.
+  PartitionRequest order(PartitionOperation operation) const { return {{}, status().epoch, std::move(operation)}; }
+  /// Whether the primary carries it out.
+  bool done(const PartitionRequest& request) {
+    const auto reply = ask(status().primary, request);
+    return reply && reply->has_value();
+  }
   static PartitionRequest request_of(PartitionOperation operation) { return {{}, 0, std::move(operation)}; }
   /// Of the primary, whoever that is, as a client does: again and again.
   Result<PartitionReply> ask_primary(const PartitionRequest& request, Duration patience = std::chrono::seconds(20)) {
