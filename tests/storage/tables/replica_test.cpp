@@ -193,6 +193,17 @@ TEST_F(ReplicaTest, APrimaryWhoseDiskIsFullMakesRoomForOneThatTakesWrites) {
   ASSERT_TRUE(whole()) << fault();
 }
 
+TEST_F(ReplicaTest, OneThatIsMadeOnAFullDiskIsWrittenWhenThereIsRoom) {
+  faults->full = true;
+  start("a", faulty(faults));
+  make(1);
+  EXPECT_EQ(put("k", "1").error().code(), Code::resource_exhausted);
+  faults->full = false;
+  reactor_.pass(1s);
+  const auto done = put("k", "1");
+  EXPECT_TRUE(done) << done.error().to_string();
+}
+
 TEST_F(ReplicaTest, APrimaryWhoseDatabaseHasFailedMakesRoomForAnother) {
   start("a", faulty(faults)), start("b");
   make(2);
