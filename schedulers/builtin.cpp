@@ -1,3 +1,5 @@
+#include "schedulers/builtin.hpp"
+
 #include "schedulers/parts/stage_orders.hpp"
 #include "schedulers/policies/adaptive.hpp"
 #include "schedulers/policies/capacity.hpp"
@@ -12,7 +14,6 @@
 #include "schedulers/policies/shortest.hpp"
 #include "schedulers/policies/shufflewatcher.hpp"
 #include "schedulers/policies/tetris.hpp"
-#include "schedulers/registry.hpp"
 
 namespace weft::schedulers {
 

@@ -7,14 +7,14 @@
 //     });
 //   }
 //
-// Project to start from: docs/examples/scheduler-plugin. What such a scheduler may do: scheduler.hpp, view.hpp; how to make one of
-// parts: parts/parts.hpp.
+// Project to start from: docs/examples/scheduler-plugin. What such a scheduler may do: view/scheduler.hpp, view/view.hpp; how to
+// make one of parts: parts/parts.hpp.
 #pragma once
 
 #include <cstdint>
 #include <stdexcept>
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

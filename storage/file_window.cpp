@@ -5,9 +5,9 @@
 #include <new>
 
 #include "base/timed.hpp"
+#include "storage/access/input_file.hpp"
+#include "storage/access/remote.hpp"
 #include "storage/compression/decompressor.hpp"
-#include "storage/input_file.hpp"
-#include "storage/remote.hpp"
 
 namespace weft::storage {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "storage/access/remote.hpp"
 #include "storage/compression/compressor.hpp"
-#include "storage/remote.hpp"
 
 namespace weft::storage {
 

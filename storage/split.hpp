@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "storage/access/file_version.hpp"
+#include "storage/access/remote.hpp"
 #include "storage/compression/format.hpp"
-#include "storage/file_version.hpp"
-#include "storage/remote.hpp"
 
 namespace weft::storage {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/content.hpp"
+#include "storage/access/content.hpp"
 
 namespace weft::storage {
 

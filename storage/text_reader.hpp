@@ -4,7 +4,8 @@
 // a compressed file (storage/compression) these are bytes of the file: the split has the text of the blocks that begin in them, and
 // owns the lines that start in it or exactly behind it; what begins with a part of a line, or exactly with a line, starts later.
 // A line ends with '\n', or with the file; "\r\n" reads like "\n". Any other byte, valid UTF-8 or not, belongs to the line. Length
-// is bounded by memory only. A file that is known to be no text (storage/content.hpp) is refused by whoever reads its first split.
+// is bounded by memory only. A file that is known to be no text (storage/access/content.hpp) is refused by whoever reads its first
+// split.
 #pragma once
 
 #include <cstdint>

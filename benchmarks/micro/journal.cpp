@@ -2,8 +2,8 @@
 #include <benchmark/benchmark.h>
 
 #include "base/file.hpp"
-#include "engine/master/journal_file.hpp"
-#include "tests/engine/master/job_statuses.hpp"
+#include "engine/master/journal/journal_file.hpp"
+#include "tests/engine/master/server/job_statuses.hpp"
 
 namespace weft::micro {
 namespace {

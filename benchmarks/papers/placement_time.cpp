@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/papers/experiment.hpp"
-#include "schedulers/registry.hpp"
+#include "schedulers/builtin.hpp"
 #include "schedulers/view/state.hpp"
 
 namespace weft::papers {

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "benchmarks/measure.hpp"
-#include "schedulers/registry.hpp"
+#include "schedulers/builtin.hpp"
 
 namespace weft::papers {
 

@@ -16,8 +16,8 @@
 
 #include "base/random.hpp"
 #include "engine/master/core/prefetch_budget.hpp"
+#include "schedulers/builtin.hpp"
 #include "schedulers/parts/map_racks.hpp"
-#include "schedulers/registry.hpp"
 #include "schedulers/view/state.hpp"
 
 namespace {

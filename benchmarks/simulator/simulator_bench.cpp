@@ -17,7 +17,7 @@
 
 #include "engine/simulator/simulate.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
-#include "schedulers/registry.hpp"
+#include "schedulers/builtin.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include "engine/api/job_data.hpp"
 #include "engine/client/session.hpp"
-#include "engine/plan/plan.hpp"
+#include "engine/master/plan/plan.hpp"
 #include "runtime/executor/run_task.hpp"
 #include "weft/detail/graph.hpp"
 

@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "base/broken_pipe.hpp"
+#include "base/command_line/help.hpp"
+#include "base/command_line/usage.hpp"
+#include "base/command_line/words.hpp"
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
 #include "base/named_file.hpp"
@@ -23,9 +26,6 @@
 #include "engine/client/machine.hpp"
 #include "engine/client/run_stats.hpp"
 #include "engine/client/session.hpp"
-#include "engine/command_line/help.hpp"
-#include "engine/command_line/usage.hpp"
-#include "engine/command_line/words.hpp"
 #include "replay.hpp"
 #include "weft/failure.hpp"
 

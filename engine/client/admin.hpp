@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/rpc/rpc.hpp"
-#include "engine/client/protocol.hpp"
+#include "engine/master/protocol/protocol.hpp"
 #include "storage/master_connection.hpp"
 
 namespace weft::client {

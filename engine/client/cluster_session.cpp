@@ -12,8 +12,8 @@
 #include "base/fd.hpp"
 #include "base/machine.hpp"
 #include "engine/client/progress.hpp"
-#include "engine/client/protocol.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "engine/master/protocol/protocol.hpp"
 #include "storage/retry.hpp"
 
 namespace weft::client {

@@ -16,11 +16,12 @@
 #include "engine/client/progress.hpp"
 #include "engine/client/session.hpp"
 #include "engine/client/stop_signal.hpp"
-#include "engine/master/event_log.hpp"
-#include "engine/master/expectations.hpp"
-#include "engine/profiles/observer.hpp"
-#include "engine/scheduling/catalogue.hpp"
-#include "engine/scheduling/guarded_core.hpp"
+#include "engine/master/core/expectations.hpp"
+#include "engine/master/log/event_log.hpp"
+#include "engine/master/profiles/observer.hpp"
+#include "engine/master/scheduling/catalogue.hpp"
+#include "engine/master/scheduling/guarded_core.hpp"
+#include "schedulers/builtin.hpp"
 #include "storage/files/job_files.hpp"
 
 namespace weft::client {

@@ -16,7 +16,7 @@
 #include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/page_pool.hpp"
-#include "engine/master/events.hpp"
+#include "engine/master/core/events.hpp"
 #include "runtime/executor/run_task.hpp"
 #include "shuffle/store/local_task_shuffle.hpp"
 #include "shuffle/store/store.hpp"

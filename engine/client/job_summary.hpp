@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/json.hpp"
-#include "engine/master/core.hpp"
+#include "engine/master/core/core.hpp"
 
 namespace weft::client {
 

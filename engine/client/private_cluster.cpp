@@ -13,7 +13,7 @@
 #include "engine/client/job_page.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/roles.hpp"
-#include "engine/master/server.hpp"
+#include "engine/master/server/server.hpp"
 #include "runtime/worker/executor_process.hpp"
 #include "runtime/worker/spawn.hpp"
 #include "storage/files/job_files.hpp"

@@ -10,7 +10,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "engine/client/job_summary.hpp"
-#include "engine/master/expectations.hpp"
+#include "engine/master/core/expectations.hpp"
 
 namespace weft::client {
 

@@ -12,7 +12,7 @@
 
 #include "base/clock.hpp"
 #include "engine/client/live_lines.hpp"
-#include "engine/master/core.hpp"
+#include "engine/master/core/core.hpp"
 
 namespace weft::client {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/master/core.hpp"
+#include "engine/master/core/core.hpp"
 #include "storage/split.hpp"
 
 namespace weft::client {

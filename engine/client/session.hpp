@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/master/core.hpp"
-#include "engine/plan/plan.hpp"
+#include "engine/master/core/core.hpp"
+#include "engine/master/plan/plan.hpp"
 #include "runtime/executor/run_task.hpp"
 
 namespace weft::client {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "engine/master/speculation.hpp"
+#include "engine/master/core/speculation.hpp"
 #include "engine/simulator/workload.hpp"
 #include "schedulers/view/resources.hpp"
 #include "shuffle/store/mode.hpp"

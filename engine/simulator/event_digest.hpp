@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/master/events.hpp"
+#include "engine/master/core/events.hpp"
 #include "engine/simulator/workload.hpp"
 
 namespace weft::simulator {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/master/core.hpp"
-#include "engine/profiles/observer.hpp"
+#include "engine/master/core/core.hpp"
+#include "engine/master/profiles/observer.hpp"
 #include "engine/simulator/event_digest.hpp"
 #include "engine/simulator/watched.hpp"
 #include "engine/simulator/world.hpp"

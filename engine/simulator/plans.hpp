@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/master/events.hpp"
+#include "engine/master/core/events.hpp"
 #include "engine/simulator/machines.hpp"
 #include "engine/simulator/placement.hpp"
 #include "engine/simulator/workload.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/master/events.hpp"
+#include "engine/master/core/events.hpp"
 #include "engine/simulator/cluster_model.hpp"
 #include "shuffle/prefetch/prefetch.hpp"
 #include "shuffle/store/segment_room.hpp"

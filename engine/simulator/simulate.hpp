@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "base/result.hpp"
-#include "engine/master/core.hpp"
-#include "engine/profiles/history.hpp"
+#include "engine/master/core/core.hpp"
+#include "engine/master/profiles/history.hpp"
 #include "engine/simulator/cluster_model.hpp"
 #include "engine/simulator/result.hpp"
 #include "engine/simulator/workload.hpp"
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::simulator {
 

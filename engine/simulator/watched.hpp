@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::simulator {
 

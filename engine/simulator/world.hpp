@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/master/events.hpp"
+#include "engine/master/core/events.hpp"
 #include "engine/simulator/accounts.hpp"
 #include "engine/simulator/agenda.hpp"
 #include "engine/simulator/contention.hpp"

@@ -17,7 +17,7 @@
 #include "runtime/operators/fault.hpp"
 #include "runtime/operators/memory.hpp"
 #include "runtime/protocol/task_usage.hpp"
-#include "storage/remote.hpp"
+#include "storage/access/remote.hpp"
 #include "storage/split.hpp"
 
 namespace weft::shuffle {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "schedulers/parts/parts.hpp"
-#include "schedulers/parts/rounding.hpp"
+#include "schedulers/planning/rounding.hpp"
 
 namespace weft::schedulers {
 

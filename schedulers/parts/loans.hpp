@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::schedulers {
 

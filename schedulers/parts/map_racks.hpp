@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::schedulers {
 

@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "schedulers/parts/alignment.hpp"
 #include "schedulers/parts/ranked_jobs.hpp"
 #include "schedulers/parts/remote_sources.hpp"
 #include "schedulers/parts/stage_orders.hpp"
+#include "schedulers/planning/alignment.hpp"
 
 namespace weft::schedulers {
 

@@ -19,7 +19,7 @@
 #include <memory>
 
 #include "schedulers/parts/parts.hpp"
-#include "schedulers/parts/rounding.hpp"
+#include "schedulers/planning/rounding.hpp"
 
 namespace weft::schedulers {
 

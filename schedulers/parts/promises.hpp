@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "schedulers/parts/reduce_racks.hpp"
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::schedulers {
 

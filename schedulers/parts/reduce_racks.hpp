@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedulers/parts/map_racks.hpp"
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::schedulers {
 

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::schedulers {
 

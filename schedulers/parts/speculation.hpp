@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::schedulers {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "schedulers/parts/alignment.hpp"
+#include "schedulers/planning/alignment.hpp"
 #include "schedulers/planning/job_dag.hpp"
 #include "schedulers/planning/troublesome.hpp"
 #include "schedulers/view/estimates.hpp"

@@ -10,7 +10,7 @@
 #include <map>
 #include <string_view>
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "schedulers/parts/slot_matrix.hpp"
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::schedulers {
 

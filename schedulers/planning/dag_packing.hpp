@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedulers/parts/alignment.hpp"
+#include "schedulers/planning/alignment.hpp"
 #include "schedulers/view/resources.hpp"
 
 namespace weft::schedulers {

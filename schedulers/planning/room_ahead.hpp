@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/parts/alignment.hpp"
+#include "schedulers/planning/alignment.hpp"
 #include "schedulers/planning/dag_packing.hpp"
 #include "schedulers/view/resources.hpp"
 

@@ -29,7 +29,7 @@
 // order=deadline|need, late=last|first, stages=fifo|bfs|cpm.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

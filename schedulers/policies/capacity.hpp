@@ -15,7 +15,7 @@
 // Options: queues=FILE (none: one queue for all), max_system_jobs=3000, stages=fifo|bfs|cpm.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

@@ -21,7 +21,7 @@
 // altruism=1, seed=1, intra=packing|critical-path|dagps, leftover=[srtf, packing], also fifo, drf, planned, stages=cpm|….
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

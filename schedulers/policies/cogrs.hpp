@@ -12,7 +12,7 @@
 // metric=wtnd|tnd.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

@@ -10,7 +10,7 @@
 // scheduler's. Options: inner=fair, node_wait=5s, rack_wait=5s, skips=D.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

@@ -15,7 +15,7 @@
 // mean=remaining|all, leftover=drf|fifo|srtf|furthest, digits, stages=fifo|bfs|cpm.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

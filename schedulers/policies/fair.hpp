@@ -12,7 +12,7 @@
 // stages=fifo|bfs|cpm.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

@@ -7,7 +7,7 @@
 // Options: stages=fifo|bfs|cpm, remote_per_heartbeat=N, reduces_per_heartbeat=N (0: any number).
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

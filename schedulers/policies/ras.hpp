@@ -9,7 +9,7 @@
 // alone (work_left.hpp). overcommit=0 is the paper's rule that nothing may be overcommitted.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

@@ -16,7 +16,7 @@
 // Where a forecast is wrong at present, what there is counts until the next change that it expects.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

@@ -7,7 +7,7 @@
 // Carbyne's simulator orders "SJF" by srtf's score; that is sjf(size=work).
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

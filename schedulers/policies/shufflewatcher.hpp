@@ -40,7 +40,7 @@
 // samp_wait=3, jobs=shortest|fewest|arrival, shape=launch|traffic, tokens=1.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

@@ -5,7 +5,7 @@
 // Options: fairness=0, barrier=0.9, penalty=0.9, srtf=true, digits.
 #pragma once
 
-#include "schedulers/registry.hpp"
+#include "schedulers/parts/registry.hpp"
 
 namespace weft::schedulers {
 

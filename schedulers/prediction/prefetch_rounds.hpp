@@ -11,15 +11,9 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "schedulers/view/view.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::schedulers {
-
-/// Whose units leave memory first.
-enum class RoundOrder : std::uint8_t {
-  by_submission,   // those of the job that comes last in FIFO's order
-  by_rounds_left,  // those of the shuffle with the fewest units still to be read: it does with the least memory the longest (FAIR)
-};
 
 struct PrefetchRound {
   JobOrder job;                                           // of its shuffle's job

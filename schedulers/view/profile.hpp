@@ -1,4 +1,4 @@
-// What history says of the tasks of a stage: the part of a profile (engine/profiles) that schedulers see.
+// What history says of the tasks of a stage: the part of a profile (engine/master/profiles) that schedulers see.
 #pragma once
 
 #include <algorithm>

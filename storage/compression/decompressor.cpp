@@ -2,10 +2,10 @@
 
 #include <array>
 
+#include "storage/access/content.hpp"
 #include "storage/compression/bzip2_reader.hpp"
 #include "storage/compression/frame_codec.hpp"
 #include "storage/compression/frame_reader.hpp"
-#include "storage/content.hpp"
 
 namespace weft::storage {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "storage/access/input_file.hpp"
 #include "storage/compression/format.hpp"
-#include "storage/input_file.hpp"
 
 namespace weft::storage {
 

@@ -9,7 +9,7 @@
 namespace weft::storage {
 
 enum class Format : std::uint8_t {
-  detect,  // by what the file begins with: compressed, no text at all (storage/content.hpp), or text
+  detect,  // by what the file begins with: compressed, no text at all (storage/access/content.hpp), or text
   raw,     // as it is, whatever it is
   gzip,
   bgzip,  // gzip in members of at most 64 KiB that say how long they are

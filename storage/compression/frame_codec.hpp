@@ -10,7 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
-#include "storage/input_file.hpp"
+#include "storage/access/input_file.hpp"
 
 namespace weft::storage {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "storage/remote.hpp"
+#include "storage/access/remote.hpp"
 #include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::storage::files {

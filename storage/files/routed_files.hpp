@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "storage/remote.hpp"
+#include "storage/access/remote.hpp"
 
 namespace weft::storage::files {
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "storage/access/remote.hpp"
 #include "storage/hdfs/answers.hpp"
 #include "storage/hdfs/path.hpp"
 #include "storage/hdfs/settings.hpp"
 #include "storage/http/http_client.hpp"
-#include "storage/remote.hpp"
 
 namespace weft::storage::hdfs {
 

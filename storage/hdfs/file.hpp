@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "storage/access/remote.hpp"
 #include "storage/hdfs/client.hpp"
-#include "storage/remote.hpp"
 
 namespace weft::storage::hdfs {
 

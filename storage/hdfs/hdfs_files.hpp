@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "storage/access/remote.hpp"
 #include "storage/hdfs/settings.hpp"
 #include "storage/http/http_client.hpp"
-#include "storage/remote.hpp"
 
 namespace weft::storage::hdfs {
 

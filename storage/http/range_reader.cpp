@@ -5,7 +5,7 @@
 #include <deque>
 #include <utility>
 
-#include "storage/remote_views.hpp"
+#include "storage/access/remote_views.hpp"
 
 namespace weft::storage::http {
 namespace {

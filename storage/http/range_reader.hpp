@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "storage/remote.hpp"
+#include "storage/access/remote.hpp"
 
 namespace weft::storage::http {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "storage/access/remote.hpp"
 #include "storage/objects/s3_client.hpp"
-#include "storage/remote.hpp"
 
 namespace weft::storage::objects {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "storage/access/remote.hpp"
 #include "storage/objects/s3_client.hpp"
-#include "storage/remote.hpp"
 
 namespace weft::storage::objects {
 

@@ -15,7 +15,7 @@
 #include "base/rpc/descriptors.hpp"
 #include "base/rpc/frame.hpp"
 #include "base/sanitized.hpp"
-#include "engine/client/protocol.hpp"
+#include "engine/master/protocol/protocol.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "tests/cluster/cluster.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/master/clock_offset.hpp"
+#include "engine/master/nodes/clock_offset.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "tests/cluster/cluster.hpp"
 

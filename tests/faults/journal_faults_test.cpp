@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "base/sanitized.hpp"
-#include "engine/master/journal_check.hpp"
+#include "engine/master/journal/journal_check.hpp"
 #include "tests/faults/journal_writer.hpp"
 #include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"

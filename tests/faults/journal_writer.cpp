@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "tests/engine/master/job_statuses.hpp"
+#include "tests/engine/master/server/job_statuses.hpp"
 
 int main(int, char** argv) {
   using namespace weft::master;

@@ -1,7 +1,7 @@
 // What the program journal_writer keeps: so little that most of its time goes into checkpoints.
 #pragma once
 
-#include "engine/master/journal_file.hpp"
+#include "engine/master/journal/journal_file.hpp"
 
 namespace weft::test {
 

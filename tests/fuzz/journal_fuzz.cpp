@@ -1,6 +1,6 @@
 // libFuzzer entry: the payload of a journal's record, and the status of a job in it, made from any bytes. Checksums are not what is
 // tried: a record is made of the bytes, and read as the master would.
-#include "engine/master/journal_record.hpp"
+#include "engine/master/journal/journal_record.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft;

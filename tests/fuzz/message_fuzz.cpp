@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "engine/client/protocol.hpp"
+#include "engine/master/protocol/protocol.hpp"
 #include "runtime/protocol/worker.hpp"
 
 namespace {

@@ -10,9 +10,9 @@
 #include "base/file.hpp"
 #include "base/http/request.hpp"
 #include "base/json_reader.hpp"
-#include "engine/web/pages.hpp"
-#include "engine/web/routes.hpp"
-#include "tests/engine/history/lines.hpp"
+#include "engine/tools/web/pages.hpp"
+#include "engine/tools/web/routes.hpp"
+#include "tests/engine/tools/history/lines.hpp"
 
 namespace weft::fuzz {
 

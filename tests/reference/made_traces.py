@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the traces in tests/simulation/data/made, what is to be counted in them, and when each job of its DAGs ends.
+"""Makes the traces in tests/engine/simulator/data/made, what is to be counted in them, and when each job of its DAGs ends.
 
   tests/reference/made_traces.py DIRECTORY
 

@@ -1,6 +1,6 @@
 #include "schedulers/config/options.hpp"
 
-#include "schedulers/registry.hpp"
+#include "schedulers/builtin.hpp"
 #include "tests/schedulers/world.hpp"
 
 namespace weft::schedulers {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "schedulers/registry.hpp"
+#include "schedulers/builtin.hpp"
 
 namespace weft::schedulers {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "base/random.hpp"
 #include "base/sanitized.hpp"
-#include "schedulers/registry.hpp"
-#include "tests/engine/master/core_driver.hpp"
-#include "tests/engine/master/simulated.hpp"
+#include "schedulers/builtin.hpp"
+#include "tests/engine/master/core/core_driver.hpp"
+#include "tests/engine/master/core/simulated.hpp"
 
 namespace weft::master {
 namespace {

@@ -1,4 +1,4 @@
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 #include <cmath>
 

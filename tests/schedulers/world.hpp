@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "schedulers/registry.hpp"
+#include "schedulers/builtin.hpp"
 #include "schedulers/view/state.hpp"
 
 namespace weft::schedulers {

@@ -1,5 +1,5 @@
 // Which files are known to be no text, and that nothing else is refused.
-#include "storage/content.hpp"
+#include "storage/access/content.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Files that are others, or are written to, between the time when they are listed and the end of reading them.
-#include "storage/file_version.hpp"
+#include "storage/access/file_version.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/access/remote_views.hpp"
 #include "storage/objects/s3_errors.hpp"
 #include "storage/objects/s3_file.hpp"
 #include "storage/output.hpp"
-#include "storage/remote_views.hpp"
 #include "storage/split.hpp"
 #include "storage/staged_name.hpp"
 #include "storage/text_reader.hpp"

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/access/remote.hpp"
 #include "storage/output.hpp"
-#include "storage/remote.hpp"
 #include "storage/split.hpp"
 #include "storage/text_reader.hpp"
 

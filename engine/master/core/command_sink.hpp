@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/master/events.hpp"
+#include "engine/master/core/events.hpp"
 
 namespace weft::master {
 

@@ -1,4 +1,4 @@
-#include "engine/master/core.hpp"
+#include "engine/master/core/core.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/master/events.hpp"
+#include "engine/master/core/events.hpp"
 
 namespace weft::master {
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/plan/plan.hpp"
+#include "engine/master/plan/plan.hpp"
 #include "schedulers/view/view.hpp"
 
 namespace weft::master {

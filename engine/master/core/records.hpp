@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/master/core.hpp"
+#include "engine/master/core/core.hpp"
 #include "engine/master/core/location_table.hpp"
 #include "engine/master/core/node_speeds.hpp"
 #include "engine/master/core/partition_shape.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/master/core.hpp"
+#include "engine/master/core/core.hpp"
 #include "schedulers/view/state.hpp"
 
 namespace weft::master {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/scheduler.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::master {
 

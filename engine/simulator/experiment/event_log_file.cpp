@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "base/version.hpp"
-#include "engine/master/event_line.hpp"
-#include "engine/master/event_log.hpp"
+#include "engine/master/log/event_line.hpp"
+#include "engine/master/log/event_log.hpp"
 
 namespace weft::simulator::experiment {
 

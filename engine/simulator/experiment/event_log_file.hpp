@@ -5,7 +5,7 @@
 
 #include "base/named_file.hpp"
 #include "base/result.hpp"
-#include "engine/master/events.hpp"
+#include "engine/master/core/events.hpp"
 
 namespace weft::simulator::experiment {
 

@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
-#include "engine/scheduling/catalogue.hpp"
-#include "engine/scheduling/stall_watch.hpp"
+#include "engine/master/scheduling/catalogue.hpp"
+#include "engine/master/scheduling/stall_watch.hpp"
 #include "engine/simulator/experiment/event_log_file.hpp"
 #include "engine/simulator/experiment/launches_alike.hpp"
 #include "engine/simulator/report/metrics.hpp"

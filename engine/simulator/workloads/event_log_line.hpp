@@ -3,7 +3,7 @@
 
 #include "base/json_reader.hpp"
 #include "base/result.hpp"
-#include "engine/master/event_line.hpp"
+#include "engine/master/log/event_line.hpp"
 #include "engine/simulator/workloads/lines.hpp"
 
 namespace weft::simulator::workloads {

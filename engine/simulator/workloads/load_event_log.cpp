@@ -8,8 +8,8 @@
 
 #include "base/config.hpp"
 #include "base/text.hpp"
-#include "engine/master/log_lines.hpp"
-#include "engine/master/log_pieces.hpp"
+#include "engine/master/log/log_lines.hpp"
+#include "engine/master/log/log_pieces.hpp"
 #include "engine/simulator/workloads/event_log_line.hpp"
 #include "engine/simulator/workloads/logged_jobs.hpp"
 #include "engine/simulator/workloads/workloads.hpp"

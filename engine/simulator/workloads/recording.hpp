@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "engine/master/events.hpp"
+#include "engine/master/core/events.hpp"
 #include "engine/simulator/workload.hpp"
 
 namespace weft::simulator::workloads {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hash.hpp"
-#include "engine/client/protocol.hpp"
+#include "engine/master/protocol/protocol.hpp"
 
 namespace weft::client {
 namespace {

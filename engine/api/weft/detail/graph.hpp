@@ -22,7 +22,7 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "base/lean/chrono.hpp"
-#include "engine/plan/output_kind.hpp"
+#include "engine/master/plan/output_kind.hpp"
 #include "runtime/executor/task.hpp"
 #include "schedulers/view/resources.hpp"
 

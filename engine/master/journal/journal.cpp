@@ -1,0 +1,97 @@
+#include "engine/master/journal/journal.hpp"
+
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+namespace weft::master {
+
+namespace {
+
+constexpr Duration kRetry = std::chrono::milliseconds(500);  // while the disk is full
+
+}  // namespace
+
+Journal::Journal(JournalFile file, rpc::Reactor& reactor, std::function<void(const Error&)> failed)
+    : file_(std::move(file)), reactor_(reactor), failed_(std::move(failed)), thread_(rpc::Reactor::start("weft-journal")) {}
+
+void Journal::append(JournalRecord record, bool promised) {
+  if (error_ || (full_ && !promised)) return;
+  pending_.push_back(std::move(record));
+  ++appended_;
+  if (promised) promised_ = appended_;
+  if (!std::exchange(busy_, true)) reactor_.post([this] { write(); });  // with what else this turn of the loop brings
+}
+
+void Journal::when_durable(std::function<void(const Result<void>&)> then) {
+  if (error_) return then(fail(*error_));
+  if (durable()) return then({});
+  waiting_.emplace_back(promised_, std::move(then));
+}
+
+void Journal::when_durable_or_full(std::function<void(const Result<void>&)> then) {
+  if (full_) return then({});
+  const auto once = std::make_shared<std::function<void(const Result<void>&)>>(std::move(then));
+  const auto call = [once](const Result<void>& result) {
+    if (const auto waits = std::exchange(*once, nullptr)) waits(result);
+  };
+  when_durable(call);
+  if (*once) at_full_.push_back(call);
+}
+
+void Journal::write() {
+  auto records = std::make_shared<std::vector<JournalRecord>>(std::exchange(pending_, {}));
+  thread_->post([this, records, until = appended_] {
+    const Result<void> result = file_.commit(*records);
+    reactor_.post([this, records, until, result] { written(until, *records, result); });
+  });
+}
+
+void Journal::written(std::uint64_t until, std::vector<JournalRecord>& records, const Result<void>& result) {
+  if (!result && result.error().code() == Code::resource_exhausted) return wait_for_room(records, result.error());
+  if (full_) Log("journal").info("there is room again: what waited is written");
+  full_.reset();
+  if (result) {
+    durable_ = until;
+    if (durable()) at_full_.clear();
+    busy_ = !pending_.empty();
+    if (busy_) write();
+  } else {
+    error_ = result.error();
+    failed_(*error_);
+  }
+  tell_waiting(result);
+}
+
+/// Nothing that was promised is forgotten; who waits for it waits on.
+void Journal::wait_for_room(std::vector<JournalRecord>& records, const Error& why) {
+  if (!full_) Log("journal").error("{}", why.to_string());
+  full_ = why;
+  pending_.insert(pending_.begin(), std::make_move_iterator(records.begin()), std::make_move_iterator(records.end()));
+  if (!error_) retry_ = reactor_.after(kRetry, [this] { write(); });
+  for (const auto& call : std::exchange(at_full_, {})) call({});
+}
+
+void Journal::tell_waiting(const Result<void>& result) {
+  while (!waiting_.empty() && (error_ || waiting_.front().first <= durable_)) {
+    const auto then = std::move(waiting_.front().second);
+    waiting_.pop_front();
+    then(result);
+  }
+}
+
+void Journal::end() {
+  if (!error_) error_.emplace(Code::unavailable, "the master ends");
+  retry_.reset();
+  tell_waiting(fail(*error_));
+}
+
+void Journal::close() {
+  if (!thread_) return;
+  thread_->run([] {});  // what was posted before
+  thread_->stop();
+  thread_.reset();
+  if (!pending_.empty()) (void)file_.commit(pending_);  // nobody waits for it
+}
+
+}  // namespace weft::master

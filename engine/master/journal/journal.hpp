@@ -1,0 +1,62 @@
+// The journal of a running master: records are collected on its reactor's thread and written by a thread of the journal's own, all
+// that came meanwhile with one sync (group commit).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
+#include "engine/master/journal/journal_file.hpp"
+
+namespace weft::master {
+
+/// Everything on the reactor's thread, but construction and close().
+class Journal {
+ public:
+  /// `failed` is called once, on the reactor's thread, when the journal cannot be continued. A full disk is waited for: see full().
+  Journal(JournalFile file, rpc::Reactor& reactor, std::function<void(const Error&)> failed);
+  ~Journal() { close(); }
+
+  /// To be written soon; what is not promised is dropped while the disk is full. Somebody may have been promised something on the
+  /// strength of a `promised` record: when_durable() waits for it, and not for others.
+  void append(JournalRecord record, bool promised);
+  /// Whether all promised records are on the disk.
+  bool durable() const { return durable_ >= promised_; }
+  /// Calls `then` once all records promised so far are on the disk, at once when they are; with an error once the journal failed.
+  void when_durable(std::function<void(const Result<void>&)> then);
+  /// The same for who need not wait until a full disk has room: then it is called, without an error, as soon as that is known.
+  void when_durable_or_full(std::function<void(const Result<void>&)> then);
+  /// Its disk is full, in one line; ends by itself when there is room, and then all that was promised is written.
+  const std::optional<Error>& full() const { return full_; }
+  /// The master ends: who waits is answered with that, and so is who comes. Nothing is appended any more.
+  void end();
+  /// Writes what is left and ends the thread. Call it when the reactor has stopped; idempotent.
+  void close();
+
+ private:
+  void write();
+  void tell_waiting(const Result<void>& result);
+  void written(std::uint64_t until, std::vector<JournalRecord>& records, const Result<void>& result);
+  void wait_for_room(std::vector<JournalRecord>& records, const Error& why);
+
+  JournalFile file_;  // the thread's, while it runs
+  rpc::Reactor& reactor_;
+  std::function<void(const Error&)> failed_;
+  std::optional<Error> error_;  // why nothing is written any more
+  std::optional<Error> full_;
+  std::unique_ptr<rpc::Timer> retry_;  // while it is full
+  std::vector<std::function<void(const Result<void>&)>> at_full_;
+  std::vector<JournalRecord> pending_;
+  bool busy_ = false;                                        // a write was posted, or is under way
+  std::uint64_t appended_ = 0, promised_ = 0, durable_ = 0;  // numbers of records
+  std::deque<std::pair<std::uint64_t, std::function<void(const Result<void>&)>>> waiting_;
+  std::unique_ptr<rpc::Reactor> thread_;
+};
+
+}  // namespace weft::master

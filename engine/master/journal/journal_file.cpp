@@ -1,0 +1,245 @@
+#include "engine/master/journal/journal_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/named_file.hpp"
+#include "engine/master/journal/journal_reader.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr std::size_t kWrite = 1u << 20;  // bytes at a time
+
+Result<JournalRecord> record_in(const std::string& frame) { return decode_record(as_bytes(frame).subspan(kRecordHeaderBytes)); }
+
+JobStatus status_in(const std::string& frame) {
+  auto record = record_in(frame);
+  auto status = record ? decode_status(as_bytes(record->status)) : fail(std::move(record).error());
+  if (status) return std::move(*status);
+  JobStatus unknown;  // that there was such a job is known at least
+  if (record && record->job) unknown.id = *record->job;
+  unknown.state = JobState::failed;
+  unknown.error = "what became of it was written by another version of weft";
+  return unknown;
+}
+
+/// Where a checkpoint is written.
+std::string beside(const std::string& path) {
+  const std::filesystem::path journal(path);
+  return journal.parent_path() / (short_name(journal.filename().native()) + ".new");
+}
+
+Result<void> sync(int fd) {
+  if (::fdatasync(fd) == 0) return {};
+  return fail(errno_error("cannot sync it", errno));
+}
+
+}  // namespace
+
+void JournalFold::replace(std::string& kept, std::string frame) {
+  bytes_ += frame.size();
+  bytes_ -= kept.size();
+  kept = std::move(frame);
+}
+
+template <class Key>
+void JournalFold::drop(std::map<Key, std::string>& kept, const Key& key) {
+  const auto found = kept.find(key);
+  if (found == kept.end()) return;
+  bytes_ -= found->second.size();
+  kept.erase(found);
+}
+
+void JournalFold::add(const JournalRecord& record, std::string frame) {
+  marks_.merge(record.marks);
+  if (const NodeSetting& set = record.setting; !set.worker.empty())
+    set.capacity.empty() ? drop(settings_, set.worker) : replace(settings_[set.worker], std::move(frame));
+  if (!record.job) return;
+  const JobId id = *record.job;
+  if (!record.ended) return replace(running_[id], std::move(frame));
+  drop(running_, id);
+  const auto [ended, first] = ended_.try_emplace(id);
+  replace(ended->second, std::move(frame));
+  if (first) order_.push_back(id);
+  if (order_.size() <= jobs_kept_) return;
+  drop(ended_, order_.front());
+  order_.pop_front();
+}
+
+std::vector<const std::string*> JournalFold::ended() const {
+  std::vector<const std::string*> frames;
+  for (const JobId id : order_) frames.push_back(&ended_.at(id));
+  return frames;
+}
+
+Result<Fd> open_locked_journal(const std::string& path, bool create) {
+  while (true) {
+    Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | (create ? O_CREAT : 0), 0600));
+    if (!fd.valid()) return fail(errno_error(fmt::format("cannot open the journal {}", path), errno));
+    struct stat mine {
+    }, named{};
+    if (::fstat(fd.get(), &mine) != 0) return fail(errno_error(fmt::format("cannot look at the journal {}", path), errno));
+    if (!S_ISREG(mine.st_mode)) return fail(Code::invalid_argument, fmt::format("the journal {} is no regular file", path));
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) return fail(errno_error(fmt::format("cannot lock the journal {}", path), errno));
+      return fail(Code::unavailable,
+                  fmt::format("the journal {} is in use by a master that runs; end that one, or name another file", path));
+    }
+    // A checkpoint may have put another file there before the lock was ours.
+    if (::stat(path.c_str(), &named) == 0 && named.st_dev == mine.st_dev && named.st_ino == mine.st_ino) return fd;
+  }
+}
+
+Error damaged_journal(const std::string& path, std::uint64_t offset, Error why) {
+  if (why.code() != Code::corrupt) return std::move(why).wrap(fmt::format("the journal {}", path));
+  if (offset == 0) return std::move(why).wrap(fmt::format("the journal {} is damaged at byte 0", path));
+  return Error(Code::corrupt,
+               fmt::format("the journal {} is damaged at byte {}: {}; 'weft journal check {}' tells what lies behind that, "
+                           "'weft journal repair {}' cuts it there",
+                           path, offset, why.to_string(), path, path));
+}
+
+Result<void> sync_directory_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const Fd directory(::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid() || ::fsync(directory.get()) != 0) return fail(errno_error("cannot sync its directory", errno));
+  return {};
+}
+
+Result<JournalFile> JournalFile::open(const std::string& path, const JournalOptions& options) {
+  WEFT_ASSIGN(Fd fd, open_locked_journal(path, true));
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);  // a link stays one, whatever is renamed
+  JournalFile file(std::move(fd), error ? path : real.string(), options);
+  ::unlink(beside(file.path_).c_str());  // of a checkpoint that a crash cut short
+  WEFT_TRY(file.read());
+  if (file.size_ == 0) {
+    WEFT_TRY(file.append(journal_header()));
+    if (auto synced = sync_directory_of(file.path_); !synced)
+      return fail(std::move(synced).error().wrap(fmt::format("the journal {}", file.path_)));
+  }
+  file.schedule_checkpoint();
+  return file;
+}
+
+Result<void> JournalFile::read() {
+  auto reader = JournalReader::start(fd_.get());
+  if (!reader) return fail(damaged_journal(path_, 0, std::move(reader).error()));
+  while (true) {
+    auto record = reader->next();
+    if (!record) return fail(damaged_journal(path_, reader->offset(), std::move(record).error()));
+    if (!*record) break;
+    fold_.add(**record, std::string(as_chars(reader->frame())));
+  }
+  size_ = reader->offset();
+  if (size_ < reader->size())
+    log_.warn("{}: its last {} bytes, from byte {} on, are what a crash left of a write that did not end; they are cut off", path_,
+              reader->size() - size_, size_);
+  const auto end = static_cast<off_t>(size_);
+  if (::ftruncate(fd_.get(), end) != 0 || ::lseek(fd_.get(), end, SEEK_SET) != end)
+    return fail(errno_error(fmt::format("cannot continue the journal {}", path_), errno));
+  return {};
+}
+
+JournalHistory JournalFile::history() const {
+  JournalHistory history;
+  history.marks = fold_.marks();
+  for (const std::string* frame : fold_.ended()) history.ended.push_back(status_in(*frame));
+  for (const auto& [id, frame] : fold_.running()) history.running.push_back(status_in(frame));
+  for (const auto& [worker, frame] : fold_.settings())
+    if (auto record = record_in(frame)) history.settings.push_back(std::move(record->setting));
+  return history;
+}
+
+Result<void> JournalFile::append(const std::string& bytes) {
+  if (broken_) return fail(Code::io, fmt::format("the journal {} failed before", path_));
+  errno = 0;
+  Result<void> done = write_all(fd_.get(), as_bytes(bytes));
+  if (done) done = sync(fd_.get());
+  const bool full = !done && (errno == ENOSPC || errno == EDQUOT);
+  if (full) done = take_back(std::move(done).error());
+  if (full && done.error().code() == Code::resource_exhausted) return done;
+  broken_ = !done;
+  if (!done) return fail(std::move(done).error().wrap(Code::io, fmt::format("the journal {} cannot be continued", path_)));
+  size_ += bytes.size();
+  return {};
+}
+
+/// The disk is full: what was written of the records goes.
+Result<void> JournalFile::take_back(Error why) {
+  const auto end = static_cast<off_t>(size_);
+  if (::ftruncate(fd_.get(), end) != 0 || ::lseek(fd_.get(), end, SEEK_SET) != end)
+    return fail(errno_error("cannot take back half a record", errno));
+  return fail(Code::resource_exhausted, fmt::format("the journal {} cannot be written: its disk is full; make room there, and it "
+                                                    "goes on by itself ({})",
+                                                    path_, why.to_string()));
+}
+
+Result<void> JournalFile::commit(const std::vector<JournalRecord>& records) {
+  std::string bytes;
+  std::vector<std::string> frames;
+  for (const JournalRecord& record : records) bytes += frames.emplace_back(to_frame(record));
+  WEFT_TRY(append(bytes));
+  for (std::size_t i = 0; i < records.size(); ++i) fold_.add(records[i], std::move(frames[i]));
+  return size_ > checkpoint_at_ ? checkpoint() : Result<void>();
+}
+
+/// Four times what a checkpoint takes: rewriting costs a third of what is appended, at most.
+void JournalFile::schedule_checkpoint() { checkpoint_at_ = std::max(options_.checkpoint_bytes, 4 * fold_.bytes()); }
+
+Result<Fd> JournalFile::write_beside(const std::string& path) const {
+  ::unlink(path.c_str());
+  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.valid()) return fail(errno_error(fmt::format("cannot create {}", path), errno));
+  JournalRecord first;
+  first.marks = fold_.marks();
+  first.checkpoint = true;
+  std::string bytes = journal_header() + to_frame(first);
+  Result<void> written;
+  const auto write = [&](std::size_t least) {
+    if (!written || bytes.size() < least) return;
+    written = write_all(file.get(), as_bytes(bytes));
+    bytes.clear();
+  };
+  for (const std::string* frame : fold_.ended()) bytes += *frame, write(kWrite);
+  for (const auto& [id, frame] : fold_.running()) bytes += frame, write(kWrite);
+  for (const auto& [worker, frame] : fold_.settings()) bytes += frame, write(kWrite);
+  write(1);
+  if (written) written = sync(file.get());
+  if (written && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) written = fail(errno_error("cannot lock it", errno));
+  if (!written) return fail(std::move(written).error().wrap(path));
+  return file;
+}
+
+Result<void> JournalFile::checkpoint() {
+  const std::string made_beside = beside(path_);
+  auto made = write_beside(made_beside);
+  if (made && ::rename(made_beside.c_str(), path_.c_str()) != 0)
+    made = fail(errno_error(fmt::format("cannot rename {}", made_beside), errno));
+  if (!made) {
+    ::unlink(made_beside.c_str());
+    log_.error("{} cannot be made shorter and grows on: {}", path_, made.error().to_string());
+    checkpoint_at_ = size_ + options_.checkpoint_bytes;
+    return {};
+  }
+  fd_ = std::move(*made);
+  size_ = static_cast<std::uint64_t>(::lseek(fd_.get(), 0, SEEK_CUR));
+  schedule_checkpoint();
+  if (auto synced = sync_directory_of(path_); !synced) {
+    broken_ = true;
+    return fail(std::move(synced).error().wrap(fmt::format("the journal {} cannot be continued", path_)));
+  }
+  return {};
+}
+
+}  // namespace weft::master

@@ -1,0 +1,99 @@
+#include "engine/master/journal/journal_record.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/crc32c.hpp"
+#include "base/rpc/versioned.hpp"
+#include "engine/master/journal/journal.capnp.h"
+#include "engine/master/protocol/protocol.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr std::string_view kMagic = "WEFTJRNL";
+constexpr std::size_t kMaxStatusBytes = kMaxRecordBytes - 4096;  // a record has a little more
+constexpr std::size_t kMostWords = 64u << 10;                    // of each text of a status that is too large
+
+void put_u32(std::string& out, std::uint32_t value) {
+  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(value >> shift & 0xff));
+}
+
+std::uint32_t get_u32(ByteView bytes, std::size_t offset) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) value |= static_cast<std::uint32_t>(bytes[offset + i]) << (8 * i);
+  return value;
+}
+
+}  // namespace
+
+void JournalMarks::merge(const JournalMarks& other) {
+  if (other.at >= at) at = other.at, unix_time = other.unix_time;
+  next_job = std::max(next_job, other.next_job);
+  next_node = std::max(next_node, other.next_node);
+}
+
+std::string encode_status(const JobStatus& status) {
+  const auto bytes_of = [](const JobStatus& job) {
+    return std::string(as_chars(client::encode(client::JobList{{job}, Time(0)}).header.view()));
+  };
+  if (std::string whole = bytes_of(status); whole.size() <= kMaxStatusBytes) return whole;
+  JobStatus brief = status;
+  brief.stages.clear();
+  brief.counters.clear();
+  for (std::string* words : {&brief.name, &brief.user, &brief.pool, &brief.error})
+    if (words->size() > kMostWords) words->resize(kMostWords);
+  return bytes_of(brief);
+}
+
+Result<JobStatus> decode_status(ByteView bytes) {
+  rpc::Message message;
+  message.header = Buffer::copy_of(bytes);
+  WEFT_ASSIGN(client::JobList list, client::decode<client::JobList>(message));
+  if (list.jobs.size() != 1) return fail(Code::corrupt, "the status of a job is not of one job");
+  return std::move(list.jobs.front());
+}
+
+std::string to_frame(const JournalRecord& record) {
+  const Buffer payload = rpc::encode_versioned<wire::Record>(record);
+  std::string frame;
+  frame.reserve(kRecordHeaderBytes + payload.size());
+  put_u32(frame, static_cast<std::uint32_t>(payload.size()));
+  put_u32(frame, crc32c(payload.view()));
+  put_u32(frame, crc32c(as_bytes(frame)));
+  frame.append(as_chars(payload.view()));
+  return frame;
+}
+
+Result<JournalRecord> decode_record(ByteView payload) {
+  return rpc::decode_versioned<wire::Record, JournalRecord>(payload, "journal record");
+}
+
+std::string journal_header() {
+  std::string text(kMagic);
+  put_u32(text, kJournalVersion);
+  put_u32(text, 0);
+  return text;
+}
+
+Result<void> check_journal_header(ByteView bytes) {
+  if (as_chars(bytes.first(kMagic.size())) != kMagic) return fail(Code::corrupt, "this is no weft journal");
+  const std::uint32_t version = get_u32(bytes, kMagic.size());
+  if (version != kJournalVersion)
+    return fail(Code::version_mismatch,
+                fmt::format("this journal has version {}, and this weft reads version {}; move it away, or name another file: a "
+                            "master that finds none begins one",
+                            version, kJournalVersion));
+  if (get_u32(bytes, kMagic.size() + 4) != 0) return fail(Code::corrupt, "reserved bytes of the header are not zero");
+  return {};
+}
+
+std::optional<RecordHeader> read_record_header(ByteView bytes) {
+  if (crc32c(bytes.first(8)) != get_u32(bytes, 8)) return std::nullopt;
+  const RecordHeader header{get_u32(bytes, 0), get_u32(bytes, 4)};
+  return header.length <= kMaxRecordBytes ? std::optional(header) : std::nullopt;
+}
+
+}  // namespace weft::master

@@ -1,0 +1,70 @@
+// What the journal consists of: records that each say how one job stands, which ids were given, and what time it was. A later
+// record of a job replaces the earlier ones. Layout: docs/formats/journal.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "engine/master/core/core.hpp"
+
+namespace weft::master {
+
+inline constexpr std::uint32_t kJournalVersion = 2;
+inline constexpr std::size_t kJournalHeaderBytes = 16;
+inline constexpr std::size_t kRecordHeaderBytes = 12;
+inline constexpr std::uint32_t kMaxRecordBytes = 64u << 20;  // of its payload
+
+/// Of the moment a record was made.
+struct JournalMarks {
+  Time at{0};         // on the master's clock
+  Time unix_time{0};  // on the calendar
+  std::uint64_t next_job = 1;
+  std::uint32_t next_node = 1;  // this id and larger ones were given to nobody, likewise above
+
+  /// The later of both times, the larger of all ids.
+  void merge(const JournalMarks& other);
+};
+
+/// What an operator has set of the capacity of workers of a name: amounts as parse_capacity_words() takes them, and why. No
+/// amounts: nothing any more.
+struct NodeSetting {
+  std::string worker, capacity, why;
+  friend bool operator==(const NodeSetting&, const NodeSetting&) = default;
+};
+
+/// The fields of journal.capnp, in its order (base/rpc/versioned.hpp).
+struct JournalRecord {
+  JournalMarks marks{};
+  std::optional<JobId> job{};  // whose status `status` is
+  bool ended = false;          // that job is over
+  std::string status{};        // encode_status()
+  bool checkpoint = false;     // the first record of a checkpoint
+  NodeSetting setting{};       // of no worker: none
+};
+
+/// A status too large for a record is kept without its stages and counters, its texts shortened.
+std::string encode_status(const JobStatus& status);
+Result<JobStatus> decode_status(ByteView bytes);
+
+/// The record as it is in the file: its header and its payload.
+std::string to_frame(const JournalRecord& record);
+/// Of a payload whose checksum was right. Code::corrupt when it is no record all the same.
+Result<JournalRecord> decode_record(ByteView payload);
+
+/// The first bytes of a journal.
+std::string journal_header();
+/// Nothing when this is the header of a journal of this version. Code::corrupt when it is no journal, version_mismatch.
+Result<void> check_journal_header(ByteView bytes);
+
+struct RecordHeader {
+  std::uint32_t length = 0;
+  std::uint32_t checksum = 0;  // of the payload
+};
+/// Nothing when the header's own checksum is wrong or the length exceeds kMaxRecordBytes.
+std::optional<RecordHeader> read_record_header(ByteView bytes);
+
+}  // namespace weft::master

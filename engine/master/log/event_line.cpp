@@ -1,0 +1,277 @@
+#include "engine/master/log/event_line.hpp"
+
+#include "engine/master/log/event_line_io.hpp"
+
+namespace weft::master {
+
+using Forecast = std::vector<schedulers::CapacityStep>;
+
+// The members of each line, once. Found by argument-dependent lookup, so not in an anonymous namespace.
+
+template <class Io>
+void members(Io& io, LoggedSplit& split) {
+  io("task", split.task);
+  io("bytes", split.bytes);
+  io("hosts", split.hosts);
+}
+
+template <class Io>
+void members(Io& io, schedulers::StageProfile& profile) {
+  io("constant_ns", profile.constant);
+  io("ns_per_byte", profile.per_byte);
+  io("bytes", profile.bytes);
+  io("deviation", profile.deviation);
+  io("error", profile.error);
+  io("tasks", profile.tasks);
+  io.unless(0.0, "output_ratio", profile.output_ratio);
+  io("use", profile.use);
+  io.unless(schedulers::Resources(), "shuffle_use", profile.shuffle_use);
+  io.unless(1.0, "remote", profile.remote);
+  io.unless(std::map<std::string, double>(), "kinds", profile.kinds);
+}
+
+template <class Io>
+void members(Io& io, LoggedStage& stage) {
+  io("stage", stage.id);
+  io("name", stage.name);
+  io("tasks", stage.tasks);
+  io("output", stage.output);
+  io("partitions", stage.partitions);
+  io("operators", stage.operators);
+  io("inputs", stage.inputs);
+  io.unless(std::vector<std::uint32_t>(), "broadcast", stage.broadcast);
+  io("demand", stage.demand);
+  io("estimated_task_ns", stage.estimate);
+  io.unless(0.0, "estimated_output_ratio", stage.output_ratio);
+  io("profile", stage.profile);
+  io.unless(std::vector<std::string>(), "variants", stage.variants);
+  io("splits", stage.splits);
+}
+
+template <class Io>
+void members(Io& io, LoggedFetch& fetch) {
+  io("shuffle", fetch.shuffle);
+  io("map", fetch.map);
+  io("map_attempt", fetch.map_attempt);
+  io("node", fetch.node);
+}
+
+template <class Io>
+void members(Io& io, schedulers::CapacityStep& step) {
+  io("from_ns", step.from);
+  io("available", step.available);
+}
+
+template <class Io>
+void attempt_members(Io& io, EventLine& line) {
+  io("job", line.job);
+  io("stage", line.stage);
+  io("task", line.task);
+  io("attempt", line.attempt);
+  io("node", line.node);
+}
+
+template <class Io>
+void output_members(Io& io, EventLine& line) {
+  io("job", line.job);
+  io("shuffle", line.shuffle);
+  io("map", line.map);
+  io("map_attempt", line.map_attempt);
+}
+
+template <class Io>
+void prefetch_members(Io& io, EventLine& line) {
+  io("job", line.job);
+  io("node", line.node);
+  io("within_ns", line.within);
+  io("prefetched_bytes", line.prefetch.prefetched_bytes);
+  io("read_bytes", line.prefetch.read_bytes);
+  io("wasted_bytes", line.prefetch.wasted_bytes);
+  io.unless(std::uint64_t{0}, "evicted_bytes", line.prefetch.evicted_bytes);
+  io.unless(std::uint64_t{0}, "evicted_file_bytes", line.prefetch.evicted_file_bytes);
+  io.unless(std::uint64_t{0}, "returned_bytes", line.prefetch.returned_bytes);
+}
+
+template <class Io>
+void job_members(Io& io, EventLine& line) {
+  if (io.is({"job_closed", "job_finished"})) io("job", line.job);
+  if (io.is({"job_killed"})) {
+    io("job", line.job);
+    io("reason", line.reason);
+  }
+  if (io.is({"job_failed"})) {
+    io("job", line.job);
+    io("error", line.error);
+  }
+  if (io.is({"action_finished"})) {
+    io("job", line.job);
+    io("action", line.action);
+  }
+  if (io.is({"job_submitted"})) {
+    io("job", line.job);
+    io("name", line.name);
+    io("user", line.user);
+    io("pool", line.pool);
+    io("priority", line.priority);
+    io("max_attempts", line.max_attempts);
+    io("shuffle_mode", line.shuffle_mode);
+    io.unless(0u, "shuffle_replicas", line.shuffle_replicas);
+    io("slow_start", line.slow_start);
+    io("deadline_ns", line.deadline);
+    io("task_timeout_ns", line.task_timeout);
+    io("demand", line.demand);
+    io("weight", line.weight);
+    io.unless(std::map<std::string, std::string>(), "hints", line.hints);
+    io.unless(std::string(), "max_bad_records", line.max_bad_records);
+  }
+  if (io.is({"plan_extended"})) {
+    io("job", line.job);
+    io("action", line.action);
+    io("stages", line.stages);
+    io("targets", line.targets);
+    io("released", line.released);
+  }
+}
+
+template <class Io>
+void worker_members(Io& io, EventLine& line) {
+  if (io.is({"worker_joined"})) {
+    io("node", line.node);
+    io("name", line.name);
+    io("host", line.host);
+    io("rack", line.rack);
+    io("data_address", line.data_address);
+    io("capacity", line.capacity);
+    io("attributes", line.attributes);
+    io("prefetch_bytes", line.prefetch_bytes);
+    io.alias("ahead_bytes", line.prefetch_bytes);
+    io.unless(0.0, "rack_uplink_up", line.rack_uplink.up);
+    io.unless(0.0, "rack_uplink_down", line.rack_uplink.down);
+    io.unless(0.0, "processors", line.processors);
+    io.unless(Forecast(), "forecast", line.forecast);
+  }
+  if (io.is({"worker_heartbeat"})) {
+    io("node", line.node);
+    io.unless(0.0, "cross_rack_up", line.cross_rack.up);
+    io.unless(0.0, "cross_rack_down", line.cross_rack.down);
+    io("used", line.used);
+    io.unless(schedulers::Resources{}, "machine", line.machine);
+    io.unless(schedulers::Resources{}, "capacity", line.capacity);
+    io.unless(Forecast(), "forecast", line.forecast);
+  }
+  if (io.is({"capacity_changed"})) {
+    io("node", line.node);
+    io("present", line.present);
+    io("reason", line.reason);
+    io.unless(Forecast(), "forecast", line.forecast);
+  }
+  if (io.is({"worker_leaving"})) io("node", line.node);
+  if (io.is({"worker_lost", "worker_silent"})) {
+    io("node", line.node);
+    io("reason", line.reason);
+  }
+}
+
+template <class Io>
+void task_members(Io& io, EventLine& line) {
+  if (io.is({"task_launched", "task_killed"})) {
+    attempt_members(io, line);
+    io("reason", line.reason);
+    io.unless(false, "speculative", line.speculative);
+    io.unless(1u, "partitions", line.partitions);
+    io.unless(std::vector<std::string>(), "variants", line.variants);
+  }
+  if (io.is({"task_finished"})) {
+    attempt_members(io, line);
+    io("input_bytes", line.input_bytes);
+    io("input_records", line.input_records);
+    io("output_bytes", line.output_bytes);
+    io("output_records", line.output_records);
+    io("result_bytes", line.result_bytes);
+    io("partition_bytes", line.partition_bytes);
+    io("shuffle_read_ns", line.shuffle_read);
+    io("shuffle_write_ns", line.shuffle_write);
+    io.unless(Duration(0), "run_ns", line.usage.run);
+    io.unless(Duration(0), "file_read_ns", line.usage.read);
+    io.unless(Duration(0), "file_write_ns", line.usage.write);
+    io.unless(Duration(0), "cpu_ns", line.usage.cpu);
+    io.unless(std::uint64_t{0}, "peak_memory_bytes", line.usage.peak_memory);
+    io.unless(Duration(0), "ready_ns", line.usage.ready);
+    io.unless(std::uint64_t{0}, "disk_written_bytes", line.usage.disk_written);
+    io.unless(std::uint64_t{0}, "shuffle_read_bytes", line.usage.shuffle_read_bytes);
+    io.unless(std::uint64_t{0}, "file_output_bytes", line.usage.output_bytes);
+    io.unless(std::uint64_t{0}, "spilled_bytes", line.usage.spilled_bytes);
+    io.unless(Duration(0), "spill_ns", line.usage.spill);
+    io.unless(Duration(0), "spill_began_ns", line.usage.spill_began);
+    io.unless(std::uint64_t{0}, "bad_records", line.usage.bad_records.count);
+    io.unless(std::uint64_t{0}, "bad_input_records", line.usage.bad_records.inputs);
+    io.unless(std::vector<std::uint32_t>(), "sample_histogram", line.sample_histogram);
+    io.alias("spread", line.sample_histogram);
+    io("counters", line.counters);
+  }
+  if (io.is({"task_failed"})) {
+    attempt_members(io, line);
+    io("kind", line.kind);
+    io("message", line.message);
+    io("fetch", line.fetch);
+  }
+}
+
+template <class Io>
+void members(Io& io, EventLine& line) {
+  io("time_ns", line.at);
+  io("event", line.event);
+  job_members(io, line);
+  worker_members(io, line);
+  task_members(io, line);
+  if (io.is({"output_copied", "copy_failed"})) {
+    output_members(io, line);
+    io("node", line.node);
+    if (io.is({"copy_failed"})) io("message", line.message);
+  }
+  if (io.is({"copy_started", "output_moved"})) {
+    output_members(io, line);
+    io("from", line.from);
+    io("node", line.node);
+    if (io.is({"output_moved"})) io("reason", line.reason);
+  }
+  if (io.is({"blocks_prefetched"})) prefetch_members(io, line);
+  if (io.is({"timer_fired"})) io("timer", line.timer);
+  if (io.is({"scheduler_configured"})) {
+    io("spec", line.scheduler);
+    io("files", line.files);
+    io.unless(std::map<std::string, std::string>(), "texts", line.texts);
+    io("speculation", line.speculation);
+  }
+  if (io.is({"log_started", "log_continued"})) {
+    io("version", line.version);
+    io("program", line.program);
+    io("scheduler", line.scheduler);
+    io("unix_ns", line.unix_time);
+  }
+}
+
+std::string to_json(EventLine line) {
+  JsonWriter json;
+  JsonOut io(json, line.event);
+  json.begin_object();
+  members(io, line);
+  json.end_object();
+  return json.text();
+}
+
+Result<EventLine> parse_event_line(JsonReader& json) {
+  EventLine line;
+  bool timed = false;
+  WEFT_TRY(json.object([&](std::string_view key) {
+    timed = timed || key == "time_ns";
+    JsonIn io(json, key);
+    members(io, line);
+    return io.end();
+  }));
+  WEFT_TRY(json.finish());
+  if (!timed || line.event.empty()) return fail(json.error("an event has time_ns and event"));
+  return line;
+}
+
+}  // namespace weft::master

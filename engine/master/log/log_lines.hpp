@@ -1,0 +1,75 @@
+// The lines of one file of an event log, as they are or compressed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/master/log/event_line.hpp"
+#include "engine/master/log/log_pieces.hpp"
+
+namespace weft::master {
+
+/// One thread. It reads on where the file was when it was opened, whatever it is called meanwhile.
+class LogLines {
+ public:
+  /// `offset`: of its text, where a line begins. not_found when there is no such file. Compression is recognised by content.
+  static Result<LogLines> open(const std::string& path, std::uint64_t offset = 0);
+  LogLines(LogLines&&) noexcept;
+  LogLines& operator=(LogLines&&) noexcept;
+  ~LogLines();
+
+  /// Goes to the next line that is not empty; false when no more whole lines are there: the last may still be written, or was cut
+  /// off by a crash. A file that is not compressed may have more when this is called again. An error names the file.
+  Result<bool> next();
+  /// After next() gave false: goes to what stands behind the last end of a line, when it is whole JSON all the same.
+  bool next_unended();
+
+  /// Without its end. Valid until the next call.
+  std::string_view line() const { return line_; }
+  /// Where it begins in the text of the file, and where the next one does.
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t end() const { return end_; }
+  /// Counted from `offset`.
+  std::uint64_t number() const { return number_; }
+
+  Result<EventLine> parse() const;
+  /// "path:line: reason", corrupt.
+  Error error(std::string_view reason) const;
+
+ private:
+  friend Result<std::string> read_text(const LogPiece& piece, std::uint64_t offset, std::uint64_t bytes);
+  struct Source;
+  LogLines(std::string path, std::unique_ptr<Source> source, std::uint64_t offset);
+  Result<bool> fill();
+
+  std::string path_;
+  std::unique_ptr<Source> source_;
+  std::string buffer_;
+  std::size_t at_ = 0;        // of what was not given yet, in the buffer
+  std::size_t searched_ = 0;  // up to there is no end of a line behind at_
+  std::string_view line_;
+  std::uint64_t begin_, end_, number_ = 0;
+};
+
+/// Opens a piece, which may have been compressed since it was listed.
+Result<LogLines> open_piece(const LogPiece& piece, std::uint64_t offset = 0);
+
+/// So many bytes of the text of a piece from `offset` on; corrupt when it has not so many.
+Result<std::string> read_text(const LogPiece& piece, std::uint64_t offset, std::uint64_t bytes);
+
+/// Calls `use` for each line, with the place of its piece in `pieces`. Ends with the first error.
+Result<void> for_each_line(const std::vector<LogPiece>& pieces,
+                           const std::function<Result<void>(const LogLines& lines, std::size_t piece)>& use);
+
+/// The job that a line is about, found without parsing all of it; nothing when it is about none, or that cannot be told so.
+std::optional<std::uint64_t> job_of(std::string_view line);
+/// Whether a line has this event, in the form in which masters write it.
+bool has_event(std::string_view line, std::string_view event);
+
+}  // namespace weft::master

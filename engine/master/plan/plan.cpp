@@ -1,0 +1,209 @@
+#include "engine/master/plan/plan.hpp"
+
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace weft::plan {
+
+namespace {
+
+constexpr std::uint64_t kMaxTasks = 1u << 24;  // of a stage; and partitions of a shuffle
+
+using Stages = std::map<StageId, const Stage*>;
+
+std::string described(const Stage& stage) {
+  return stage.name.empty() ? fmt::format("stage {}", stage.id.value())
+                            : fmt::format("{} [stage {}]", stage.name, stage.id.value());
+}
+
+tl::unexpected<Error> wrong(const Stage& stage, std::string what) {
+  return fail(Code::invalid_argument, fmt::format("{}: {}", described(stage), what));
+}
+
+template <class Visit>
+void for_each_input(const Stage& stage, Visit visit) {
+  for (const Branch& branch : stage.branches) {
+    for (ShuffleId input : branch.partitioned) visit(input, &branch);
+    for (ShuffleId input : branch.broadcast) visit(input, nullptr);
+  }
+}
+
+Result<void> check_branch(const Stage& stage, const Branch& branch) {
+  for (std::uint32_t input : branch.splittable) {
+    if (input >= branch.partitioned.size()) return wrong(stage, "may be split by an input that it does not have");
+  }
+  if (branch.mergeable && branch.kind != BranchKind::shuffles) return wrong(stage, "may merge partitions, and reads none");
+  if (branch.kind != BranchKind::splits && branch.kind != BranchKind::shuffles) return wrong(stage, "unknown kind of input");
+  if (branch.kind == BranchKind::splits) {
+    if (!branch.partitioned.empty()) return wrong(stage, "reads both files and a shuffle in one branch");
+    if (!branch.splits.empty() && branch.splits.size() != branch.tasks) {
+      return wrong(stage, fmt::format("has {} input splits for {} tasks", branch.splits.size(), branch.tasks));
+    }
+    return {};
+  }
+  if (branch.partitioned.empty()) return wrong(stage, "has no input: it reads neither files nor a shuffle");
+  if (!branch.splits.empty()) return wrong(stage, "has file splits in a branch that reads shuffles");
+  return {};
+}
+
+Result<void> check_shape(const Stage& stage) {
+  if (stage.branches.empty()) return wrong(stage, "has no input");
+  std::uint64_t tasks = 0;
+  for (const Branch& branch : stage.branches) {
+    WEFT_TRY(check_branch(stage, branch));
+    tasks += branch.tasks;
+  }
+  if (tasks > kMaxTasks) return wrong(stage, fmt::format("has {} tasks; at most {} are possible", tasks, kMaxTasks));
+  if (stage.output != OutputKind::shuffle && stage.output != OutputKind::result) return wrong(stage, "unknown kind of output");
+  if (stage.output == OutputKind::shuffle && (stage.partitions == 0 || stage.partitions > kMaxTasks)) {
+    return wrong(stage, fmt::format("writes a shuffle of {} partitions; 1 to {} are possible", stage.partitions, kMaxTasks));
+  }
+  return {};
+}
+
+Result<void> check_input(const Stage& stage, ShuffleId input, const Branch* partitioned, const Stages& all) {
+  auto found = all.find(StageId(input.value()));
+  if (found == all.end()) return wrong(stage, fmt::format("reads shuffle {}, which no stage writes", input.value()));
+  const Stage& producer = *found->second;
+  if (producer.output != OutputKind::shuffle) {
+    return wrong(stage,
+                 fmt::format("reads the output of {}, which is a result for the driver and no shuffle", described(producer)));
+  }
+  if (partitioned != nullptr && producer.partitions != partitioned->tasks) {
+    return wrong(stage, fmt::format("has {} tasks but its input {} has {} partitions; partition both sides alike",
+                                    partitioned->tasks, described(producer), producer.partitions));
+  }
+  if (partitioned == nullptr && producer.partitions != 1) {
+    return wrong(stage,
+                 fmt::format("reads {} as broadcast, but that has {} partitions, not 1", described(producer), producer.partitions));
+  }
+  return {};
+}
+
+/// The path of a cycle through `stage` among stages reachable over their inputs, if there is one.
+class CycleFinder {
+ public:
+  explicit CycleFinder(const Stages& all) : all_(all) {}
+
+  /// Depth first with an explicit stack: plans may be deep.
+  Result<void> check(const Stage& root) {
+    std::vector<Frame> path;
+    enter(path, root);
+    while (!path.empty()) {
+      Frame& top = path.back();
+      if (top.next == top.inputs.size()) {
+        open_.erase(top.stage->id);
+        path.pop_back();
+        continue;
+      }
+      auto found = all_.find(top.inputs[top.next++]);
+      if (found == all_.end()) continue;
+      const Stage& input = *found->second;
+      if (open_.contains(input.id)) return report(path, input);
+      if (!seen_.contains(input.id)) enter(path, input);
+    }
+    return {};
+  }
+
+ private:
+  struct Frame {
+    const Stage* stage;
+    std::vector<StageId> inputs;
+    std::size_t next = 0;
+  };
+
+  void enter(std::vector<Frame>& path, const Stage& stage) {
+    if (!seen_.insert(stage.id).second) return;
+    open_.insert(stage.id);
+    Frame frame{&stage, {}, 0};
+    for_each_input(stage, [&frame](ShuffleId input, const Branch*) { frame.inputs.emplace_back(input.value()); });
+    path.push_back(std::move(frame));
+  }
+
+  static tl::unexpected<Error> report(const std::vector<Frame>& path, const Stage& again) {
+    std::string text = described(again);
+    for (auto frame = path.rbegin(); frame != path.rend() && frame->stage != &again; ++frame) {
+      text = described(*frame->stage) + " -> " + text;
+    }
+    return fail(Code::invalid_argument, fmt::format("the plan has a cycle: {} -> {}", described(again), text));
+  }
+
+  const Stages& all_;
+  std::set<StageId> seen_, open_;
+};
+
+Result<void> check_ends(const PlanPart& part, const Stages& all) {
+  std::set<StageId> targets, own;
+  for (const Stage& stage : part.stages) own.insert(stage.id);
+  for (StageId target : part.targets) {
+    auto found = all.find(target);
+    if (found == all.end() || !own.contains(target)) {
+      return fail(Code::invalid_argument,
+                  fmt::format("the action's target, stage {}, is not part of what it submits", target.value()));
+    }
+    if (found->second->output != OutputKind::result) return wrong(*found->second, "is the target of an action but gives no result");
+    if (!targets.insert(target).second) return wrong(*found->second, "is the target of the action twice");
+  }
+  for (const Stage& stage : part.stages) {
+    if (stage.output == OutputKind::result && !targets.contains(stage.id)) return wrong(stage, "gives a result nobody asked for");
+  }
+  for (ShuffleId shuffle : part.released) {
+    auto found = all.find(StageId(shuffle.value()));
+    if (found == all.end() || found->second->output != OutputKind::shuffle) {
+      return fail(Code::invalid_argument, fmt::format("shuffle {} is released, but no stage writes it", shuffle.value()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint32_t Stage::task_count() const {
+  std::uint32_t tasks = 0;
+  for (const Branch& branch : branches) tasks += branch.tasks;
+  return tasks;
+}
+
+TaskSpec task_spec(const Stage& stage, std::uint32_t task_index) {
+  TaskSpec spec;
+  spec.fingerprint = stage.fingerprint;
+  spec.output_partitions = stage.output == OutputKind::shuffle ? stage.partitions : 0;
+  spec.partition = task_index;
+  for (const Branch& branch : stage.branches) {
+    if (spec.partition < branch.tasks) {
+      if (!branch.splits.empty()) spec.splits = branch.splits[spec.partition];
+      for (ShuffleId input : branch.partitioned) spec.inputs.push_back({input, {}, 0});
+      return spec;
+    }
+    spec.partition -= branch.tasks;
+    ++spec.branch;
+  }
+  return spec;
+}
+
+Result<void> validate(const PlanPart& part, const std::vector<const Stage*>& known) {
+  Stages all;
+  for (const Stage* stage : known) all.emplace(stage->id, stage);
+  for (const Stage& stage : part.stages) {
+    WEFT_TRY(check_shape(stage));
+    auto [other, added] = all.emplace(stage.id, &stage);
+    if (!added) return wrong(stage, fmt::format("its id is that of {} already", described(*other->second)));
+  }
+  CycleFinder cycles(all);
+  for (const Stage& stage : part.stages) WEFT_TRY(cycles.check(stage));
+  for (const Stage& stage : part.stages) {
+    Result<void> checked;
+    for_each_input(stage, [&](ShuffleId input, const Branch* branch) {
+      if (checked) checked = check_input(stage, input, branch, all);
+      if (checked && input.value() >= stage.id.value()) {
+        checked = wrong(stage, fmt::format("reads shuffle {}, which is defined after it", input.value()));
+      }
+    });
+    WEFT_TRY(std::move(checked));
+  }
+  return check_ends(part, all);
+}
+
+}  // namespace weft::plan

@@ -1,0 +1,118 @@
+#include "engine/master/profiles/profile_service.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "engine/master/profiles/record.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr Duration kSaveEvery = std::chrono::seconds(1);
+
+std::int64_t unix_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Programs sort apart from the numbers of their stages.
+std::string store_key(const profiles::StageKey& key) { return fmt::format("p{}\n{:010}", key.program, key.stage.value()); }
+
+bool ends_job(const Command& command) {
+  return std::holds_alternative<JobFinished>(command) || std::holds_alternative<JobFailed>(command);
+}
+
+}  // namespace
+
+Result<void> ProfileService::open(const ProfileStoreFactory& factory) {
+  if (factory) {
+    WEFT_ASSIGN(store_, factory([this](ProfileRecords records) { return restore(std::move(records)); }));
+  }
+  (void)history_.take_changes();  // what was read is written
+  if (history_.stages() > 0) log_.info("profiles of {} stages of {} programs", history_.stages(), history_.programs().size());
+  return {};
+}
+
+Result<void> ProfileService::restore(ProfileRecords records) {
+  (void)history_.forget("");
+  for (const auto& [key, text] : records) {
+    WEFT_ASSIGN(profiles::Record record, profiles::parse_record(text, fmt::format("the profile '{}'", escaped(key))));
+    history_.restore(record.first, std::move(record.second));
+  }
+  return {};
+}
+
+void ProfileService::before(Time now, const schedulers::ClusterView& view, Event& event) {
+  if (const auto said = observer_.before(now, view, event)) log_.info("{}", *said);
+}
+
+void ProfileService::after(const schedulers::ClusterView& view, const std::vector<Command>& commands) {
+  observer_.after(view, commands, unix_seconds());
+  save_soon(std::any_of(commands.begin(), commands.end(), ends_job));
+}
+
+void ProfileService::save_soon(bool now) {
+  if (!store_ || !history_.changed()) return;
+  if (now) return save();
+  if (!timer_) timer_ = reactor_.after(kSaveEvery, [this] { save(); });
+}
+
+void ProfileService::save() {
+  timer_.reset();
+  std::map<std::string, std::optional<std::string>> records;
+  for (const profiles::StageKey& key : history_.take_changes()) {
+    const profiles::StageHistory* stage = history_.find(key);
+    records[store_key(key)] = stage == nullptr ? std::nullopt : std::optional(profiles::to_json(key, *stage));
+  }
+  if (store_ && !records.empty()) store_->put(std::move(records));
+}
+
+void ProfileService::close() {
+  save();
+  store_.reset();
+}
+
+std::optional<Result<rpc::Payload>> ProfileService::answer(const rpc::Message& message) {
+  if (message.type != client::kProfiles) return std::nullopt;
+  auto request = client::decode<client::ProfileRequest>(message);
+  if (!request) return fail(std::move(request).error());
+  auto reply = reply_to(std::move(*request));
+  if (!reply) return fail(std::move(reply).error());
+  return client::encode(std::move(*reply));
+}
+
+Result<client::ProfileReply> ProfileService::reply_to(client::ProfileRequest request) {
+  client::ProfileReply reply;
+  switch (request.what) {
+    case client::ProfileRequest::What::show: {
+      std::string lines;
+      for (const auto& [program, stages] : history_.programs()) {
+        if (!request.program.empty() && program != request.program) continue;
+        for (const auto& [id, stage] : stages) lines += profiles::to_json({program, id}, stage) + "\n";
+        reply.stages += static_cast<std::uint32_t>(stages.size());
+      }
+      reply.records = Buffer::copy_of(as_bytes(lines));
+      break;
+    }
+    case client::ProfileRequest::What::forget:
+      reply.stages = static_cast<std::uint32_t>(history_.forget(request.program));
+      break;
+    case client::ProfileRequest::What::import: {
+      WEFT_ASSIGN(auto records, profiles::parse_export(as_chars(request.records.view()), request.program));
+      WEFT_TRY(history_.import(records));
+      reply.stages = static_cast<std::uint32_t>(records.size());
+      break;
+    }
+  }
+  save_soon(true);
+  if (reply.stages == 0 && !request.program.empty())
+    return fail(Code::not_found,
+                fmt::format("there are no profiles of '{}'; `weft profile list` shows those there are", escaped(request.program)));
+  return reply;
+}
+
+}  // namespace weft::master

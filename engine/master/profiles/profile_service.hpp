@@ -1,0 +1,47 @@
+// The server's profiles: what it has learned, told to the core with plans, kept in a store, shown and changed by clients.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
+#include "engine/master/core/core.hpp"
+#include "engine/master/profiles/observer.hpp"
+#include "engine/master/profiles/profile_store.hpp"
+#include "engine/master/protocol/protocol.hpp"
+
+namespace weft::master {
+
+/// Reactor thread only. Nothing of it can fail a job.
+class ProfileService {
+ public:
+  explicit ProfileService(rpc::Reactor& reactor) : reactor_(reactor) {}
+
+  /// Without a factory, and where that gives no store, profiles last as long as the master.
+  Result<void> open(const ProfileStoreFactory& factory);
+  /// Around each event of the core (profiles::Observer).
+  void before(Time now, const schedulers::ClusterView& view, Event& event);
+  void after(const schedulers::ClusterView& view, const std::vector<Command>& commands);
+  /// The answer to a request about profiles; nothing when it is about something else.
+  std::optional<Result<rpc::Payload>> answer(const rpc::Message& message);
+  /// Writes what is not written yet, and ends the store.
+  void close();
+
+ private:
+  Result<client::ProfileReply> reply_to(client::ProfileRequest request);
+  Result<void> restore(ProfileRecords records);
+  void save_soon(bool now);
+  void save();
+
+  rpc::Reactor& reactor_;
+  profiles::History history_;
+  profiles::Observer observer_{history_};
+  std::unique_ptr<ProfileStore> store_;
+  std::unique_ptr<rpc::Timer> timer_;  // until changes are written
+  Log log_{"master"};
+};
+
+}  // namespace weft::master

@@ -1,0 +1,55 @@
+// What the server knows of jobs beyond the core: their drivers, the values of their actions, results nobody has asked for yet, and
+// what became of blocks that were prefetched for them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/rpc/rpc.hpp"
+#include "engine/master/protocol/protocol.hpp"
+#include "shuffle/prefetch/prefetch_stats.hpp"
+
+namespace weft::master {
+
+/// A client's poll that waits for something to tell.
+struct WaitingPoll {
+  std::uint64_t id = 0;
+  client::Poll poll;
+  std::shared_ptr<rpc::Responder> responder;
+  std::unique_ptr<rpc::Timer> timer;
+};
+
+struct RunningJob {
+  client::Submit submit;
+  rpc::ConnectionPtr driver;
+  std::map<ActionId, SharedBytes> values;
+  std::uint64_t value_bytes = 0;
+  std::map<ActionId, std::vector<std::vector<Buffer>>> finished;  // until the driver has asked
+  std::vector<WaitingPoll> waiting;
+};
+using RunningJobs = std::map<JobId, RunningJob>;
+
+/// What workers report of prefetched blocks, by job: a later report of a worker replaces the earlier one.
+class PrefetchReports {
+ public:
+  void add(JobId job, NodeId node, const shuffle::PrefetchStats& bytes) { jobs_[job][node] = bytes; }
+  /// Forgets the oldest jobs but so many.
+  void keep(std::size_t jobs) {
+    while (jobs_.size() > jobs) jobs_.erase(jobs_.begin());
+  }
+  /// Of all workers together; nothing of a job that nobody reported.
+  shuffle::PrefetchStats of(JobId job) const {
+    shuffle::PrefetchStats sum;
+    if (const auto found = jobs_.find(job); found != jobs_.end())
+      for (const auto& [node, bytes] : found->second) sum += bytes;
+    return sum;
+  }
+
+ private:
+  std::map<JobId, std::map<NodeId, shuffle::PrefetchStats>> jobs_;
+};
+
+}  // namespace weft::master

@@ -1,0 +1,82 @@
+#include "engine/master/server/scheduler_requests.hpp"
+
+#include <set>
+
+#include "engine/master/protocol/protocol.hpp"
+
+namespace weft::master {
+
+Result<void> SchedulerRequests::configure(const std::string& spec) {
+  SchedulerConfigured event{spec, {}, options_.speculation};
+  WEFT_ASSIGN(event.files, scheduling::Catalogue::check(catalogue_, spec, options_.scheduler_timeout));
+  return shell_.apply(std::move(event));
+}
+
+std::optional<Result<rpc::Payload>> SchedulerRequests::answer(const rpc::Message& message) {
+  switch (message.type) {
+    case client::kListGroups:
+      return on_list_groups();
+    case client::kConfigureScheduler:
+      return on_configure(message);
+    case client::kShowScheduler:
+      return on_show();
+    default:
+      return std::nullopt;
+  }
+}
+
+Result<rpc::Payload> SchedulerRequests::on_configure(const rpc::Message& message) {
+  WEFT_ASSIGN(client::SchedulerInfo wanted, client::decode<client::SchedulerInfo>(message));
+  if (wanted.spec.empty()) wanted.spec = shell_.core().configuration().spec;
+  if (auto configured = configure(wanted.spec); !configured) {
+    log_.warn("the old configuration of the scheduler stays: {}", configured.error().to_string());
+    return fail(std::move(configured).error());
+  }
+  log_.info("scheduler {} is in force", wanted.spec);
+  return on_show();
+}
+
+Result<rpc::Payload> SchedulerRequests::on_show() const {
+  const Core& core = shell_.core();
+  client::SchedulerInfo info;
+  info.spec = core.configuration().spec;
+  for (const auto& [name, text] : core.configuration().files) info.files.push_back(name);
+  const schedulers::Registry& registry = catalogue_->registry();
+  for (const std::string& name : registry.names()) info.known[name] = registry.description(name);
+  info.trouble = core.scheduler_faults();
+  info.now = shell_.now();
+  return client::encode(info);
+}
+
+/// What the scheduler says of its groups; pools that it does not speak of, as the cluster sees them.
+Result<rpc::Payload> SchedulerRequests::on_list_groups() const {
+  const Core& core = shell_.core();
+  WEFT_ASSIGN(const auto groups, core.groups());
+  client::GroupList list;
+  std::vector<client::GroupInfo>& all = list.groups;
+  std::set<std::string> seen;
+  const auto add = [&](const schedulers::GroupStatus& status) {
+    client::GroupInfo& info = all.emplace_back();
+    info.status = status;
+    seen.insert(status.name);
+    const auto pool = core.view().pools().find(status.name);
+    if (pool == core.view().pools().end()) return;
+    info.pending = pool->second.pending;
+    info.running = pool->second.running;
+    info.used = pool->second.used;
+  };
+  for (const schedulers::GroupStatus& status : groups) add(status);
+  for (const auto& [name, pool] : core.view().pools()) {
+    if (seen.contains(name)) continue;
+    schedulers::GroupStatus status;
+    status.name = name;
+    status.jobs = pool.jobs.size();
+    status.used = pool.used.cpu;
+    status.demand = pool.used.cpu + static_cast<double>(pool.pending);
+    add(status);
+    all.back().unknown = true;
+  }
+  return client::encode(std::move(list));
+}
+
+}  // namespace weft::master

@@ -1,0 +1,38 @@
+// The server's scheduler: configuring it while it runs, and what it says of pools and queues.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
+#include "engine/master/core/core_shell.hpp"
+#include "engine/master/scheduling/catalogue.hpp"
+#include "engine/master/server/server.hpp"
+
+namespace weft::master {
+
+/// Reactor thread only. What it is made of outlives it.
+class SchedulerRequests {
+ public:
+  SchedulerRequests(CoreShell& shell, std::shared_ptr<const scheduling::Catalogue> catalogue, const ServerOptions& options)
+      : shell_(shell), catalogue_(std::move(catalogue)), options_(options) {}
+
+  /// Reads the files it names, and tells the core. On an error everything stays as it was.
+  Result<void> configure(const std::string& spec);
+  /// The answer to a request about the scheduler; nothing when it is about something else.
+  std::optional<Result<rpc::Payload>> answer(const rpc::Message& message);
+
+ private:
+  Result<rpc::Payload> on_configure(const rpc::Message& message);
+  Result<rpc::Payload> on_show() const;
+  Result<rpc::Payload> on_list_groups() const;
+
+  CoreShell& shell_;
+  std::shared_ptr<const scheduling::Catalogue> catalogue_;
+  const ServerOptions& options_;
+  Log log_{"master"};
+};
+
+}  // namespace weft::master

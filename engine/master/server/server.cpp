@@ -1,0 +1,388 @@
+#include "engine/master/server/server.hpp"
+
+#include <bit>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/assert.hpp"
+#include "base/directory_claim.hpp"
+#include "base/log.hpp"
+#include "base/rpc/derived.hpp"
+#include "base/run_directory.hpp"
+#include "base/text.hpp"
+#include "engine/master/core/core_shell.hpp"
+#include "engine/master/journal/job_recorder.hpp"
+#include "engine/master/log/event_log.hpp"
+#include "engine/master/log/heartbeat_filter.hpp"
+#include "engine/master/nodes/topology.hpp"
+#include "engine/master/profiles/profile_service.hpp"
+#include "engine/master/scheduling/catalogue.hpp"
+#include "engine/master/scheduling/guarded_core.hpp"
+#include "engine/master/server/binary_store.hpp"
+#include "engine/master/server/client_requests.hpp"
+#include "engine/master/server/running_jobs.hpp"
+#include "engine/master/server/scheduler_requests.hpp"
+#include "engine/master/server/worker_connections.hpp"
+#include "schedulers/builtin.hpp"
+#include "storage/files/protocol.hpp"
+
+namespace weft::master {
+
+/// Feeds the core and carries its commands out, by the parts that know workers, clients and the journal. On its reactor's thread.
+class ServerImpl final : public Server, public CoreShell {
+ public:
+  explicit ServerImpl(ServerOptions options) : options_(std::move(options)) {}
+  ~ServerImpl() override;
+  Result<void> begin();
+  const std::string& address() const override { return address_; }
+  LogPlace log_began() const override { return event_log_ ? event_log_->began() : LogPlace(); }
+  void reload() override;
+
+  Time now() const override { return SystemClock().now() - started_; }
+  Result<void> apply(Event event) override;
+  const Core& core() const override { return **core_; }
+  void note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) override;
+
+ private:
+  Result<void> open_core();
+  Result<void> open_storage();
+  Result<void> recover(Core& core);
+  void make_parts();
+  Result<void> apply_to_core(Time at, Event event, std::vector<Command>& commands);
+  void give_up(const Error& why);
+  void log_scheduler_faults();
+  void note_workers(const Event& event, const std::string& line);
+  /// `left`: the event says that a worker is lost.
+  void log_event(Time at, const std::string& line, const std::vector<Command>& commands, bool left);
+  void flush_log(Time at);
+  /// By whom it concerns.
+  template <class Concerned>
+  void carry_out(Concerned& command) {
+    if constexpr (requires { clients_->carry_out(command); }) {
+      clients_->carry_out(command);
+    } else {
+      workers_->carry_out(command);
+    }
+  }
+  void carry_out(OutputMoved& moved);
+  void carry_out(SetTimer& timer);
+  rpc::Handler handler();
+  void on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
+  Result<rpc::Payload> on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message);
+  void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
+
+  ServerOptions options_;
+  TimePoint started_{};
+  std::optional<RunDirectory> temporary_;
+  Fd directory_claim_;  // of the one that the user named
+  std::unique_ptr<BinaryStore> binaries_;
+  std::unique_ptr<Topology> topology_;
+  std::shared_ptr<const scheduling::Catalogue> catalogue_;
+  std::optional<scheduling::GuardedCore> core_;
+  std::uint64_t faults_logged_ = 0;  // of the scheduler, in the log
+  std::optional<EventLog> event_log_;
+  HeartbeatFilter logged_heartbeats_;
+  std::unique_ptr<StorageService> storage_;  // null: no files
+  std::optional<Error> failed_;              // the master cannot go on
+  RunningJobs jobs_;
+  std::optional<ProfileService> profiles_;
+  PrefetchReports prefetched_;  // of jobs that the core knows, and of none before a restart
+  std::optional<JobRecorder> recorder_;
+  std::optional<WorkerConnections> workers_;
+  std::optional<ClientRequests> clients_;
+  std::optional<SchedulerRequests> scheduler_;
+  std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;
+  std::string address_;
+  std::unique_ptr<rpc::Listener> listener_;
+  Log log_{"master"};
+  std::unique_ptr<rpc::Reactor> reactor_;
+  std::unique_ptr<rpc::Reactor> background_;  // what may block: asking the topology program
+};
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  auto server = std::make_unique<ServerImpl>(std::move(options));
+  WEFT_TRY(server->begin());
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+ServerImpl::~ServerImpl() {
+  if (!reactor_) return;
+  background_->stop();
+  reactor_->run([this] {
+    if (listener_) listener_->close();
+    workers_->close();
+    storage_.reset();
+    timers_.clear();
+    for (auto& [id, job] : jobs_) job.waiting.clear();
+    recorder_->end(!failed_);
+    profiles_->close();
+  });
+  reactor_->stop();
+  recorder_->close();
+}
+
+Result<void> ServerImpl::begin() {
+  WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(options_.listen));
+  if (const Time timeout = options_.core.heartbeat_timeout; timeout > Time(0) && timeout < 2 * options_.heartbeat)
+    return fail(Code::invalid_argument, fmt::format("workers that report every {} would be lost after {}: twice as long at least",
+                                                    format_duration(options_.heartbeat), format_duration(timeout)));
+  std::string directory = options_.directory;
+  if (directory.empty()) {
+    WEFT_ASSIGN(RunDirectory made, RunDirectory::create("master"));
+    temporary_.emplace(std::move(made));
+    directory = temporary_->path();
+  }
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return fail(Code::io, fmt::format("cannot create {}: {}", directory, error.message()));
+  if (!temporary_) {
+    auto claimed = claim_directory(directory, "master");
+    if (!claimed) return fail(std::move(claimed).error().wrap("--directory"));
+    directory_claim_ = std::move(*claimed);
+  }
+  binaries_ = std::make_unique<BinaryStore>(directory);
+
+  if (!options_.topology.empty()) {
+    WEFT_ASSIGN(topology_, Topology::open(options_.topology));
+  }
+
+  started_ = SystemClock().now();
+  background_ = rpc::Reactor::start("weft-background");
+  reactor_ = rpc::Reactor::start("weft-master");
+  make_parts();
+  Result<void> began;
+  reactor_->run([&] {
+    began = open_core();
+    if (began) began = open_storage();
+    if (!began) return;
+    began = profiles_->open(options_.profiles);
+    if (!began) return;
+    rpc::Limits limits;
+    limits.max_queued = std::size_t{2} << 30;
+    limits.layout = protocol::layout();
+    auto listener = reactor_->listen(listen, limits, [this](const rpc::ConnectionPtr&) { return handler(); });
+    if (!listener) {
+      began = fail(std::move(listener).error());
+      return;
+    }
+    listener_ = std::move(*listener);
+    address_ = listener_->endpoint().text;
+  });
+  return began;
+}
+
+void ServerImpl::make_parts() {
+  profiles_.emplace(*reactor_);
+  recorder_.emplace(*this, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
+  workers_.emplace(WorkerConnections::Parts{*this, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(),
+                                            storage_, options_});
+  clients_.emplace(ClientRequests::Parts{*this, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *reactor_, options_});
+}
+
+/// The first event of every run says which scheduler decides.
+Result<void> ServerImpl::open_core() {
+  WEFT_ASSIGN(catalogue_, scheduling::Catalogue::open(options_.scheduler_plugins));
+  WEFT_ASSIGN(auto first, schedulers::make_scheduler("fifo"));
+  scheduler_.emplace(*this, catalogue_, options_);
+  const bool guarded = catalogue_->has_plugins();
+  options_.core.heartbeat = options_.heartbeat;
+  auto core = std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_));
+  if (!options_.journal.empty()) WEFT_TRY(recover(*core));
+  core_.emplace(std::move(core), guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
+  if (!options_.event_log.empty()) {
+    WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler, options_.log_rotation));
+    event_log_.emplace(std::move(log));
+  }
+  return scheduler_->configure(options_.scheduler);
+}
+
+Result<void> ServerImpl::open_storage() {
+  if (!options_.storage) return {};
+  StorageShell shell{
+      *reactor_, [this](NodeId id, rpc::MessageType type, rpc::Payload payload) { workers_->notify(id, type, std::move(payload)); },
+      [this](const Error& why) { give_up(why); }};
+  WEFT_ASSIGN(storage_, options_.storage(std::move(shell)));
+  recorder_->skip_nodes(storage_->first_node());
+  return {};
+}
+
+/// A restarted master keeps the history; what ran when the last one ended has lost its driver and its workers.
+Result<void> ServerImpl::recover(Core& core) {
+  WEFT_ASSIGN(JournalHistory history,
+              recorder_->open(options_.journal, {options_.core.finished_jobs_kept, options_.journal_checkpoint_bytes},
+                              [this](const Error& why) { give_up(why); }));
+  // The clock goes on, over the time without a master too.
+  const Time unix_now = std::chrono::system_clock::now().time_since_epoch();
+  const Time away = history.marks.at == Time(0) ? Time(0) : std::max(Time(0), unix_now - history.marks.unix_time);
+  started_ -= history.marks.at + away;
+  workers_->restore(history.settings);
+  recorder_->fail_orphans(history.running, history.marks.at);
+  if (!history.running.empty()) log_.warn("{} jobs ran when the last master ended; they failed with it", history.running.size());
+  std::move(history.running.begin(), history.running.end(), std::back_inserter(history.ended));
+  core.restore(now(), std::move(history.ended));
+  return {};
+}
+
+Result<void> ServerImpl::apply(Event event) {
+  if (failed_) return fail(*failed_);
+  const Time at = now();
+  const auto* heartbeat = std::get_if<WorkerHeartbeat>(&event);
+  profiles_->before(at, (*core_)->view(), event);
+  const bool logged = event_log_ && (heartbeat == nullptr || logged_heartbeats_.admits(*heartbeat, at));
+  if (const auto* lost = std::get_if<WorkerLost>(&event)) logged_heartbeats_.forget(lost->node);
+  const std::string line = logged ? event_json(at, event) : std::string();
+  if (event_log_) note_workers(event, line);
+  const std::optional<JobId> changed = JobRecorder::changed_job(event);
+  const bool left = std::holds_alternative<WorkerLost>(event);
+  std::vector<Command> commands;
+  WEFT_TRY(apply_to_core(at, std::move(event), commands));
+  profiles_->after((*core_)->view(), commands);
+  recorder_->record_outcome(changed, commands);
+  if (event_log_) log_event(at, line, commands, left);
+  for (Command& command : commands) std::visit([this](auto& what) { carry_out(what); }, command);
+  return {};
+}
+
+Result<void> ServerImpl::apply_to_core(Time at, Event event, std::vector<Command>& commands) {
+  auto applied = core_->apply(at, std::move(event), commands);
+  if (core_->stuck()) {
+    give_up(applied.error());
+    return applied;
+  }
+  log_scheduler_faults();
+  return applied;
+}
+
+void ServerImpl::give_up(const Error& why) {
+  failed_ = why;
+  log_.error("{}", why.to_string());
+  clients_->give_up(why);
+  if (options_.on_fatal) options_.on_fatal(why);
+}
+
+void ServerImpl::log_scheduler_faults() {
+  const SchedulerFaults& faults = (*core_)->scheduler_faults();
+  if (faults.faults == faults_logged_) return;
+  // A scheduler that fails may fail at every event: lines for the first failures, then for ever fewer.
+  if (faults.faults < 10 || std::has_single_bit(faults.faults)) log_.error("{} ({} times so far)", faults.fault, faults.faults);
+  faults_logged_ = faults.faults;
+}
+
+void ServerImpl::note_workers(const Event& event, const std::string& line) {
+  if (const auto* joined = std::get_if<WorkerJoined>(&event)) event_log_->repeat(joined->node, line);
+  if (const auto* lost = std::get_if<WorkerLost>(&event)) event_log_->repeat_no_more(lost->node);
+}
+
+void ServerImpl::log_event(Time at, const std::string& line, const std::vector<Command>& commands, bool left) {
+  if (!line.empty()) event_log_->add(line);
+  for (const Command& command : commands) {
+    if (auto text = command_json(at, command)) event_log_->add(*text);
+    if (const auto* lost = std::get_if<NodeLost>(&command); lost != nullptr && !left) {
+      event_log_->add(silent_json(at, *lost));
+      event_log_->repeat_no_more(lost->node);
+    }
+  }
+  flush_log(at);
+}
+
+void ServerImpl::note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
+  if (!event_log_) return;
+  const Time at = now();
+  event_log_->add(prefetch_json(at, options_.heartbeat, job, node, prefetched));
+  flush_log(at);
+}
+
+void ServerImpl::flush_log(Time at) {
+  if (auto written = event_log_->flush(at); !written) log_.error("{}", written.error().to_string());
+}
+
+void ServerImpl::carry_out(OutputMoved& moved) {
+  log_.debug("job {}: the output of map {} of shuffle {} is read from its copy on node {}: {}", moved.job.value(), moved.output.map,
+             moved.shuffle.value(), moved.output.node.value(), moved.reason);
+}
+
+void ServerImpl::carry_out(SetTimer& timer) {
+  const Duration wait = std::max(Duration(0), timer.at - now());
+  timers_[timer.timer] = reactor_->after(wait, [this, id = timer.timer] {
+    const auto fired = timers_.extract(id);
+    (void)apply(TimerFired{id});
+  });
+}
+
+rpc::Handler ServerImpl::handler() {
+  rpc::Handler handler;
+  handler.on_request = [this](const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
+    on_request(connection, std::move(message), std::move(responder));
+  };
+  handler.on_notify = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
+    workers_->on_notify(connection, message);
+  };
+  handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
+    if (!workers_->on_close(connection, error)) clients_->on_close(connection);
+  };
+  return handler;
+}
+
+void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
+  if (failed_) return responder.fail(Error(Code::unavailable, "the master ends: " + failed_->to_string()));
+  if (clients_->answer_later(message, responder)) return;
+  if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
+    return on_storage_request(connection, message, std::move(responder));
+  const auto full = recorder_->full();
+  if (full && (message.type == client::kSubmitJob || message.type == client::kSetNode)) return responder.fail(*full);
+  if (message.type == protocol::kRegister) return workers_->on_register(connection, message, std::move(responder));
+  std::optional<Result<rpc::Payload>> answered = scheduler_->answer(message);
+  if (!answered) answered = profiles_->answer(message);
+  if (!answered)
+    answered =
+        message.type == protocol::kFetchBinary ? on_fetch_binary(connection, message) : clients_->answer(connection, message);
+  // Who only asks need not wait until there is room.
+  if (full && client::is_question(message.type))
+    return *answered ? responder.reply(std::move(**answered)) : responder.fail(answered->error());
+  recorder_->answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(*answered));
+}
+
+Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
+  WEFT_TRY(connection->one_release());
+  WEFT_ASSIGN(const protocol::BinaryRequest request, protocol::decode<protocol::BinaryRequest>(message));
+  WEFT_ASSIGN(BinaryStore::Piece piece, binaries_->read(request.binary, request.offset, protocol::kBinaryChunkBytes));
+  return rpc::with_bulk(protocol::encode(protocol::BinaryChunk{piece.total}), SharedBytes(std::move(piece.bytes)));
+}
+
+void ServerImpl::on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+  if (!storage_) {
+    if (message.type == storage::files::kStorageHello) return responder.reply(rpc::encode_derived(storage::files::StorageSite{}));
+    return responder.fail(Error(Code::invalid_argument, "this master keeps no files; start it with --data-dir DIRECTORY"));
+  }
+  if (message.type < kFirstWorkerStorageMessage) return storage_->on_client_request(message, std::move(responder));
+  const auto worker = workers_->site_of(connection);
+  if (!worker) return responder.fail(Error(Code::invalid_argument, "a message of a peer that is not registered"));
+  storage_->on_worker_request(*worker, message, std::move(responder));
+}
+
+void ServerImpl::reload() {
+  reactor_->post([this] {
+    if (topology_) {
+      if (auto reloaded = topology_->reload()) {
+        log_.info("topology {} was reloaded", options_.topology);
+      } else {
+        log_.error("the old topology stays: {}", reloaded.error().to_string());
+      }
+    }
+    if (failed_) return;
+    const std::string spec = (*core_)->configuration().spec;
+    if (auto configured = scheduler_->configure(spec)) {
+      log_.info("scheduler {} was reloaded", spec);
+    } else if (!failed_) {
+      log_.error("the old configuration of the scheduler stays: {}", configured.error().to_string());
+    }
+  });
+}
+
+}  // namespace weft::master

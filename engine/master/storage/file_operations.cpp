@@ -1,0 +1,128 @@
+#include "engine/master/storage/file_operations.hpp"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "engine/master/storage/storage_service.hpp"
+#include "engine/master/storage/storage_time.hpp"
+
+namespace weft::master {
+
+using namespace storage;
+using namespace storage::files;
+
+namespace {
+
+constexpr std::size_t kMostChecked = 1000;           // files in one reply
+constexpr std::size_t kMostCheckedPlaces = 100'000;  // and their chunks
+
+Result<FileReply> done(const Result<void>& result) {
+  if (!result) return fail(result.error());
+  return FileReply(Done{});
+}
+template <class T>
+Result<FileReply> answered(Result<T> answer) {
+  if (!answer) return fail(std::move(answer).error());
+  return FileReply(std::move(*answer));
+}
+
+struct Operations {
+  Namespace& tree;
+  const DrainedTables& tables;
+
+  Result<FileReply> leased(const Result<LeaseId>& lease) const {
+    if (!lease) return fail(lease.error());
+    return FileReply(Leased{*lease, tree.lease_length()});
+  }
+  std::vector<NodeSite> sites(const std::vector<NodeId>& ids) const {
+    std::vector<NodeSite> known;
+    std::set<NodeId> seen;
+    for (const NodeId id : ids)
+      if (const StorageNode* node = tree.node(id); node != nullptr && seen.insert(id).second) known.push_back({id, *node});
+    return known;
+  }
+  std::vector<NodeSite> named_in(std::span<const FileChunks> files) const {
+    std::vector<NodeId> ids;
+    for (const FileChunks& file : files)
+      for (const ChunkPlace& place : file.chunks)
+        for (const auto* list : {&place.nodes, &place.corrupt}) ids.insert(ids.end(), list->begin(), list->end());
+    return sites(ids);
+  }
+
+  Result<FileReply> operator()(const MakeDirectory& it) const {
+    return done(tree.make_directory(it.path, it.user, it.parents, unix_milliseconds()));
+  }
+  Result<FileReply> operator()(const LeaseDirectory& it) const {
+    return leased(tree.lease_directory(it.path, it.user, unix_milliseconds(), steady_now()));
+  }
+  Result<FileReply> operator()(const CreateFile& it) const {
+    return leased(tree.create(it.path, it.user, it.options, steady_now()));
+  }
+  Result<FileReply> operator()(const AllocateChunk& it) const {
+    WEFT_ASSIGN(const Allocation made, tree.allocate(it.lease, it.writer, it.excluded, steady_now(), it.bytes));
+    return FileReply(Allocated{made.chunk, sites(made.targets)});
+  }
+  Result<FileReply> operator()(const SealChunk& it) const { return done(tree.seal(it.lease, it.chunk, it.durable, steady_now())); }
+  Result<FileReply> operator()(const CompleteFile& it) const {
+    return done(tree.complete(it.lease, unix_milliseconds(), steady_now()));
+  }
+  Result<FileReply> operator()(const Abandon& it) const { return done(tree.abandon(it.lease)); }
+  Result<FileReply> operator()(const Renew& it) const {
+    return leased(tree.renew(it.lease, steady_now()).map([&] { return it.lease; }));
+  }
+  Result<FileReply> operator()(const Remove& it) const { return done(tree.remove(it.path, it.recursive, steady_now())); }
+  Result<FileReply> operator()(const Rename& it) const { return done(tree.rename(it.from, it.to, it.replace, steady_now())); }
+  Result<FileReply> operator()(const SetReplication& it) const { return done(tree.set_replication(it.path, it.replication)); }
+  Result<FileReply> operator()(const SetQuota& it) const { return done(tree.set_quota(it.user, it.quota)); }
+  Result<FileReply> operator()(const Stat& it) const { return answered(tree.stat(it.path)); }
+  Result<FileReply> operator()(const List& it) const {
+    WEFT_ASSIGN(auto entries, tree.list(it.path, it.after, kMostListed));
+    return FileReply(Listing{std::move(entries)});
+  }
+  Result<FileReply> operator()(const Locate& it) const {
+    WEFT_ASSIGN(FileChunks file, tree.locate(it.path, it.offset, it.length));
+    auto nodes = named_in({&file, 1});
+    return FileReply(Located{std::move(file), std::move(nodes), tree.safe_mode()});
+  }
+  Result<FileReply> operator()(const AskUsage& it) const { return answered(tree.usage(it.path)); }
+  Result<FileReply> operator()(const Check& it) const {
+    Checked reply;
+    std::size_t places = 0;
+    const std::size_t most = std::clamp<std::size_t>(it.most, 1, kMostChecked);
+    WEFT_TRY(tree.check(it.path, it.after, [&](const FileChunks& file) {
+      places += file.chunks.size();
+      reply.files.push_back(file);
+      return reply.files.size() < most && places < kMostCheckedPlaces;
+    }));
+    reply.nodes = named_in(reply.files);
+    return FileReply(std::move(reply));
+  }
+  Result<FileReply> operator()(const ListUsers&) const { return FileReply(Users{tree.users()}); }
+  Result<FileReply> operator()(const AskReport&) const {
+    StorageReport report = tree.report();
+    for (NodeStorage& node : report.nodes)
+      if (node.draining) node.to_move += tables.replicas_on(node.node.name);
+    return FileReply(std::move(report));
+  }
+  Result<FileReply> operator()(const Drain& it) const {
+    WEFT_TRY(tree.drain(it.worker, it.on));
+    tables.drain(it.worker, it.on);
+    return FileReply(Done{});
+  }
+  Result<FileReply> operator()(const Balance& it) const { return done(tree.balance(it.threshold)); }
+  Result<FileReply> operator()(const LeaveSafeMode&) const {
+    tree.leave_safe_mode();
+    return FileReply(Done{});
+  }
+};
+
+}  // namespace
+
+Result<FileReply> apply(const FileRequest& request, Namespace& tree, const DrainedTables& tables) {
+  return std::visit(Operations{tree, tables}, request);
+}
+
+}  // namespace weft::master

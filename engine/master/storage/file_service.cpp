@@ -1,0 +1,250 @@
+#include "engine/master/storage/file_service.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "base/rpc/derived.hpp"
+#include "engine/master/storage/file_operations.hpp"
+#include "engine/master/storage/storage_time.hpp"
+#include "engine/master/storage/table_service.hpp"
+#include "storage/files/protocol.hpp"
+#include "storage/namespace/namespace.hpp"
+#include "storage/namespace/namespace_store.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace storage;
+using namespace storage::files;
+constexpr Duration kTick = std::chrono::milliseconds(100);
+
+class FileService final : public StorageService {
+ public:
+  FileService(StorageShell shell, std::unique_ptr<NamespaceStore> store, NamespaceOptions options)
+      : shell_(std::move(shell)),
+        store_(std::move(store)),
+        namespace_(options),
+        tables_(
+            shell_, options.lost_grace, [this](Published then) { publish(std::move(then)); }, [this] { return store_->full(); }) {}
+  ~FileService() override { timer_.reset(); }
+
+  Result<void> begin() {
+    WEFT_TRY(store_->load(namespace_, steady_now()));
+    WEFT_TRY(store_->load_tables([this](std::string_view key, std::string_view value) { return tables_.restore(key, value); }));
+    tables_.begin(store_->cluster_id(), steady_now());
+    for (const std::string& name : namespace_.draining()) tables_.drain(name, true);
+    const StorageReport report = namespace_.report();
+    log_.info("cluster {}: {} files in {} directories, {} chunks", store_->cluster_id(), report.files, report.directories,
+              report.chunks);
+    safe_mode_ = report.safe_mode;
+    if (safe_mode_) log_.info("safe mode: nothing is copied or erased until the workers have told of their chunks");
+    tick();
+    return {};
+  }
+
+  NodeId first_node() const override { return namespace_.next_node(); }
+
+  void on_client_request(const rpc::Message& message, rpc::Responder responder) override {
+    if (message.type == tables::kTableRequest) return tables_.on_client_request(message, std::move(responder));
+    if (message.type != kFileRequest)
+      return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
+    const auto request = decode_file_request(message);
+    if (!request) return responder.fail(request.error());
+    const bool at_once = std::visit([]<class Operation>(const Operation&) { return AnsweredAtOnce<Operation>; }, *request);
+    if (const auto full = store_->full(); full && !at_once) return responder.fail(*full);
+    const auto reply = apply(*request, namespace_, drained_tables_);
+    if (!reply) return responder.fail(reply.error());
+    answer(encode(*reply), at_once, std::move(responder));
+  }
+
+  void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder) override {
+    if (TableService::is_for_tables(message.type)) return tables_.on_worker_request(worker, message, std::move(responder));
+    if (message.type == kStorageHello) return responder.reply(rpc::encode_derived(StorageSite{true, store_->cluster_id()}));
+    if (message.type != kStorageJoin)
+      return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
+    const auto join = rpc::decode_derived<StorageJoin>(message);
+    if (!join) return responder.fail(join.error());
+    if (auto joined =
+            namespace_.node_joined(worker.id, {worker.name, worker.host, worker.rack, join->address}, join->space, steady_now());
+        !joined)
+      return responder.fail(joined.error());
+    if (const auto leaves = leaving_.find(worker.id); leaves != leaving_.end())
+      (void)namespace_.node_leaves(worker.id, leaves->second.returns);  // it has just joined
+    if (store_->full()) return responder.reply({});                     // who only reads need not wait for what is to be written
+    auto to = std::make_shared<rpc::Responder>(std::move(responder));
+    publish([to](const Result<void>& written) { written ? to->reply({}) : to->fail(written.error()); });
+  }
+
+  Result<void> on_worker_notify(NodeId worker, const rpc::Message& message) override {
+    switch (message.type) {
+      case kStorageSpace: {
+        WEFT_ASSIGN(const StorageJoin beat, rpc::decode_derived<StorageJoin>(message));
+        return namespace_.heartbeat(worker, beat.space, steady_now());
+      }
+      case kBlockReport: {
+        WEFT_ASSIGN(const ChunkReport report, rpc::decode_derived<ChunkReport>(message));
+        return namespace_.block_report(worker, report.chunks, report.first, report.last);
+      }
+      case kChunkUpdate: {
+        WEFT_ASSIGN(const ChunkUpdate update, rpc::decode_derived<ChunkUpdate>(message));
+        return on_update(worker, update);
+      }
+      default:
+        return fail(Code::corrupt, fmt::format("unknown message {}", message.type));
+    }
+  }
+
+  void worker_leaves(const WorkerSite& worker, bool returns) override {
+    leaving_[worker.id] = {worker.name, returns};
+    (void)namespace_.node_leaves(worker.id, returns);  // refused when it has not joined yet: then when it does
+    tables_.worker_leaves(worker.name, returns);
+  }
+  std::uint64_t to_hand_over(const WorkerSite& worker) const override {
+    if (namespace_.node(worker.id) == nullptr) return 1;
+    return namespace_.to_hand_over(worker.id) + tables_.to_hand_over(worker.name);
+  }
+  void worker_lost(NodeId worker) override {
+    if (const auto left = leaving_.extract(worker)) tables_.worker_left(left.mapped().name);
+    namespace_.node_lost(worker, steady_now());
+    tables_.worker_lost(worker, steady_now());
+  }
+
+ private:
+  Result<void> on_update(NodeId worker, const ChunkUpdate& update) {
+    const auto& notes = update.notes;
+    for (auto from = notes.begin(); from != notes.end();) {
+      const auto to = std::find_if(from, notes.end(), [&](const ChunkNote& note) { return note.event != from->event; });
+      std::vector<ChunkInfo> chunks;  // of the same kind
+      for (const ChunkNote& note : std::span(from, to)) chunks.push_back(note.chunk);
+      if (from->event == ChunkEvent::corrupt || from->event == ChunkEvent::lost)
+        log_.warn("node {} {} {} chunks, the first is {}", worker.value(),
+                  from->event == ChunkEvent::lost ? "lost" : "found damage in", chunks.size(), to_string(chunks.front().id));
+      WEFT_TRY(namespace_.chunks_changed(worker, from->event, chunks));
+      from = to;
+    }
+    for (const FailedCopy& copy : update.failed_copies) {
+      log_.info("copying {} from node {} to node {} failed: {}", to_string(copy.chunk), worker.value(), copy.to.value(),
+                copy.reason);
+      (void)namespace_.copy_failed(worker, copy.chunk, copy.to, steady_now());  // refused when it was given up before
+    }
+    return {};
+  }
+
+  /// Questions are answered at once; what changes something when it, and all that it may be a repetition of, is on disk.
+  void answer(rpc::Payload payload, bool at_once, rpc::Responder responder) {
+    if (at_once) return responder.reply(std::move(payload));
+    auto waiting = std::make_shared<Answer>(Answer{std::move(payload), std::move(responder)});
+    std::erase_if(answers_, [](const std::weak_ptr<Answer>& answer) { return answer.expired(); });
+    answers_.push_back(waiting);
+    publish([waiting](const Result<void>& written) {
+      if (!waiting->responder) return;  // the disk was full
+      written ? waiting->responder->reply(std::move(waiting->payload)) : waiting->responder->fail(written.error());
+    });
+  }
+
+  /// The disk has become full, or has room again. Who waits for a change that was under way hears at once that it may not be done;
+  /// it is, as soon as there is room, if this master lives so long.
+  void look_at_disk() {
+    const auto full = store_->full();
+    if (full && !full_) log_.error("{}; until then files and tables are only read", full->to_string());
+    if (!full && full_) log_.info("the namespace's disk has room again: what waited is written");
+    full_ = full.has_value();
+    if (!full) return;
+    for (const auto& waits : std::exchange(answers_, {}))
+      if (const auto answer = waits.lock()) std::exchange(answer->responder, std::nullopt)->fail(*full);
+  }
+
+  /// Makes what changed durable; then carries out the commands that came with it, and then `then`. When it cannot, the master ends;
+  /// the error says that another try is worth it, with the next one.
+  void publish(Published then) {
+    std::vector<Change> changes = namespace_.take_changes();
+    for (Change& change : tables_.take_changes()) changes.push_back(std::move(change));
+    auto commands = std::make_shared<std::vector<StorageCommand>>(namespace_.take_commands());
+    if (changes.empty() && commands->empty() && !then) return;
+    if (changes.empty() && committing_ == 0) {
+      obey(*commands);
+      if (then) then({});
+      return;
+    }
+    ++committing_;
+    store_->commit(std::move(changes), [this, alive = std::weak_ptr(alive_), commands, then = std::move(then),
+                                        &reactor = shell_.reactor](Result<void> written) {
+      reactor.post([this, alive, commands, then, written] {
+        if (alive.expired()) return;
+        --committing_;
+        if (written) obey(*commands);
+        if (then && written) then({});
+        if (then && !written) then(fail(Code::unavailable, "the master ends: " + written.error().to_string()));
+        if (!written) shell_.give_up(written.error());
+      });
+    });
+  }
+
+  void obey(const std::vector<StorageCommand>& commands) {
+    std::map<NodeId, std::vector<StorageCommand>> by_node;
+    for (const StorageCommand& command : commands) {
+      const auto* copy = std::get_if<CopyChunk>(&command);
+      const auto* erase = std::get_if<EraseChunks>(&command);
+      by_node[copy ? copy->from : erase ? erase->node : std::get<VerifyChunk>(command).node].push_back(command);
+    }
+    for (const auto& [node, some] : by_node) shell_.send(node, kChunkCommands, rpc::encode_derived(ChunkCommands{some}));
+  }
+
+  void tick() {
+    look_at_disk();
+    if (!full_) decide();
+    timer_ = shell_.reactor.after(kTick, [this] { tick(); });
+  }
+
+  /// What follows from the time. On a full disk nothing is decided: it could not be written down.
+  void decide() {
+    namespace_.tick(steady_now());
+    tables_.tick(steady_now());
+    if (safe_mode_ && !namespace_.safe_mode()) {
+      safe_mode_ = false;
+      log_.info("safe mode is over");
+    }
+    publish({});
+  }
+
+  struct Answer {
+    rpc::Payload payload;
+    std::optional<rpc::Responder> responder;  // none: it was told that the disk is full
+  };
+
+  StorageShell shell_;
+  Log log_{"storage"};
+  std::unique_ptr<NamespaceStore> store_;
+  Namespace namespace_;
+  TableService tables_;
+  const DrainedTables drained_tables_{[this](const std::string& worker, bool on) { tables_.drain(worker, on); },
+                                      [this](const std::string& worker) { return tables_.replicas_on(worker); }};
+  struct Leaves {
+    std::string name;
+    bool returns = false;  // with what it keeps
+  };
+  std::map<NodeId, Leaves> leaving_;
+  std::size_t committing_ = 0;
+  std::vector<std::weak_ptr<Answer>> answers_;  // that wait for the disk
+  bool safe_mode_ = false, full_ = false;
+  std::unique_ptr<rpc::Timer> timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace
+
+StorageFactory file_service(FileServiceOptions options) {
+  return [options = std::move(options)](StorageShell shell) -> Result<std::unique_ptr<StorageService>> {
+    WEFT_ASSIGN(auto store, NamespaceStore::open(options.data_directory + "/namespace"));
+    auto service = std::make_unique<FileService>(std::move(shell), std::move(store), options.options);
+    WEFT_TRY(service->begin());
+    return std::unique_ptr<StorageService>(std::move(service));
+  };
+}
+
+}  // namespace weft::master

@@ -1,0 +1,155 @@
+#include "engine/master/storage/table_coordinator.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace weft::master {
+
+using namespace storage::tables;
+
+bool TableCoordinator::led_as_before(const TableStatus& before) const {
+  const auto now = parts_.catalogue.describe(before.name);
+  const auto same = [](const PartitionStatus& a, const PartitionStatus& b) { return a.epoch == b.epoch && a.primary == b.primary; };
+  return now && now->id == before.id &&
+         std::equal(now->partitions.begin(), now->partitions.end(), before.partitions.begin(), before.partitions.end(), same);
+}
+
+void TableCoordinator::release(const std::string& name, std::uint64_t ticket) {
+  const auto table = parts_.catalogue.describe(name);
+  if (!table || table->down_partitions > 0) {  // who takes over holds nothing
+    if (table) barrier_.later([this, name, ticket] { release(name, ticket); });
+    return;
+  }
+  barrier_.each(*table, Release{ticket}, [this, name, ticket](const Result<void>& released) {
+    if (!released) barrier_.later([this, name, ticket] { release(name, ticket); });
+  });
+}
+
+void TableCoordinator::take_snapshot(TakeSnapshot request, std::int64_t clock_ms, OnSnapshot done) {
+  resume_commits();  // in line before it: part of a commit is no moment of the table
+  const std::string table = request.table;
+  barrier_.in_line(table, [this, request = std::move(request), clock_ms, done = std::move(done)](
+                              const std::function<void()>& finished) { make_snapshot(request, clock_ms, done, finished); });
+}
+
+void TableCoordinator::make_snapshot(const TakeSnapshot& request, std::int64_t clock_ms, const OnSnapshot& done,
+                                     const std::function<void()>& finished) {
+  const auto made_durable = [this, done, finished](SnapshotId id) {
+    parts_.publish([done, id](const Result<void>& written) { written ? done(id) : done(fail(written.error())); });
+    finished();
+  };
+  if (const auto before = parts_.catalogue.made_before(request.table, request.token); before && *before != SnapshotId())
+    return made_durable(*before);
+  const auto table = parts_.catalogue.describe(request.table);
+  const auto id = table ? parts_.catalogue.begin_snapshot(request.table, request.name, request.token, clock_ms, parts_.now())
+                        : fail(table.error());
+  if (!id) {
+    done(fail(id.error()));
+    return finished();
+  }
+  const std::uint64_t ticket = barrier_.ticket();
+  const auto failed = [this, name = request.table, done, finished, id = *id, ticket](const Error& cause) {
+    release(name, ticket);
+    (void)parts_.catalogue.drop_snapshot(name, "", id);
+    const Error why = Error(cause).wrap(fmt::format("cannot take a snapshot of '{}'", name));
+    parts_.publish([done, why](const Result<void>&) { done(fail(why)); });
+    finished();
+  };
+  barrier_.each(*table, Hold{ticket, false}, [=, this, table = *table, id = *id](const Result<void>& held) {
+    if (!held) return failed(held.error());
+    barrier_.each(table, Mark{ticket, id}, [=, this](const Result<void>& marked) {
+      if (!marked) return failed(marked.error());
+      if (const auto made = parts_.catalogue.complete_snapshot(table.name, id); !made) return failed(made.error());
+      made_durable(id);
+    });
+  });
+}
+
+void TableCoordinator::commit(CommitTransaction request, OnDone done) {
+  resume_commits();
+  const std::string table = request.table;
+  barrier_.in_line(table, [this, request = std::move(request), done = std::move(done)](const std::function<void()>& finished) {
+    hold_and_decide(request, done, finished);
+  });
+}
+
+void TableCoordinator::hold_and_decide(const CommitTransaction& request, const OnDone& done,
+                                       const std::function<void()>& finished) {
+  const auto table = parts_.catalogue.describe(request.table);
+  if (!table) {
+    done(fail(table.error()));
+    return finished();
+  }
+  const std::uint64_t ticket = barrier_.ticket();
+  const storage::Time decisive = parts_.now() + kHoldDecisive;
+  barrier_.each(*table, Hold{ticket, true}, [=, this, table = *table](Result<void> held) {
+    if (held && parts_.now() > decisive) held = fail(Code::unavailable, "its partitions took too long to be held");
+    // Who has taken over since holds nothing, and may not hear of the decision before it answers a reader.
+    if (held && !led_as_before(table)) held = fail(Code::unavailable, "one of its partitions has another primary now");
+    const auto fresh = held ? parts_.catalogue.decide(table.name, request.commit) : fail(held.error());
+    if (fresh && *fresh) return decided(request, ticket, done, finished);
+    release(table.name, ticket);
+    if (fresh)  // an earlier answer was lost
+      parts_.publish(done);
+    else
+      done(fail(Error(fresh.error()).wrap(fmt::format("cannot commit what was written to '{}'", table.name))));
+    finished();
+  });
+}
+
+/// Nobody carries out what a restart may forget.
+void TableCoordinator::decided(const CommitTransaction& request, std::uint64_t ticket, const OnDone& done,
+                               const std::function<void()>& finished) {
+  under_way_.insert(request.table);
+  parts_.publish([this, request, ticket, done, finished](const Result<void>& written) {
+    if (!written) {
+      under_way_.erase(request.table);  // resume_commits() makes it durable first
+      release(request.table, ticket);
+      done(fail(written.error()));
+      return finished();
+    }
+    carry_out(request.table, request.commit, ticket, [this, request, ticket, done, finished] {
+      (void)parts_.catalogue.complete_commit(request.table, request.commit.id);
+      under_way_.erase(request.table);
+      parts_.publish([this, table = request.table, ticket, done](const Result<void>& completed) {
+        release(table, ticket);
+        done(completed);
+      });
+      finished();
+    });
+  });
+}
+
+void TableCoordinator::carry_out(const std::string& name, const TableCommit& commit, std::uint64_t ticket,
+                                 std::function<void()> done) {
+  const auto table = parts_.catalogue.describe(name);
+  if (!table) return done();  // it was dropped
+  barrier_.each(*table, Commit{ticket, commit}, [this, name, commit, ticket, done](const Result<void>& carried_out) {
+    if (carried_out) return done();
+    log_.debug("commit to '{}': {}", name, carried_out.error().to_string());
+    barrier_.later([this, name, commit, ticket, done] { carry_out(name, commit, ticket, done); });
+  });
+}
+
+/// What an earlier master decided. Its holds ended with it.
+void TableCoordinator::resume_commits() {
+  for (const auto& [table, commit] : parts_.catalogue.decided()) {
+    if (!under_way_.insert(table).second) continue;
+    barrier_.in_line(table, [this, table = table, commit = commit](const std::function<void()>& finished) {
+      parts_.publish([this, table, commit, finished](const Result<void>& written) {
+        const auto done = [this, table, finished] {
+          under_way_.erase(table);
+          finished();
+        };
+        if (!written) return done();
+        carry_out(table, commit, 0, [this, table, id = commit.id, done] {
+          (void)parts_.catalogue.complete_commit(table, id);
+          done();
+        });
+      });
+    });
+  }
+}
+
+}  // namespace weft::master

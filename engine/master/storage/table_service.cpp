@@ -1,0 +1,164 @@
+#include "engine/master/storage/table_service.hpp"
+
+#include "base/rpc/derived.hpp"
+#include "engine/master/storage/storage_time.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace storage;
+using namespace storage::tables;
+
+}  // namespace
+
+TableService::TableService(const StorageShell& shell, Time lost_grace, std::function<void(Published)> publish,
+                           std::function<std::optional<Error>()> full)
+    : send_(shell.send),
+      publish_(std::move(publish)),
+      full_(std::move(full)),
+      catalogue_(CatalogueOptions{.lost_grace = lost_grace}),
+      peers_(shell.reactor),
+      coordinator_({shell.reactor, catalogue_,
+                    [this](const std::string& address, const PartitionRequest& request, Duration deadline,
+                           PartitionPeers::Answer answer) { peers_.ask(address, request, deadline, std::move(answer)); },
+                    steady_now, [this](Published then) { this->publish(std::move(then)); }}) {}
+
+void TableService::begin(std::string cluster, Time at) {
+  cluster_ = std::move(cluster);
+  catalogue_.restored(at);
+}
+
+bool TableService::is_for_tables(rpc::MessageType type) { return type == kTableHeartbeat || type == kInSyncChange; }
+
+/// Workers hear of what has changed when it is durable.
+void TableService::publish(Published then) {
+  publish_([this, then = std::move(then)](const Result<void>& written) {
+    if (written)
+      for (const std::string& name : catalogue_.changed_workers())
+        if (const auto node = nodes_.find(name); node != nodes_.end()) send_(node->second, kTableOrdersWait, {});
+    then(written);
+  });
+}
+
+void TableService::publish(SharedResponder responder, std::function<void()> then) {
+  publish([responder = std::move(responder), then = std::move(then)](const Result<void>& written) {
+    written ? then() : responder->fail(written.error());
+  });
+}
+
+void TableService::answer(TableReply reply, SharedResponder responder) {
+  publish(responder, [reply = std::move(reply), responder] { responder->reply(encode(reply)); });
+}
+
+struct TableService::Operations {
+  TableService& service;
+  const SharedResponder responder;
+
+  template <class T, class Answer>
+  void answer(const Result<T>& done, Answer&& with) const {
+    if (!done) return responder->fail(done.error());
+    service.answer(with(*done), responder);
+  }
+  void answer(const Result<void>& done) const {
+    if (!done) return responder->fail(done.error());
+    service.answer(Done{}, responder);
+  }
+
+  void operator()(const MakeTable& it) const {
+    answer(service.catalogue_.create(it.table, it.partitions, it.replication, it.token));
+  }
+  void operator()(const DropTable& it) const { answer(service.catalogue_.drop(it.table, it.id)); }
+  void operator()(const ListTables&) const { service.answer(TableList{service.catalogue_.list()}, responder); }
+  void operator()(const DescribeTable& it) const {
+    answer(service.catalogue_.describe(it.table), [](const TableStatus& status) { return status; });
+  }
+  void operator()(const TakeSnapshot& it) const {
+    service.coordinator_.take_snapshot(it, unix_milliseconds(), [to = responder](const Result<SnapshotId>& id) {
+      id ? to->reply(encode(TableReply(TakenSnapshot{*id}))) : to->fail(id.error());
+    });
+  }
+  void operator()(const DropSnapshot& it) const { answer(service.catalogue_.drop_snapshot(it.table, "", it.id)); }
+  void operator()(const RenewLease& it) const { answer(service.catalogue_.renew(it.table, it.id, steady_now())); }
+  void operator()(const BeginTransaction& it) const {
+    answer(service.catalogue_.begin(it.table, steady_now()), [](TransactionId id) { return BegunTransaction{id}; });
+  }
+  void operator()(const CommitTransaction& it) const {
+    service.coordinator_.commit(
+        it, [to = responder](const Result<void>& done) { done ? to->reply(encode(TableReply(Done{}))) : to->fail(done.error()); });
+  }
+  void operator()(const PromoteRemaining& it) const {
+    answer(service.catalogue_.promote_remaining(it.table, it.accept_loss, steady_now()),
+           [](const RemainingReplicas& replicas) { return replicas; });
+  }
+  void operator()(const AbortTransaction& it) const { answer(service.catalogue_.abort(it.table, it.id)); }
+};
+
+/// The answer to what changes nothing.
+std::optional<Result<TableReply>> TableService::question(const TableRequest& request) const {
+  if (std::holds_alternative<ListTables>(request)) return TableReply(TableList{catalogue_.list()});
+  const auto* describe = std::get_if<DescribeTable>(&request);
+  if (describe == nullptr) return std::nullopt;
+  auto status = catalogue_.describe(describe->table);
+  return status ? Result<TableReply>(TableReply(std::move(*status))) : fail(std::move(status).error());
+}
+
+void TableService::on_client_request(const rpc::Message& message, rpc::Responder to) {
+  const auto request = decode_table_request(message);
+  if (!request) return to.fail(request.error());
+  if (const auto full = full_()) {
+    const auto reply = question(*request);
+    return !reply ? to.fail(*full) : *reply ? to.reply(encode(**reply)) : to.fail(reply->error());
+  }
+  std::visit(Operations{*this, std::make_shared<rpc::Responder>(std::move(to))}, *request);
+}
+
+void TableService::on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder to) {
+  const auto responder = std::make_shared<rpc::Responder>(std::move(to));
+  if (message.type == kTableHeartbeat) {
+    const auto heartbeat = rpc::decode_derived<TableHeartbeat>(message);
+    if (!heartbeat) return responder->fail(heartbeat.error());
+    return on_heartbeat(worker, *heartbeat, responder);
+  }
+  const auto change = rpc::decode_derived<InSyncChange>(message);
+  if (!change) return responder->fail(change.error());
+  TableOrders orders;
+  Assignment assignment;
+  const bool done = catalogue_.change_in_sync(worker.name, *change, assignment);
+  if (!done) log_.debug("partition {}: worker {} no longer decides who is in sync", to_string(change->place), worker.name);
+  if (assignment.revision > 0) orders.assignments.push_back(std::move(assignment));
+  publish(responder, [orders = std::move(orders), responder] { responder->reply(rpc::encode_derived(orders)); });
+}
+
+void TableService::on_heartbeat(const WorkerSite& worker, const TableHeartbeat& heartbeat, SharedResponder responder) {
+  TableOrders orders;
+  if (!heartbeat.hello) {
+    nodes_[worker.name] = worker.id;
+    orders = catalogue_.heartbeat({worker.name, worker.host, worker.rack, heartbeat.address}, heartbeat, steady_now());
+  }
+  orders.cluster = cluster_;
+  orders.name = worker.name;
+  if (full_()) {  // what is not written down may be another's tomorrow
+    orders.assignments.clear();
+    orders.erase.clear();
+    orders.withheld = true;
+    return responder->reply(rpc::encode_derived(orders));
+  }
+  publish(responder, [orders = std::move(orders), responder] { responder->reply(rpc::encode_derived(orders)); });
+}
+
+void TableService::worker_lost(NodeId worker, Time at) {
+  for (const auto& [name, id] : nodes_) {
+    if (id != worker) continue;
+    catalogue_.node_lost(name, at);
+    nodes_.erase(name);
+    return;
+  }
+}
+
+void TableService::tick(Time at) {
+  catalogue_.tick(at);
+  coordinator_.resume_commits();
+  publish([](const Result<void>&) {});
+}
+
+}  // namespace weft::master

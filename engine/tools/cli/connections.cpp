@@ -1,0 +1,23 @@
+#include "engine/tools/cli/connections.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+namespace weft::tools {
+
+void tell_waiting(const std::string& what) { fmt::print(stderr, "weft: {} (--patience)\n", what); }
+
+Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master) {
+  return client::Admin::connect(master.address, {master.patience, master.at_first, tell_waiting});
+}
+
+Result<std::shared_ptr<storage::tables::TableClient>> tables_at(const MasterOption& master) {
+  storage::tables::TableClientOptions options;
+  options.patience = master.patience;
+  options.at_first = master.at_first;
+  options.waiting = tell_waiting;
+  return storage::tables::TableClient::connect(master.address, std::move(options));
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,20 @@
+// Connections of commands to the master that they ask.
+#pragma once
+
+#include <memory>
+
+#include "base/result.hpp"
+#include "engine/client/admin.hpp"
+#include "engine/tools/cli/options.hpp"
+#include "storage/tables/table_client.hpp"
+
+namespace weft::tools {
+
+// Each waits as the option says, and tells so.
+
+Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master);
+Result<std::shared_ptr<storage::tables::TableClient>> tables_at(const MasterOption& master);
+/// Of `what` a call waits for, to standard error.
+void tell_waiting(const std::string& what);
+
+}  // namespace weft::tools

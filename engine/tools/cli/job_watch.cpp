@@ -1,0 +1,150 @@
+// weft job wait|tail
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "engine/client/admin.hpp"
+#include "engine/client/progress.hpp"
+#include "engine/client/stop_signal.hpp"
+#include "engine/tools/cli/commands.hpp"
+#include "engine/tools/cli/connections.hpp"
+#include "engine/tools/cli/options.hpp"
+#include "engine/tools/display/job_text.hpp"
+#include "engine/tools/display/log_tail.hpp"
+#include "engine/tools/display/standard_output.hpp"
+#include "engine/tools/display/table.hpp"
+#include "storage/retry.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+constexpr Duration kFirstPause = std::chrono::milliseconds(20);
+constexpr Duration kLongestPause = std::chrono::milliseconds(500);
+constexpr std::uint64_t kLogBytes = 256u << 10;  // of each worker, at a time
+
+// How a job ended, as exit status. 0: it finished; 1: that cannot be told.
+constexpr int kFailed = 3;
+constexpr int kKilled = 4;
+constexpr int kStillRunning = 5;
+
+struct WatchOptions {
+  MasterOption master;
+  std::uint64_t job = 0;
+  bool json = false, quiet = false;
+  Duration timeout{0};  // 0: none
+};
+
+/// Of a job that is over; one that did not finish is an error, and sets the exit status.
+Result<void> tell_end(const WatchOptions& options, const client::JobList& found, int& exit_status) {
+  const master::JobStatus& job = found.jobs[0];
+  const std::string how = std::string(name_of(job.state));
+  if (options.json) print(job_json(job, found.now));
+  if (job.state == master::JobState::finished) {
+    if (!options.json)
+      print(fmt::format("job {} {} finished after {}\n", options.job, escaped(job.name), human_duration(age(job, found.now))));
+    return {};
+  }
+  exit_status = job.state == master::JobState::killed ? kKilled : kFailed;
+  const std::string why = job.error.empty() ? "" : ": " + job.error;
+  return fail(Code::user_code,
+              fmt::format("job {} {}{}", options.job, job.state == master::JobState::killed ? "was killed" : how, why));
+}
+
+/// Of a master that may be away for a while; a signal is heeded meanwhile.
+Result<client::JobList> answer_of(client::Admin& admin, const WatchOptions& options, const client::StopSignal& stop) {
+  const storage::Waiting tell = tell_waiting;
+  storage::Retry retry(options.master.patience, tell, {kFirstPause, kLongestPause});
+  while (true) {
+    auto found = admin.job(JobId(options.job));
+    if (found || stop.requested() || !retry.again(found.error())) return found;
+  }
+}
+
+/// Asks until the job is over, and calls `look` with each answer.
+template <class Look>
+Result<client::JobList> follow(client::Admin& admin, const WatchOptions& options, int& exit_status, const Look& look) {
+  const client::StopSignal stop;
+  const TimePoint began = SystemClock().now();
+  for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    WEFT_ASSIGN(auto found, answer_of(admin, options, stop));
+    WEFT_TRY(look(found));
+    if (found.jobs[0].state != master::JobState::running) return found;
+    if (stop.requested()) return fail(Code::cancelled, fmt::format("stopped by a signal; job {} goes on", options.job));
+    const Duration waited = SystemClock().now() - began;
+    if (options.timeout > Duration(0) && waited >= options.timeout) {
+      exit_status = kStillRunning;
+      return fail(Code::deadline_exceeded,
+                  fmt::format("job {} still runs after {}; it goes on", options.job, human_duration(options.timeout)));
+    }
+    std::this_thread::sleep_for(options.timeout > Duration(0) ? std::min(pause, options.timeout - waited) : pause);
+  }
+}
+
+/// Waits for a master that is away now; one that goes away later is waited for by answer_of().
+Result<std::unique_ptr<client::Admin>> asked_again(const WatchOptions& options) {
+  WEFT_TRY(admin_at(options.master));
+  return client::Admin::connect(options.master.address);
+}
+
+Result<void> wait(const WatchOptions& options, int& exit_status) {
+  WEFT_ASSIGN(const auto admin, asked_again(options));
+  WEFT_ASSIGN(const auto ended, follow(*admin, options, exit_status, [](const client::JobList&) { return Result<void>(); }));
+  return tell_end(options, ended, exit_status);
+}
+
+Result<void> tail(const WatchOptions& options, int& exit_status) {
+  WEFT_ASSIGN(const auto admin, asked_again(options));
+  client::Progress progress(fmt::format("job {}", options.job), options.quiet);
+  LogTail logs;
+  const auto look = [&](const client::JobList& found) -> Result<void> {
+    // Logs of a job that has ended may be gone with its workers; how it ended is told anyway.
+    if (const auto pieces = admin->logs(JobId(options.job), kLogBytes)) print(logs.add(*pieces));
+    std::fflush(stdout);
+    WEFT_TRY(check_reader());
+    if (const TimePoint now = SystemClock().now(); progress.due(now)) progress.update(now, found.jobs[0]);
+    return {};
+  };
+  const auto ended = follow(*admin, options, exit_status, look);
+  progress.pause();
+  print(logs.rest());
+  if (!ended) return fail(ended.error());
+  if (ended->jobs[0].state == master::JobState::finished) {
+    progress.finish(SystemClock().now(), ended->jobs[0]);
+    return {};
+  }
+  progress.fail(ended->jobs[0]);
+  return tell_end(options, *ended, exit_status);
+}
+
+}  // namespace
+
+void add_job_watch(CLI::App& job, Action& action, int& exit_status) {
+  auto options = std::make_shared<WatchOptions>();
+  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const WatchOptions&, int&)) {
+    CLI::App* command = job.add_subcommand(name, help);
+    add_master_option(*command, options->master);
+    add_job_argument(*command, options->job);
+    command->callback(
+        [options, run, &action, &exit_status] { action = [options, run, &exit_status] { return run(*options, exit_status); }; });
+    command->footer(
+        "Exit status: 0 when the job finished, 3 when it failed, 4 when it was killed, 5 when it still runs at the end\n"
+        "of the time, 1 when its end cannot be told (no such job, no master).");
+    add_duration_option(*command, "--timeout", options->timeout, Zero::allowed,
+                        "Not longer than this; 0s: until it ends (default: 0s)");
+    return command;
+  };
+  add("wait", "Wait until a job has ended; the exit status tells how", wait)
+      ->add_flag("--json", options->json, "Its last status as JSON, as weft job status has it");
+  add("tail", "Follow a job until it has ended: what its tasks print, and its progress on standard error", tail)
+      ->add_flag("--quiet", options->quiet, "No progress, only what its tasks print");
+}
+
+}  // namespace weft::tools

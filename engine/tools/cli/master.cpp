@@ -1,0 +1,244 @@
+// weft master
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "base/named_file.hpp"
+#include "base/private_directory.hpp"
+#include "base/rpc/descriptors.hpp"
+#include "base/rpc/rpc.hpp"
+#include "base/text.hpp"
+#include "engine/client/stop_signal.hpp"
+#include "engine/master/profiles/profile_database.hpp"
+#include "engine/master/server/server.hpp"
+#include "engine/master/storage/file_service.hpp"
+#include "engine/tools/cli/commands.hpp"
+#include "engine/tools/cli/options.hpp"
+#include "engine/tools/web/service.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+struct MasterOptions {
+  master::ServerOptions server;
+  std::string port_file;
+  master::FileServiceOptions files;
+  std::string profiles;  // directory
+  std::string http = "127.0.0.1:7078";
+  bool http_given = false;
+  std::string submit_dir;
+};
+
+/// Beside the journal, else in the data directory; empty: there is neither.
+std::string directory_of_profiles(const MasterOptions& options) {
+  if (!options.profiles.empty()) return options.profiles;
+  if (!options.server.journal.empty()) return options.server.journal + ".profiles";
+  return options.files.data_directory.empty() ? std::string() : options.files.data_directory + "/profiles";
+}
+
+/// Null: none is wanted, or the one that nobody asked for cannot be had.
+Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const master::Server& server) {
+  if (options.http == "none") return nullptr;
+  auto service =
+      web::Service::start({options.http, server.address(), options.server.event_log, server.log_began(), options.submit_dir});
+  if (service) {
+    std::printf("weft master's page is at http://%s/\n", (*service)->address().c_str());
+    return service;
+  }
+  if (options.http_given) return fail(std::move(service).error().wrap(fmt::format("--http {}", options.http)));
+  Log("master").warn("there is no page: {}; choose another address by --http HOST:PORT, or --http none",
+                     service.error().to_string());
+  return nullptr;
+}
+
+/// Writers renew at a third of it, over networks and masters that take their time.
+Result<void> check_lease(const master::FileServiceOptions& files) {
+  constexpr Duration kShortest = std::chrono::seconds(1);
+  if (files.options.lease >= kShortest) return {};
+  return fail(Code::invalid_argument, fmt::format("--lease: {} is too short for writers to renew it in time; at least {}",
+                                                  format_duration(files.options.lease), format_duration(kShortest)));
+}
+
+Result<void> run(MasterOptions options) {
+  keep_files_private();
+  rpc::raise_descriptor_limit();
+  const client::StopSignal stop(client::StopSignal::Hangup::reloads);
+  std::atomic<bool> broken{false};
+  if (!options.files.data_directory.empty()) options.server.storage = master::file_service(options.files);
+  WEFT_TRY(check_lease(options.files));
+  WEFT_TRY(check_directory("--profiles", options.profiles));
+  WEFT_TRY(check_directory("--submit-dir", options.submit_dir));
+  if (!options.submit_dir.empty() && !std::filesystem::is_directory(options.submit_dir))
+    return fail(Code::invalid_argument,
+                fmt::format("--submit-dir: there is no {}; name the directory of job programs", options.submit_dir));
+  if (const std::string directory = directory_of_profiles(options); !directory.empty())
+    options.server.profiles = master::profile_database(directory);
+  if (!options.server.event_log.empty()) {  // where its pieces are, for all who read them
+    auto file = replaceable_file(options.server.event_log);
+    if (!file) return fail(std::move(file).error().wrap("cannot open the event log"));
+    if (*file) options.server.event_log = **file;
+  }
+  std::optional<Error> why;  // written before `broken` is
+  options.server.on_fatal = [&](const Error& error) {
+    why = error;
+    broken = true;
+  };
+  WEFT_ASSIGN(auto server, master::Server::start(options.server));
+  if (!options.port_file.empty()) {  // said before anything else is
+    const auto replaced = replaceable_file(options.port_file);
+    auto known = !replaced ? fail(replaced.error()) : *replaced ? write_file(options.port_file, "") : Result<void>();
+    if (!known) return fail(std::move(known).error().wrap("--port-file"));
+  }
+  std::printf("weft master listens on %s\n", server->address().c_str());
+  WEFT_ASSIGN(auto service, serve(options, *server));
+  std::fflush(stdout);
+  if (!options.port_file.empty()) WEFT_TRY(write_file(options.port_file, server->address() + "\n"));
+  while (!stop.requested() && !broken) {
+    if (stop.take_reload()) server->reload();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  service.reset();
+  server.reset();
+  if (why) return fail(*why);
+  return {};
+}
+
+void add_scheduler_options(CLI::App& command, master::ServerOptions& server) {
+  command.add_option("--scheduler", server.scheduler, "Scheduler, with options: NAME or 'NAME(key=value,…)'")
+      ->type_name("SCHEDULER")
+      ->capture_default_str();
+  command.add_option("--scheduler-plugin", server.scheduler_plugins, "Shared object with schedulers of your own; may be repeated")
+      ->type_name("FILE")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_duration_option(command, "--scheduler-timeout", server.scheduler_timeout, Zero::refused,
+                      "With plugins: how long one call of a scheduler may take before the master gives up (default: 5s)");
+  command
+      .add_option_function<std::string>(
+          "--speculation",
+          [&server](const std::string& text) {
+            if (auto parsed = master::parse_speculation(text)) server.speculation = *parsed;
+          },
+          "Speculative attempts of tasks that take much longer than others of their stage: on, off, or\n"
+          "'on(slower=1.5,shortest=5s,…)' (default: on)")
+      ->type_name("on|off|'on(…)'")
+      ->check([](const std::string& text) {
+        const auto parsed = master::parse_speculation(text);
+        return parsed ? std::string() : parsed.error().to_string();
+      });
+}
+
+void add_shuffle_options(CLI::App& command, master::ServerOptions& server) {
+  command
+      .add_option_function<std::string>(
+          "--shuffle-mode",
+          [&server](const std::string& text) { server.shuffle_mode = shuffle::parse_mode(text).value_or(shuffle::Mode::memory); },
+          "For jobs that do not choose: memory keeps map outputs in memory and prefetches them, pull writes them to disk\n"
+          "and fetches them when reduces start (default: memory)")
+      ->check(CLI::IsMember({"memory", "pull"}));
+  command
+      .add_option("--shuffle-replicas", server.shuffle_replicas,
+                  "For jobs that do not choose: how many workers hold each map output, 1 or 2; with 2 the maps of a lost worker\n"
+                  "need not run again (default: 1)")
+      ->check(CLI::IsMember({"1", "2"}));
+  command
+      .add_option("--slow-start", server.core.slow_start,
+                  "For jobs that do not choose: part of the maps that must end before reduces start and wait for the others,\n"
+                  "from 0 to 1 (default: what the scheduler says, usually 1)")
+      ->check(CLI::Range(0.0, 1.0));
+}
+
+void add_file_options(CLI::App& command, master::FileServiceOptions& files) {
+  command
+      .add_option("--data-dir", files.data_directory,
+                  "Directory of the namespace of the cluster's files; continued when it exists (default: the cluster keeps none)")
+      ->type_name("DIR");
+  add_duration_option(command, "--reclaim-delay", files.options.reclaim_delay, Zero::refused,
+                      "How long the chunks of removed files are kept (default: 1min)");
+  add_duration_option(command, "--lease", files.options.lease, Zero::refused,
+                      "How long a writer may be silent before its file is abandoned, at least 1s (default: 1min)");
+  add_duration_option(command, "--lost-grace", files.options.lost_grace, Zero::refused,
+                      "How long a lost worker may take to come back before its chunks are copied (default: 2s)");
+}
+
+void add_rotation_options(CLI::App& command, master::LogRotation& rotation) {
+  add_size_option(command, "--event-log-size", rotation.bytes,
+                  "An event log that has grown to this is renamed to FILE.000001 and so on, compressed, and another is begun;\n"
+                  "0: never (default: 256MiB)");
+  add_duration_option(command, "--event-log-period", rotation.period, Zero::allowed,
+                      "So is one in which the day of UTC changes, or whatever period is given; 0s: never (default: 24h)");
+  command.add_option("--event-log-keep", rotation.keep, "How many renamed event logs are kept; 0: all (default: 1000)")
+      ->type_name("COUNT");
+  add_size_option(command, "--event-log-keep-size", rotation.keep_bytes,
+                  "How much of them is kept, the oldest go first; 0: all (default: 4GiB)");
+}
+
+}  // namespace
+
+void add_master(CLI::App& app, Action& action) {
+  auto options = std::make_shared<MasterOptions>();
+  master::ServerOptions& server = options->server;
+  server.speculation.on = true;
+  CLI::App* command = app.add_subcommand("master", "Run a master: it takes jobs and gives their tasks to workers");
+  command->add_option("--listen", server.listen, "Where workers and clients connect; port 0 takes any")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  command
+      ->add_option_function<std::string>(
+          "--http",
+          [options](const std::string& where) {
+            options->http = where;
+            options->http_given = true;
+          },
+          "Where the page, REST and metrics are served, or none (default: 127.0.0.1:7078, if that can be had)")
+      ->type_name("HOST:PORT|none")
+      ->check([](const std::string& text) {
+        const auto parsed = text == "none" ? Result<rpc::Endpoint>() : rpc::Endpoint::parse(text);
+        return parsed ? std::string() : "'" + text + "' is neither HOST:PORT nor none";
+      });
+  command
+      ->add_option("--submit-dir", options->submit_dir,
+                   "Directory of job programs that may be started over HTTP, on this machine (default: none may)")
+      ->type_name("DIR");
+  add_scheduler_options(*command, server);
+  add_shuffle_options(*command, server);
+  command
+      ->add_option("--journal", server.journal,
+                   "File that keeps what the next master must know: which jobs ended and how, which ids were given, what\n"
+                   "operators set of workers; continued when it exists (default: none is kept)")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--topology", server.topology,
+          "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers name\n"
+          "theirs)")
+      ->type_name("FILE");
+  command
+      ->add_option("--event-log", server.event_log,
+                   "File of events as JSON lines; continued when it exists (default: none is written)")
+      ->type_name("FILE");
+  add_rotation_options(*command, server.log_rotation);
+  command->add_option("--directory", server.directory, "Where uploaded programs are kept (default: a temporary directory)")
+      ->type_name("DIR");
+  command
+      ->add_option("--profiles", options->profiles,
+                   "Directory of what is learned of programs; continued when it exists (default: the journal's name and\n"
+                   ".profiles, else `profiles` in the data directory; without either they last as long as the master)")
+      ->type_name("DIR");
+  add_file_options(*command, options->files);
+  command->add_option("--port-file", options->port_file, "Write the address to this file when the master listens")
+      ->type_name("FILE");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,98 @@
+// weft submit PROGRAM -- ARGUMENTS: runs a job program with --cluster. The program is the driver; it stays in the foreground.
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "engine/tools/cli/commands.hpp"
+#include "engine/tools/cli/options.hpp"
+#include "schedulers/view/hints.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+struct SubmitOptions {
+  MasterOption master;
+  std::string program;
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> job{};  // options that are passed on to the program, unless they are empty
+  std::vector<std::string> hints{};
+};
+
+/// A name without a directory is a file here before it is one of $PATH: a job may be called join or sort. The error tells why a
+/// file that is there cannot run.
+Result<std::string> program_file(const std::string& name) {
+  const bool bare = name.find('/') == std::string::npos;
+  const std::string file = bare ? "./" + name : name;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    return fail(Code::invalid_argument, fmt::format("{} is a directory; name the job program in it", file));
+  if (std::filesystem::exists(file, ignored)) {
+    if (::access(file.c_str(), X_OK) == 0) return file;
+    return fail(Code::invalid_argument, fmt::format("{} is not executable; chmod +x {} makes it so", file, file));
+  }
+  if (bare) return name;
+  return fail(Code::not_found, fmt::format("there is no {}; build it first, or correct the path", file));
+}
+
+Result<void> submit(const SubmitOptions& options) {
+  WEFT_ASSIGN(const std::string program, program_file(options.program));
+  std::vector<std::string> words{program};
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  words.insert(words.end(), {"--cluster", options.master.address});
+  if (!options.master.patience_given.empty()) words.insert(words.end(), {"--patience", options.master.patience_given});
+  for (const auto& [option, value] : options.job) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  }
+  for (const std::string& hint : options.hints) words.insert(words.end(), {"--hint", hint});
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const bool path = program.find('/') != std::string::npos;
+  // Of a path not as a shell does, which takes any file for a script.
+  if (path)
+    ::execv(argv[0], argv.data());
+  else
+    ::execvp(argv[0], argv.data());
+  if (errno == ENOENT && !path)
+    return fail(Code::not_found, fmt::format("there is no program {} here or in $PATH; name its file", program));
+  if (errno == ENOENT) return fail(Code::not_found, fmt::format("cannot run {}: its interpreter is not on this machine", program));
+  if (errno == ENOEXEC) return fail(Code::invalid_argument, fmt::format("{} is no program; name the built job program", program));
+  return fail(errno_error("cannot run " + program, errno));
+}
+
+}  // namespace
+
+void add_submit(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SubmitOptions>();
+  CLI::App* command = app.add_subcommand("submit", "Run a job program on the cluster; its own options stand behind --");
+  add_master_option(*command, options->master);
+  command->add_option("PROGRAM", options->program, "The job program: a file, or a name of $PATH")->required();
+  const auto pass = [&](const char* option, const char* value, const char* help) {
+    command->add_option(option, options->job[option], help)->type_name(value);
+  };
+  pass("--user", "NAME", "On whose behalf the job runs (default: your login name)");
+  pass("--pool", "NAME", "Pool or queue of the scheduler");
+  pass("--priority", "N", "Jobs with a larger number go first");
+  pass("--weight", "X", "Its part of what jobs share, against theirs, where the scheduler shares (default: 1)");
+  pass("--deadline", "TIME", "When the job should be done, counted from its start, such as 10min");
+  pass("--demand", "RESOURCES", "What each task takes of its node, such as cpu=1,memory=512MiB");
+  command->add_option("--hint", options->hints, "What schedulers may know of the job, such as shuffle_ratio=0.4; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE")
+      ->check([](const std::string& text) {
+        const auto hint = schedulers::parse_hint(text);
+        return hint ? std::string() : hint.error().to_string();
+      });
+  command->add_option("ARGUMENT", options->arguments, "Words for the program, behind --");
+  command->callback([options, &action] { action = [options] { return submit(*options); }; });
+}
+
+}  // namespace weft::tools

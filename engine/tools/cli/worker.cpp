@@ -1,0 +1,184 @@
+// weft worker
+#include "runtime/worker/worker.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include "base/config.hpp"
+#include "base/private_directory.hpp"
+#include "base/rpc/descriptors.hpp"
+#include "base/text.hpp"
+#include "engine/client/stop_signal.hpp"
+#include "engine/master/nodes/capacity_words.hpp"
+#include "engine/tools/cli/commands.hpp"
+#include "engine/tools/cli/options.hpp"
+#include "engine/tools/web/worker_metrics.hpp"
+#include "runtime/worker/capacity_files.hpp"
+#include "runtime/worker/worker_chunks.hpp"
+#include "runtime/worker/worker_tables.hpp"
+#include "schedulers/view/resources.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+struct WorkerOptions {
+  runtime::WorkerOptions worker;
+  std::string config;
+  runtime::WorkerChunkOptions chunks;
+  std::string http;                   // address of its metrics; empty: none
+  std::vector<std::string> settings;  // command-line options as "worker.key=value": they override the file
+};
+
+Result<void> run(WorkerOptions options) {
+  keep_files_private();
+  rpc::raise_descriptor_limit();
+  Config config;
+  runtime::declare(config, options.worker);
+  if (!options.config.empty()) WEFT_TRY(config.load_file(options.config));
+  for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting));
+
+  for (const std::string& directory : options.chunks.directories) WEFT_TRY(check_directory("--chunk-dir", directory));
+  WEFT_TRY(check_distinct("--chunk-dir", options.chunks.directories));
+  if (!options.chunks.directories.empty()) {
+    options.worker.chunks =
+        runtime::worker_tables({options.chunks.directories, options.chunks.reserve}, runtime::worker_chunks(options.chunks));
+  }
+  if (!options.worker.capacity.empty()) WEFT_TRY(schedulers::parse_resources(options.worker.capacity));
+
+  const client::StopSignal stop;
+  std::unique_ptr<web::WorkerMetrics> metrics;  // outlives the worker
+  if (!options.http.empty()) {
+    WEFT_ASSIGN(metrics, web::WorkerMetrics::start(options.http));
+    options.worker.on_heartbeat = [&served = *metrics](const runtime::protocol::Heartbeat& heartbeat) { served.note(heartbeat); };
+    options.worker.on_registration = [&served = *metrics](bool registered) { served.note_registration(registered); };
+    std::printf("weft worker's metrics are at http://%s/metrics\n", metrics->address().c_str());
+    std::fflush(stdout);
+  }
+  WEFT_ASSIGN(const auto worker, runtime::Worker::start(options.worker));
+  const Duration drain = options.worker.drain;
+  std::jthread watcher([&](const std::stop_token& ended) {
+    while (!ended.stop_requested()) {
+      if (stop.requested()) return drain > Duration(0) ? worker->drain(drain) : worker->stop();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+  Error why = worker->wait();
+  watcher.request_stop();
+  if (why.code() == Code::cancelled) return {};
+  return fail(std::move(why));
+}
+
+constexpr KeyOption kWorkerOptions[] = {
+    {"--slots", "worker.slots", "N", "Tasks at a time (default: one per processor that it may use)"},
+    {"--memory", "worker.memory", "SIZE", "Memory of an executor's tasks together (default: a quarter of the machine's)"},
+    {"--store-memory", "worker.store", "SIZE", "Map outputs kept in memory (default: a quarter of the machine's)"},
+    {"--link-rate", "worker.link_rate", "SIZE", "Bytes per second fetched from each other worker (default: no limit)"},
+    {"--directory", "worker.directory", "DIR", "Work directory (default: a temporary one)"},
+    {"--listen", "worker.listen", "HOST:PORT", "Where other workers fetch map outputs (default: 127.0.0.1:0)"},
+    {"--advertise", "worker.advertise", "HOST", "Host name or address that other workers should use for this one"},
+    {"--share", "worker.share", "true|false", "Whether workers of this machine map each other's map outputs (default: true)"},
+    {"--compress", "worker.compress", "true|false",
+     "Whether map outputs are compressed for other machines where that saves enough (default: true)"},
+    {"--name", "worker.name", "NAME",
+     "Name in listings, for one worker at a time (default: HOST-PID, and a number where that is taken)"},
+    {"--host", "worker.host", "HOST", "This machine, as inputs and topology files name it (default: its host name)"},
+    {"--rack", "worker.rack", "RACK", "Rack of this machine (default: default); the file of a master's --topology overrides it"},
+    {"--stop-grace", "worker.stop_grace", "TIME",
+     "How long a preempted or late task may take to stop before its executor is killed (default: 2s)"},
+    {"--drain", "worker.drain", "TIME",
+     "When told to end (SIGTERM), how long it may take to finish its tasks and to hand over map outputs and chunks (default: 0s)"},
+    {"--drain-chunks", "worker.drain_chunks", "sole|all",
+     "Which of its chunks others must have by then: those that nobody else has, or all (default: sole)"},
+    {"--capacity", "worker.capacity", "RESOURCES", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
+    {"--yield", "worker.yield", "true|false",
+     "Whether others on this machine keep the processors and the memory they take (default: false)"},
+};
+
+/// What is wrong with a file, for the command line; nothing when it can be parsed.
+template <class Parse>
+std::string why_not(const std::string& path, Parse&& parse) {
+  const auto text = runtime::read_capacity_text(path);
+  if (!text) return text.error().to_string();
+  const auto parsed = parse(*text);
+  return parsed ? std::string() : path + ": " + parsed.error().to_string();
+}
+
+void add_settings(CLI::App& command, const std::shared_ptr<WorkerOptions>& options) {
+  const auto setting = [&](const KeyOption& option) {
+    return command
+        .add_option_function<std::string>(
+            option.name,
+            [options, key = std::string(option.key)](const std::string& value) { options->settings.push_back(key + "=" + value); },
+            option.help)
+        ->type_name(option.value);
+  };
+  const auto list = [&](const KeyOption& option) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            option.name,
+            [options, key = std::string(option.key)](const std::vector<std::string>& values) {
+              options->settings.push_back(key + "=" + join(values, ","));
+            },
+            option.help)
+        ->type_name(option.value);
+  };
+  setting({"--master", "worker.master", "HOST:PORT", "Address of the master (default: 127.0.0.1:7077)"})->envname("WEFT_MASTER");
+  for (const KeyOption& option : kWorkerOptions) setting(option);
+  setting(
+      {"--capacity-from", "worker.capacity_from", "FILE", "File that says what it may be given at present: slots=1,memory=2GiB"})
+      ->check([](const std::string& path) { return why_not(path, master::parse_capacity_words); });
+  setting({"--forecast", "worker.forecast", "FILE", "File of what it will be given, by the hours of a day: lines of 09:00 50%"})
+      ->check([](const std::string& path) { return why_not(path, master::parse_forecast); });
+  list({"--attribute", "worker.attributes", "NAME=VALUE", "A fact for schedulers, such as gpu=1; may be repeated"});
+  list({"--local-data", "worker.local_data", "DIR",
+        "Directory, as inputs name it, whose files lie on this machine; may be repeated"});
+}
+
+void add_chunk_options(CLI::App& command, runtime::WorkerChunkOptions& chunks) {
+  command
+      .add_option("--chunk-dir", chunks.directories, "Directory for chunks of the cluster's files; may be repeated, one per disk")
+      ->type_name("DIR")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_size_option(command, "--chunk-reserve", chunks.reserve,
+                  "Space of each chunk directory's file system that is left free (default: 1GiB)");
+  add_size_option(command, "--scrub-rate", chunks.scrub_rate,
+                  "Bytes per second that are read to find damaged chunks (default: 8MiB; 0: none)");
+  add_duration_option(command, "--scrub-interval", chunks.scrub_interval, Zero::refused,
+                      "How often every chunk is read to find damage (default: 1d)");
+  add_size_option(command, "--copy-rate", chunks.copy_rate,
+                  "Bytes per second of chunks copied to other workers (default: 128MiB; 0: no limit)");
+}
+
+void print_settings() {
+  runtime::WorkerOptions defaults;
+  Config config;
+  runtime::declare(config, defaults);
+  std::fputs(config.describe().c_str(), stdout);
+}
+
+}  // namespace
+
+void add_worker(CLI::App& app, Action& action) {
+  auto options = std::make_shared<WorkerOptions>();
+  CLI::App* command = app.add_subcommand("worker", "Run tasks on this machine for a master");
+  add_settings(*command, options);
+  add_chunk_options(*command, options->chunks);
+  command->add_option("--http", options->http, "Where its metrics, /healthz and /readyz are served (default: nowhere)")
+      ->type_name("HOST:PORT");
+  command->add_option("--config", options->config, "Settings file (TOML); options override it")->check(CLI::ExistingFile);
+  command->add_flag_callback(
+      "--print-config",
+      [] {
+        print_settings();
+        throw CLI::Success();
+      },
+      "Print all settings with their documentation");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tools

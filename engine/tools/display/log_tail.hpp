@@ -1,0 +1,29 @@
+// What a job's tasks wrote since the last look, from logs of which only the end is given.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/master/protocol/protocol.hpp"
+
+namespace weft::tools {
+
+class LogTail {
+ public:
+  /// The whole lines that are new, each behind the name of its worker: "w1| line". Where more was written than the logs show, a
+  /// line says so. Workers that do not answer are left out until they do.
+  std::string add(const std::vector<client::JobLog>& logs);
+  /// What has no end of its line yet.
+  std::string rest();
+
+ private:
+  struct Seen {
+    std::string end;   // of what was seen
+    std::string line;  // begun
+  };
+  std::map<std::string, Seen> seen_;  // by worker
+};
+
+}  // namespace weft::tools

@@ -1,0 +1,30 @@
+// What `weft node list --racks` shows: the uplinks of racks and how much of them is in use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/master/protocol/protocol.hpp"
+
+namespace weft::tools {
+
+/// Bytes per second.
+struct RackLoad {
+  std::string name;
+  std::uint32_t nodes = 0, slots = 0, running = 0;
+  schedulers::UplinkRate crossing;  // of its workers together, as they reported
+  schedulers::UplinkRate uplink;    // what it carries; 0: nobody said
+  schedulers::UplinkRate most;      // the largest rates that were seen
+
+  /// The part of the busier direction that is in use, of what it carries or, where nobody said, of the largest rate seen. 0:
+  /// nothing ever crossed.
+  double in_use() const;
+};
+
+/// By name; only of workers that are there.
+std::vector<RackLoad> racks_of(const std::vector<client::NodeStatus>& nodes);
+std::string racks_text(const std::vector<RackLoad>& racks);
+std::string racks_json(const std::vector<RackLoad>& racks);
+
+}  // namespace weft::tools

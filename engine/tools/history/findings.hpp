@@ -1,0 +1,26 @@
+// What is wrong with a job, said and not only shown: each finding with the numbers behind it and what to change.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/tools/history/history.hpp"
+
+namespace weft::history {
+
+struct Finding {
+  std::string kind;    // skew, slow_node, lost_worker, … (docs/page.md)
+  std::string text;    // one line
+  std::string advice;  // what to change
+  std::vector<std::pair<std::string, double>> numbers{};
+};
+
+/// The gravest first; nothing when all is well. A pure function of the history.
+std::vector<Finding> findings_of(const History& history, const Job& job);
+
+std::string findings_json(const std::vector<Finding>& findings);
+/// "No finding: …" when there is none.
+std::string findings_text(const std::vector<Finding>& findings);
+
+}  // namespace weft::history

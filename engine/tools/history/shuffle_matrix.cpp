@@ -1,0 +1,131 @@
+#include "engine/tools/history/shuffle_matrix.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/json.hpp"
+
+namespace weft::history {
+
+namespace {
+
+constexpr std::size_t kMostNodes = 200;  // in a matrix of nodes
+
+/// A task that finished, with the partitions that it read.
+struct Reader {
+  std::uint32_t node = 0;
+  std::size_t first = 0, count = 1;
+};
+
+class Matrix {
+ public:
+  Matrix(const History& history, const Job& job, bool by_rack) : history_(history), job_(job) {
+    std::set<std::uint32_t> nodes;
+    for (const auto& [stage, outputs] : job.outputs)
+      for (const auto& [node, sizes] : outputs) nodes.insert(node);
+    for (const Attempt& attempt : job.attempts)
+      if (attempt.fate == Fate::finished) nodes.insert(attempt.node);
+    made_.by_rack = by_rack || nodes.size() > kMostNodes;
+    std::map<std::string, std::size_t> places;
+    for (const std::uint32_t node : nodes) {
+      const auto [place, first] = places.try_emplace(name_of_place(node), places.size());
+      if (first) made_.names.push_back(place->first);
+      place_[node] = place->second;
+    }
+    made_.bytes.assign(made_.names.size(), std::vector<std::uint64_t>(made_.names.size()));
+  }
+
+  ShuffleMatrix make() {
+    for (const master::LoggedStage& stage : job_.stages)
+      if (!stage.inputs.empty()) add_stage(stage);
+    return std::move(made_);
+  }
+
+ private:
+  std::string name_of_place(std::uint32_t node) const {
+    const auto worker = history_.workers().find(node);
+    if (worker == history_.workers().end()) return made_.by_rack ? "unknown" : fmt::format("node {}", node);
+    return made_.by_rack ? worker->second.rack : worker->second.name;
+  }
+
+  /// Empty when the log does not tell which partitions a task read: some were split, or tasks are missing between those that were
+  /// launched.
+  std::vector<Reader> readers_of(std::uint32_t stage, std::size_t partitions) const {
+    std::map<std::uint32_t, const Attempt*> tasks;
+    for (const Attempt& attempt : job_.attempts) {
+      if (attempt.stage != stage) continue;
+      const Attempt*& task = tasks[attempt.task];
+      if (task == nullptr || attempt.fate == Fate::finished) task = &attempt;
+    }
+    const bool merged = std::any_of(tasks.begin(), tasks.end(), [](const auto& task) { return task.second->partitions > 1; });
+    if (merged && tasks.rbegin()->first + 1 != tasks.size()) return {};
+    std::vector<Reader> readers;
+    std::size_t at = 0;
+    for (const auto& [number, attempt] : tasks) {
+      if (!merged) at = number;
+      if (attempt->fate == Fate::finished) readers.push_back({attempt->node, at, attempt->partitions});
+      at += attempt->partitions;
+    }
+    return at <= partitions ? readers : std::vector<Reader>();
+  }
+
+  void add_stage(const master::LoggedStage& stage) {
+    bool all = true;
+    for (const std::uint32_t input : stage.inputs) {
+      const auto outputs = job_.outputs.find(input);
+      const auto sizes = job_.partition_bytes.find(input);
+      if (sizes == job_.partition_bytes.end()) continue;  // its maps have written nothing yet
+      const bool whole = std::find(stage.broadcast.begin(), stage.broadcast.end(), input) != stage.broadcast.end();
+      const auto readers = readers_of(stage.id, whole ? SIZE_MAX : sizes->second.size());
+      if (outputs == job_.outputs.end() || readers.empty())
+        all = all && !begun(stage.id);
+      else
+        for (const auto& [node, of_node] : outputs->second) add_outputs(node, of_node, readers, whole);
+    }
+    if (!all) made_.left_out.push_back(stage.id);
+  }
+  bool begun(std::uint32_t stage) const {
+    return std::any_of(job_.attempts.begin(), job_.attempts.end(),
+                       [stage](const Attempt& one) { return one.stage == stage && one.fate == Fate::finished; });
+  }
+
+  void add_outputs(std::uint32_t node, const std::vector<std::uint64_t>& sizes, const std::vector<Reader>& readers, bool whole) {
+    auto& row = made_.bytes[place_.at(node)];
+    for (const Reader& reader : readers) {
+      const std::size_t first = whole ? 0 : std::min(reader.first, sizes.size());
+      const std::size_t end = whole ? sizes.size() : std::min(reader.first + reader.count, sizes.size());
+      std::uint64_t& cell = row[place_.at(reader.node)];
+      for (std::size_t i = first; i < end; ++i) cell += sizes[i];
+    }
+  }
+
+  const History& history_;
+  const Job& job_;
+  ShuffleMatrix made_;
+  std::map<std::uint32_t, std::size_t> place_;  // of nodes, in `names`
+};
+
+}  // namespace
+
+ShuffleMatrix shuffle_matrix(const History& history, const Job& job, bool by_rack) { return Matrix(history, job, by_rack).make(); }
+
+std::string shuffle_matrix_json(const ShuffleMatrix& matrix) {
+  JsonWriter json;
+  json.begin_object().member("by", matrix.by_rack ? "rack" : "node").key("names").begin_array();
+  for (const std::string& name : matrix.names) json.value(name);
+  json.end_array().key("bytes").begin_array();
+  for (const auto& row : matrix.bytes) {
+    json.begin_array();
+    for (const std::uint64_t bytes : row) json.value(bytes);
+    json.end_array();
+  }
+  json.end_array().key("stages_left_out").begin_array();
+  for (const std::uint32_t stage : matrix.left_out) json.value(stage);
+  return json.end_array().end_object().text() + "\n";
+}
+
+}  // namespace weft::history

@@ -1,0 +1,79 @@
+#include "engine/tools/web/cluster.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace weft::web {
+
+namespace {
+
+/// Who looks at a page is not kept waiting for workers that are away.
+constexpr Duration kPatience = std::chrono::seconds(2);
+
+/// What `held` has, or what `connect` makes.
+template <class T, class Connect>
+Result<std::shared_ptr<T>> held_or_made(std::shared_ptr<T>& held, const std::string& master, Connect connect) {
+  if (master.empty()) return fail(Code::not_found, "these are event logs: there is no master to ask");
+  if (held != nullptr) return held;
+  auto made = connect();
+  if (!made) return fail(std::move(made).error());
+  return held = std::move(*made);
+}
+
+constexpr std::size_t kMostAttempts = 300'000;  // of all jobs together, kept in memory
+
+}  // namespace
+
+Cluster::Cluster(std::string master, const std::string& event_log, master::LogPlace log_began) : master_(std::move(master)) {
+  if (!event_log.empty()) log_.emplace(event_log, history::History({}, kMostAttempts), log_began);
+}
+
+Result<std::string> Cluster::with_history(std::uint64_t job,
+                                          const std::function<std::string(const history::History&, const history::Job&)>& use) {
+  if (past_) {
+    WEFT_ASSIGN(const auto history, past_->job(job));
+    return use(*history, *history->job(job));
+  }
+  const std::lock_guard lock(log_mutex_);
+  if (!log_)
+    return fail(Code::not_found, "this master keeps no event log, which tells of single tasks: weft master --event-log FILE");
+  WEFT_TRY(log_->read());
+  const history::Job* found = log_->history().job(job);
+  if (found == nullptr) return fail(Code::not_found, fmt::format("the event log tells nothing of job {}", job));
+  return use(log_->history(), *found);
+}
+
+Result<Submissions*> Cluster::submissions() {
+  if (submissions_ == nullptr)
+    return fail(Code::not_found, "this master starts no programs; weft master --submit-dir DIR names those it may");
+  return submissions_.get();
+}
+
+Result<std::shared_ptr<client::Admin>> Cluster::admin() {
+  const std::lock_guard lock(mutex_);
+  return held_or_made(admin_, master_, [this] { return client::Admin::connect(master_); });
+}
+
+Result<std::shared_ptr<storage::files::FileSystem>> Cluster::files() {
+  const std::lock_guard lock(mutex_);
+  return held_or_made(files_, master_, [this] {
+    storage::files::FileSystemOptions options;
+    options.patience = kPatience;
+    options.at_first = Duration(0);  // others wait for this
+    return storage::files::FileSystem::connect(master_, std::move(options));
+  });
+}
+
+Result<std::shared_ptr<storage::tables::TableClient>> Cluster::tables() {
+  const std::lock_guard lock(mutex_);
+  return held_or_made(tables_, master_, [this] {
+    storage::tables::TableClientOptions options;
+    options.patience = kPatience;
+    options.at_first = Duration(0);  // others wait for this
+    return storage::tables::TableClient::connect(master_, std::move(options));
+  });
+}
+
+}  // namespace weft::web

@@ -1,0 +1,61 @@
+// The cluster as its page and REST interface see it: what a client of the master sees.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/result.hpp"
+#include "engine/client/admin.hpp"
+#include "engine/tools/history/log_follower.hpp"
+#include "engine/tools/history/past_jobs.hpp"
+#include "engine/tools/web/pool_samples.hpp"
+#include "engine/tools/web/submissions.hpp"
+#include "storage/files/file_system.hpp"
+#include "storage/tables/table_client.hpp"
+
+namespace weft::web {
+
+/// Connects when it is first asked for what needs a connection. Any thread.
+class Cluster {
+ public:
+  /// `master`: "host:port". `event_log`: its file, of which what lies behind `log_began` is read; empty: it writes none.
+  explicit Cluster(std::string master, const std::string& event_log = "", master::LogPlace log_began = {});
+
+  /// Nothing but what event logs tell, of a cluster that is gone or a job by itself. There is no master then.
+  explicit Cluster(std::unique_ptr<history::LoggedJobs> past) : past_(std::move(past)) {}
+
+  /// Null: there is a master.
+  const history::LoggedJobs* past() const { return past_.get(); }
+
+  /// Before anything is asked: programs in the directory may be started over HTTP.
+  void allow_submissions(const std::string& directory) { submissions_ = std::make_unique<Submissions>(directory, master_); }
+  /// not_found when none may be started.
+  Result<Submissions*> submissions();
+  Result<std::shared_ptr<client::Admin>> admin();
+  /// What pools used over the last hour, as far as somebody took samples.
+  PoolSamples& pool_samples() { return pool_samples_; }
+  Result<std::shared_ptr<storage::files::FileSystem>> files();
+  Result<std::shared_ptr<storage::tables::TableClient>> tables();
+  /// Calls `use` with what the event log tells of the job, until now; not_found when it tells nothing, or there is none.
+  Result<std::string> with_history(std::uint64_t job,
+                                   const std::function<std::string(const history::History&, const history::Job&)>& use);
+
+ private:
+  const std::string master_;
+  const std::unique_ptr<history::LoggedJobs> past_;
+  std::mutex mutex_;
+  std::shared_ptr<client::Admin> admin_;
+  std::shared_ptr<storage::files::FileSystem> files_;
+  std::shared_ptr<storage::tables::TableClient> tables_;
+  std::mutex log_mutex_;  // of the log
+  std::optional<history::LogFollower> log_;
+  std::unique_ptr<Submissions> submissions_;
+  PoolSamples pool_samples_;
+};
+
+}  // namespace weft::web

@@ -1,0 +1,22 @@
+// Jobs and workers of an event log in the structures of a master's answers, and a job as one file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/master/protocol/protocol.hpp"
+#include "engine/tools/history/history.hpp"
+#include "engine/tools/history/past_jobs.hpp"
+
+namespace weft::web {
+
+/// Without stages; "now" is the log's last line.
+client::JobList jobs_of(const history::LoggedJobs& past);
+client::JobList job_of(const history::History& history, const history::Job& job);
+/// Those of the last master; who was lost is dead.
+std::vector<client::NodeStatus> nodes_of(const history::LoggedJobs& past);
+
+/// A page of its own that shows one job, with all that belongs to it inside: it opens without a server.
+std::string report_html(const history::History& history, const history::Job& job);
+
+}  // namespace weft::web

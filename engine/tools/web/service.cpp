@@ -1,0 +1,105 @@
+#include "engine/tools/web/service.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/http/server.hpp"
+#include "engine/tools/web/live.hpp"
+#include "engine/tools/web/metrics.hpp"
+#include "engine/tools/web/pages.hpp"
+#include "engine/tools/web/routes.hpp"
+
+namespace weft::web {
+
+namespace {
+
+constexpr std::string_view kEvents = "/api/v1/events";
+constexpr Duration kPause = std::chrono::seconds(1), kPauseOfPast = std::chrono::hours(1);  // what is past does not change
+
+/// "/files?path=/a" as a request. What is watched is written as it is: without %.
+http::Request as_request(const std::string& resource) {
+  http::Request request;
+  request.method = "GET";
+  const std::size_t question = resource.find('?');
+  request.path = std::string(kApi) + resource.substr(0, question);
+  if (question == std::string::npos) return request;
+  const std::string parameter = resource.substr(question + 1);
+  const std::size_t equals = parameter.find('=');
+  if (equals != std::string::npos) request.query[parameter.substr(0, equals)] = parameter.substr(equals + 1);
+  return request;
+}
+
+class ServiceImpl final : public Service {
+ public:
+  template <class... Of>
+  explicit ServiceImpl(Of&&... cluster)
+      : cluster_(std::forward<Of>(cluster)...),
+        live_([this](const std::string& resource) { return ask(cluster_, as_request(resource)); },
+              cluster_.past() == nullptr || cluster_.past()->grows() ? kPause : kPauseOfPast) {}
+
+  Result<void> begin(const std::string& listen) {
+    http::ServerOptions server;
+    server.listen = listen;
+    WEFT_ASSIGN(server_, http::Server::start(std::move(server), [this](const http::Request& request) { return reply(request); }));
+    return {};
+  }
+  const std::string& address() const override { return server_->address(); }
+  void sample_pools() {
+    sampler_.emplace(cluster_.pool_samples(), [this]() -> Result<std::vector<client::GroupInfo>> {
+      WEFT_ASSIGN(const auto admin, cluster_.admin());
+      return admin->groups();
+    });
+  }
+  void allow_submissions(const std::string& directory) { cluster_.allow_submissions(directory); }
+
+ private:
+  http::Response reply(const http::Request& request) {
+    if (request.path == kEvents) return live_.watch(request);
+    if (request.path.starts_with(kApi) && (request.path.size() == kApi.size() || request.path[kApi.size()] == '/'))
+      return answer(cluster_, request);
+    if (request.method != "GET") return http::error_response(405, "pages are read");
+    if (request.path == "/healthz") return health();
+    if (request.path == "/metrics") return metrics();
+    return page(request.path, cluster_.past() == nullptr ? "" : cluster_.past()->grows() ? "growing" : "logs");
+  }
+
+  /// Whether the master answers; of what is past, whether this process does.
+  http::Response health() {
+    if (cluster_.past() == nullptr) {
+      const auto admin = cluster_.admin();
+      const auto answered = admin ? (*admin)->scheduler() : fail(admin.error());
+      if (!answered) return http::error_response(503, answered.error().to_string());
+    }
+    return {.type = "text/plain", .body = "ok\n"};
+  }
+
+  http::Response metrics() {
+    auto text = master_metrics(cluster_);
+    if (!text) return http::error_response(text.error());
+    return {.type = kMetricsType, .body = std::move(*text)};
+  }
+
+  Cluster cluster_;
+  Live live_;
+  std::optional<PoolSampler> sampler_;    // of a master's pools
+  std::unique_ptr<http::Server> server_;  // last: nothing is asked any more when the others end
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
+  auto service = std::make_unique<ServiceImpl>(options.master, options.event_log, options.log_began);
+  if (!options.submit_dir.empty()) service->allow_submissions(options.submit_dir);
+  WEFT_TRY(service->begin(options.listen));
+  service->sample_pools();
+  return std::unique_ptr<Service>(std::move(service));
+}
+
+Result<std::unique_ptr<Service>> Service::start(const std::string& listen, std::unique_ptr<history::LoggedJobs> past) {
+  auto service = std::make_unique<ServiceImpl>(std::move(past));
+  WEFT_TRY(service->begin(listen));
+  return std::unique_ptr<Service>(std::move(service));
+}
+
+}  // namespace weft::web

@@ -1,0 +1,625 @@
+#include "engine/master/journal/journal.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "base/crc32c.hpp"
+#include "base/file.hpp"
+#include "base/random.hpp"
+#include "engine/master/journal/journal_check.hpp"
+#include "tests/engine/master/server/job_statuses.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/small_disk.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace test;
+namespace fs = std::filesystem;
+
+class JournalFiles : public testing::Test {
+ protected:
+  JournalFile open() {
+    auto file = JournalFile::open(path, options);
+    EXPECT_TRUE(file) << file.error().to_string();
+    return std::move(file).value();
+  }
+  JournalHistory history() { return open().history(); }
+  std::string bytes() const { return read_file(path, std::uint64_t{1} << 30).value(); }
+  void write(const std::string& content) const { std::ofstream(path, std::ios::binary | std::ios::trunc) << content; }
+  void flip(std::size_t bit) const {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(static_cast<std::streamoff>(bit / 8));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(bit / 8));
+    file.put(static_cast<char>(byte ^ (1 << bit % 8)));
+  }
+  /// Four records of two jobs; the offsets of their ends.
+  std::vector<std::uint64_t> write_some() {
+    JournalFile file = open();
+    std::vector<std::uint64_t> ends;
+    for (const JobStatus& job : {job_status(1, JobState::running, 1), job_status(2, JobState::running, 1),
+                                 job_status(1, JobState::finished), job_status(2, JobState::running, 2)}) {
+      EXPECT_TRUE(file.commit(records_of({job})));
+      ends.push_back(file.size());
+    }
+    return ends;
+  }
+
+  TempDir directory = TempDir::create("weft-journal-").value();
+  std::string path = (directory.path() / "journal").string();
+  JournalOptions options;
+};
+
+std::vector<std::uint64_t> ids_of(const std::vector<JobStatus>& jobs) {
+  std::vector<std::uint64_t> ids;
+  for (const JobStatus& job : jobs) ids.push_back(job.id.value());
+  return ids;
+}
+using Ids = std::vector<std::uint64_t>;
+
+TEST_F(JournalFiles, TellWhichJobsEndedAndHowAndWhichRanAndWhichIdsWereGiven) {
+  write_some();
+  const JournalHistory told = history();
+  ASSERT_EQ(ids_of(told.ended), Ids{1});
+  ASSERT_EQ(ids_of(told.running), Ids{2});
+  EXPECT_EQ(text_of(told.ended[0]), text_of(job_status(1, JobState::finished)));
+  EXPECT_EQ(text_of(told.running[0]), text_of(job_status(2, JobState::running, 2)));
+  EXPECT_EQ(told.marks.next_job, 3u);
+  EXPECT_EQ(told.marks.next_node, 7u);
+  EXPECT_EQ(told.marks.at, Time(3002));
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(JournalFiles, AreForOneMasterAtATime) {
+  {
+    const JournalFile mine = open();
+    const auto other = JournalFile::open(path, options);
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().code(), Code::unavailable);
+    EXPECT_NE(other.error().to_string().find(path + " is in use by a master"), std::string::npos) << other.error().to_string();
+    EXPECT_EQ(repair_journal(path).error().code(), Code::unavailable);
+  }
+  open();
+  JournalFile mine = open();
+  ASSERT_TRUE(mine.checkpoint());  // another file by the same name
+  EXPECT_EQ(JournalFile::open(path, options).error().code(), Code::unavailable);
+}
+
+TEST_F(JournalFiles, CutAnywhereAreContinuedFromTheLastWholeRecord) {
+  const auto ends = write_some();
+  const std::string whole = bytes();
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    write(whole.substr(0, length));
+    JournalFile file = open();
+    const auto records = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), length) - ends.begin());
+    EXPECT_EQ(file.size(), records == 0 ? kJournalHeaderBytes : ends[records - 1]) << length;
+    if (length % 16 != 0) continue;  // a sync takes its time
+    ASSERT_TRUE(file.commit(records_of({job_status(9, JobState::failed)})));
+    EXPECT_EQ(file.history().ended.back().id, JobId(9));
+    EXPECT_FALSE(check_journal(path)->damage);
+  }
+}
+
+TEST_F(JournalFiles, WhoseEndIsZerosAreContinued) {
+  write_some();
+  const std::string whole = bytes();
+  for (const std::size_t zeros : {1u, 11u, 12u, 13u, 512u, 4096u, 1u << 20}) {
+    write(whole + std::string(zeros, '\0'));
+    EXPECT_EQ(open().size(), whole.size()) << zeros;
+    EXPECT_EQ(bytes(), whole);
+  }
+  write(std::string(4096, '\0'));
+  EXPECT_EQ(open().size(), kJournalHeaderBytes);
+}
+
+/// A power loss leaves sectors of the last write that were never written.
+TEST_F(JournalFiles, WhoseLastRecordHasSectorsOfZerosAreContinued) {
+  const auto ends = write_some();
+  std::string whole = bytes();
+  JobStatus large = job_status(3, JobState::running);
+  large.name.assign(3000, 'x');
+  ASSERT_TRUE(open().commit(records_of({large})));
+  const std::string torn = bytes();
+  for (std::size_t sector = (whole.size() / 512 + 1) * 512; sector < torn.size(); sector += 512) {
+    std::string zeroed = torn;
+    std::fill(zeroed.begin() + static_cast<std::ptrdiff_t>(sector), zeroed.end(), '\0');
+    write(zeroed);
+    EXPECT_EQ(open().size(), whole.size()) << sector;
+  }
+  EXPECT_EQ(ends.back(), whole.size());
+}
+
+TEST_F(JournalFiles, NoFlippedBitGoesUnnoticed) {
+  write_some();
+  const std::string whole = bytes();
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    flip(bit);
+    const auto file = JournalFile::open(path, options);
+    if (file) {
+      EXPECT_LT(file->size(), whole.size()) << "bit " << bit;  // cut, with a line in the log
+      write(whole);
+      continue;
+    }
+    EXPECT_TRUE(file.error().code() == Code::corrupt || file.error().code() == Code::version_mismatch) << "bit " << bit;
+    EXPECT_NE(file.error().to_string().find(path), std::string::npos);
+    flip(bit);
+    EXPECT_EQ(bytes(), whole) << "bit " << bit;  // nothing was done to it
+  }
+}
+
+TEST_F(JournalFiles, WithDamageInTheMiddleAreRefusedCheckedAndRepaired) {
+  const auto ends = write_some();
+  std::string damaged = bytes();
+  damaged[ends[0] + kRecordHeaderBytes + 20] ^= 4;
+  write(damaged);
+  const auto refused = JournalFile::open(path, options);
+  ASSERT_FALSE(refused);
+  const std::string line = refused.error().to_string();
+  EXPECT_NE(line.find("damaged at byte " + std::to_string(ends[0])), std::string::npos) << line;
+  EXPECT_NE(line.find("weft journal repair " + path), std::string::npos) << line;
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+
+  const auto report = check_journal(path);
+  ASSERT_TRUE(report && report->damage);
+  EXPECT_EQ(report->records, 1u);
+  EXPECT_EQ(report->whole_bytes, ends[0]);
+  EXPECT_EQ(report->damage->records, 2u);
+  EXPECT_EQ(report->damage->bytes, ends[3] - ends[1]);
+  EXPECT_EQ(report->damage->jobs, (std::set<JobId>{JobId(1), JobId(2)}));
+
+  const auto repaired = repair_journal(path);
+  ASSERT_TRUE(repaired) << repaired.error().to_string();
+  EXPECT_EQ(repaired->copy, path + ".damaged");
+  EXPECT_EQ(read_file(repaired->copy).value(), damaged);
+  const JournalHistory told = history();
+  EXPECT_EQ(ids_of(told.running), Ids{1});
+  EXPECT_EQ(told.marks.next_job, 3u);  // job 2 is forgotten, its id is not
+  EXPECT_FALSE(check_journal(path)->damage);
+  EXPECT_TRUE(repair_journal(path)->copy.empty());  // there is nothing to do
+
+  write(damaged);
+  EXPECT_EQ(repair_journal(path)->copy, path + ".damaged.2");
+}
+
+TEST_F(JournalFiles, WithDamageToEveryRecordInTurnAreRepairedUpToIt) {
+  const auto ends = write_some();
+  const std::string whole = bytes();
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::uint64_t begin = i == 0 ? kJournalHeaderBytes : ends[i - 1];
+    for (std::uint64_t at = begin; at < ends[i]; at += 5) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x40);
+      write(damaged);
+      const auto report = check_journal(path);
+      ASSERT_TRUE(report && report->damage) << at;
+      EXPECT_EQ(report->records, i) << at;
+      EXPECT_EQ(report->damage->records, ends.size() - i - 1) << at;
+    }
+  }
+}
+
+TEST_F(JournalFiles, OfAnotherVersionOrNoneAtAllAreRefusedWithWhatToDo) {
+  std::string old = journal_header();
+  old[8] = 1;
+  write(old + "what version 1 had");
+  const auto refused = JournalFile::open(path, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::version_mismatch);
+  EXPECT_NE(refused.error().to_string().find("version 1, and this weft reads version 2; move it away"), std::string::npos)
+      << refused.error().to_string();
+  EXPECT_EQ(repair_journal(path).error().code(), Code::version_mismatch);
+  for (const std::string other : {"of something else\n", "x"}) {
+    write(other);
+    EXPECT_NE(JournalFile::open(path, options).error().to_string().find("this is no weft journal"), std::string::npos);
+    EXPECT_FALSE(repair_journal(path));
+    EXPECT_EQ(bytes(), other);
+  }
+  EXPECT_EQ(JournalFile::open(directory.path().string(), options).error().code(), Code::io);
+  EXPECT_EQ(JournalFile::open("/dev/null", options).error().code(), Code::invalid_argument);
+  EXPECT_EQ(check_journal((directory.path() / "none").string()).error().code(), Code::not_found);
+}
+
+TEST_F(JournalFiles, OfAnyBytesAreReadOrRefused) {
+  write_some();
+  const std::string whole = bytes();
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Random random(seed);
+    std::string mixed = whole;
+    for (int i = 0; i < 4; ++i) {
+      const std::size_t from = random.below(mixed.size()), to = random.below(mixed.size());
+      const std::size_t length = std::min({random.below(200), mixed.size() - from, mixed.size() - to});
+      mixed.replace(to, length, mixed.substr(from, length));
+    }
+    write(mixed);
+    (void)check_journal(path);
+    (void)repair_journal(path);
+    (void)JournalFile::open(path, options);
+  }
+}
+
+TEST(JournalRecords, OfEarlierReleasesAreRead) {
+  // Without what an operator set of a worker.
+  const std::string_view payload(
+      "\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x05\x00\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00"
+      "\x02\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x03\x00\x00\x00"
+      "\x05\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x42\x00\x00\x00\x00\x73\x74\x61\x74\x75\x73\xff",
+      72);
+  const auto record = decode_record(as_bytes(payload));
+  ASSERT_TRUE(record) << record.error().to_string();
+  EXPECT_EQ(record->marks.next_node, 4u);
+  EXPECT_EQ(record->job, JobId(5));
+  EXPECT_TRUE(record->ended && record->checkpoint);
+  EXPECT_EQ(record->status, std::string_view("\0status\xff", 8));
+  EXPECT_EQ(record->setting, NodeSetting{});
+}
+
+TEST(JournalRecords, BytesAreThoseOfEarlierReleases) {
+  JournalRecord record;
+  record.marks = {Time(1), Time(2), 3, 4};
+  record.job = JobId(5), record.ended = record.checkpoint = true;
+  record.status = std::string_view("\0status\xff", 8);
+  const std::string frame = to_frame(record);
+  EXPECT_EQ(std::to_string(frame.size()) + " " + std::to_string(crc32c(as_bytes(frame))), "108 4041704011");
+}
+
+/// Behind checksums that are right.
+TEST(JournalRecords, OfAnyBytesAreReadOrRefused) {
+  JournalRecord record = record_of(job_status(1, JobState::failed));
+  const std::string frame = to_frame(record), status = text_of(job_status(1, JobState::failed));
+  const std::string payload = frame.substr(kRecordHeaderBytes);
+  ASSERT_TRUE(decode_record(as_bytes(payload)) && decode_status(as_bytes(status)));
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    Random random(seed);
+    std::string bytes = seed % 2 == 0 ? payload : status;
+    for (int i = 0; i < 3; ++i) bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+    if (const auto read = decode_record(as_bytes(bytes))) (void)decode_status(as_bytes(read->status));
+    (void)decode_status(as_bytes(bytes));
+  }
+  EXPECT_FALSE(decode_record({}));
+  EXPECT_FALSE(decode_status({}));
+}
+
+TEST_F(JournalFiles, StayShortHoweverManyJobsGoThrough) {
+  options = {.jobs_kept = 20, .checkpoint_bytes = 64 << 10};
+  std::uint64_t longest = 0;
+  {
+    JournalFile file = open();
+    for (std::uint64_t id = 1; id < 3000; id += 10) {
+      std::vector<JobStatus> jobs;
+      for (std::uint64_t more = 0; more < 10; ++more) {
+        jobs.push_back(job_status(id + more, JobState::running));
+        jobs.push_back(job_status(id + more, JobState::finished));
+      }
+      ASSERT_TRUE(file.commit(records_of(jobs)));
+      longest = std::max(longest, fs::file_size(path));
+      ASSERT_EQ(file.size(), fs::file_size(path));
+    }
+  }
+  EXPECT_LT(longest, (64u << 10) + (32u << 10));
+  const JournalHistory told = history();
+  ASSERT_EQ(told.ended.size(), 20u);
+  EXPECT_EQ(told.ended.front().id, JobId(2981));
+  EXPECT_EQ(text_of(told.ended.back()), text_of(job_status(3000, JobState::finished)));
+  EXPECT_TRUE(told.running.empty());
+  EXPECT_EQ(told.marks.next_job, 3001u);
+  EXPECT_TRUE(check_journal(path)->checkpoint);
+}
+
+TEST_F(JournalFiles, ACheckpointKeepsWhatIsAliveAndTheOrderOfEnds) {
+  {
+    JournalFile file = open();
+    ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::running), job_status(2, JobState::running),
+                                        job_status(3, JobState::killed), job_status(2, JobState::failed)})));
+    ASSERT_TRUE(file.checkpoint());
+    ASSERT_TRUE(file.commit(records_of({job_status(4, JobState::finished)})));
+  }
+  const JournalHistory told = history();
+  EXPECT_EQ(ids_of(told.running), Ids{1});
+  EXPECT_EQ(ids_of(told.ended), (Ids{3, 2, 4}));
+  EXPECT_EQ(told.ended[0].state, JobState::killed);
+}
+
+TEST_F(JournalFiles, TellWhatOperatorsSetOfWorkersUntilItIsTakenBack) {
+  const auto set = [](const char* worker, const char* capacity, const char* why) {
+    JournalRecord record;
+    record.setting = {worker, capacity, why};
+    return record;
+  };
+  const NodeSetting first{"w1", "cpu=1,memory=4096", "a new disk"}, second{"w2", "cpu=0", ""};
+  {
+    JournalFile file = open();
+    ASSERT_TRUE(file.commit({set("w1", "cpu=2", "old"), set("w3", "cpu=1", ""), set("w2", "cpu=0", "")}));
+    ASSERT_TRUE(file.commit({set("w1", "cpu=1,memory=4096", "a new disk"), set("w3", "", "")}));
+    EXPECT_EQ(file.history().settings, (std::vector{first, second}));
+  }
+  EXPECT_EQ(history().settings, (std::vector{first, second}));
+  const std::uint64_t before = bytes().size();
+  ASSERT_TRUE(open().checkpoint());
+  EXPECT_LT(bytes().size(), before);
+  EXPECT_EQ(history().settings, (std::vector{first, second}));
+  EXPECT_TRUE(history().running.empty() && history().ended.empty());
+}
+
+/// Whatever there is of the new file, and whether or not it took the old one's place.
+TEST_F(JournalFiles, ACrashAtAnyPointOfACheckpointLeavesAReadableJournal) {
+  write_some();
+  const std::string before = bytes();
+  ASSERT_TRUE(open().checkpoint());
+  const std::string after = bytes();
+  ASSERT_LT(after.size(), before.size());
+  const auto same = [this] {
+    const JournalHistory told = history();
+    return ids_of(told.ended) == Ids{1} && ids_of(told.running) == Ids{2} && told.marks.next_job == 3 &&
+           text_of(told.running[0]) == text_of(job_status(2, JobState::running, 2));
+  };
+  EXPECT_TRUE(same());
+  for (std::size_t length = 0; length <= after.size(); ++length) {
+    write(before);
+    std::ofstream(path + ".new", std::ios::binary) << after.substr(0, length);
+    EXPECT_TRUE(same()) << length;
+    EXPECT_FALSE(fs::exists(path + ".new"));
+  }
+}
+
+TEST_F(JournalFiles, ThatCannotBeMadeShorterGrowOn) {
+  fs::create_directories(path + ".new/in the way");
+  options = {.jobs_kept = 5, .checkpoint_bytes = 8 << 10};
+  JournalFile file = open();
+  for (std::uint64_t id = 1; id <= 100; ++id) ASSERT_TRUE(file.commit(records_of({job_status(id, JobState::finished)})));
+  EXPECT_GT(file.size(), 16u << 10);
+  fs::remove_all(path + ".new");
+  for (std::uint64_t id = 101; id <= 200; ++id) ASSERT_TRUE(file.commit(records_of({job_status(id, JobState::finished)})));
+  EXPECT_LT(file.size(), 16u << 10);
+}
+
+TEST_F(JournalFiles, KeepLinksToThem) {
+  fs::create_symlink(path, directory.path() / "link");
+  {
+    auto file = JournalFile::open((directory.path() / "link").string(), options);
+    ASSERT_TRUE(file) << file.error().to_string();
+    ASSERT_TRUE(file->commit(records_of({job_status(1, JobState::running)})));
+    ASSERT_TRUE(file->checkpoint());
+  }
+  EXPECT_TRUE(fs::is_symlink(directory.path() / "link"));
+  EXPECT_EQ(ids_of(history().running), Ids{1});
+}
+
+TEST_F(JournalFiles, StatusesTooLargeForARecordLoseTheirStages) {
+  JobStatus large = job_status(1, JobState::finished);
+  large.error.assign(65u << 20, 'e');
+  for (int i = 0; i < 70; ++i) large.counters[std::to_string(i) + std::string(1 << 20, 'c')] = i;
+  ASSERT_TRUE(open().commit(records_of({large})));
+  const JournalHistory told = history();
+  ASSERT_EQ(ids_of(told.ended), Ids{1});
+  EXPECT_EQ(told.ended[0].name, "job 1");
+  EXPECT_EQ(told.ended[0].error.size(), 64u << 10);
+  EXPECT_TRUE(told.ended[0].counters.empty());
+}
+
+/// On its reactor's thread; the file is looked at when somebody is told that records are durable.
+TEST_F(JournalFiles, TellThoseWhoWaitWhenRecordsAreOnTheDisk) {
+  const auto reactor = rpc::Reactor::start("test");
+  Journal journal(open(), *reactor, [](const Error& error) { ADD_FAILURE() << error.to_string(); });
+  std::atomic<int> told{0};
+  std::vector<int> order;
+  reactor->run([&] {
+    EXPECT_TRUE(journal.durable());
+    journal.when_durable([&](const Result<void>&) { order.push_back(0); });  // at once
+    EXPECT_EQ(order.size(), 1u);
+    journal.append(record_of(job_status(1, JobState::running)), false);
+    EXPECT_TRUE(journal.durable());  // nothing was promised
+    for (std::uint64_t id = 2; id <= 50; ++id) {
+      journal.append(record_of(job_status(id, JobState::finished)), true);
+      journal.when_durable([&, id](const Result<void>& kept) {
+        EXPECT_TRUE(kept);
+        EXPECT_TRUE(check_journal(path)->ended.contains(JobId(id))) << id;
+        order.push_back(static_cast<int>(id));
+        ++told;
+      });
+    }
+    EXPECT_FALSE(journal.durable());
+  });
+  for (const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+       told < 49 && std::chrono::steady_clock::now() < until;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(told, 49);
+  reactor->run([&] {
+    EXPECT_TRUE(journal.durable());
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+    journal.append(record_of(job_status(99, JobState::running)), true);
+    int refused = 0;
+    journal.when_durable([&](const Result<void>& kept) { refused += kept ? 0 : 1; });
+    journal.end();
+    journal.when_durable([&](const Result<void>& kept) { refused += kept ? 0 : 1; });
+    EXPECT_EQ(refused, 2);
+  });
+  reactor->stop();
+  journal.close();
+  EXPECT_TRUE(check_journal(path)->running.contains(JobId(99)));  // written when it was closed, at the latest
+}
+
+TEST(JournalRecords, IdsThatWereGivenStayGivenWhicheverRecordSaysSo) {
+  JournalMarks marks{Time(5), {}, 7, 9};
+  marks.merge({Time(4), {}, 3, 2});
+  EXPECT_EQ(marks.at, Time(5));
+  EXPECT_EQ(marks.next_job, 7u);
+  EXPECT_EQ(marks.next_node, 9u);
+  marks.merge({Time(6), {}, 8, 2});
+  EXPECT_EQ(marks.at, Time(6));
+  EXPECT_EQ(marks.next_job, 8u);
+  EXPECT_EQ(marks.next_node, 9u);
+}
+
+TEST(JournalRecords, AHeaderOfAnImpossibleLengthIsNone) {
+  const auto header = [](std::uint32_t length) {
+    std::string bytes;
+    const auto put = [&](std::uint32_t value) {
+      for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<char>(value >> shift & 0xff));
+    };
+    put(length);
+    put(0);
+    put(crc32c(as_bytes(bytes)));
+    return read_record_header(as_bytes(bytes));
+  };
+  ASSERT_TRUE(header(static_cast<std::uint32_t>(kMaxRecordBytes)));
+  EXPECT_EQ(header(static_cast<std::uint32_t>(kMaxRecordBytes))->length, kMaxRecordBytes);
+  EXPECT_FALSE(header(static_cast<std::uint32_t>(kMaxRecordBytes) + 1));
+}
+
+/// What is never written in full are sectors; a record that ends with one, and is whole there, was not torn.
+TEST_F(JournalFiles, ADamagedRecordThatEndsWithASectorIsRefused) {
+  JournalRecord record = record_of(job_status(2, JobState::running));
+  record.status = std::string(8, 's');
+  std::uint64_t start = 0;
+  {
+    JournalFile file = open();
+    ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::running)})));  // an odd number of headers is never a multiple of 8
+    start = file.size();
+  }
+  for (std::size_t bytes = 8; (start + to_frame(record).size()) % 512 != 0; bytes += 8) {
+    ASSERT_LT(bytes, 2000u);
+    record.status = std::string(bytes, 's');
+  }
+  {
+    JournalFile file = open();
+    std::vector<JournalRecord> one;
+    one.push_back(std::move(record));
+    ASSERT_TRUE(file.commit(std::move(one)));
+    ASSERT_EQ(file.size() % 512, 0u);
+  }
+  std::string damaged = bytes();
+  damaged[start + kRecordHeaderBytes + 40] ^= 4;
+  damaged.back() = 's';
+  write(damaged);
+  EXPECT_EQ(JournalFile::open(path, options).error().code(), Code::corrupt);
+}
+
+TEST_F(JournalFiles, TheSearchBehindDamageBeginsWithTheNextByte) {
+  const auto ends = write_some();
+  const std::string whole = bytes();
+  write(whole.substr(0, ends[0]) + "x" + whole.substr(ends[0]));
+  const auto report = check_journal(path);
+  ASSERT_TRUE(report && report->damage);
+  EXPECT_EQ(report->damage->records, 3u) << "all behind one byte too many";
+}
+
+TEST_F(JournalFiles, AnErrorOfTheDiskIsTheEndEvenIfTheDiskRecovers) {
+  JournalFile file = open();
+  ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::running)})));
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit full{file.size() + 10, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  const auto refused = file.commit(records_of({job_status(2, JobState::running)}));
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  EXPECT_FALSE(refused);
+  const auto again = file.commit(records_of({job_status(3, JobState::running)}));
+  ASSERT_FALSE(again) << "behind half a record nothing can be found";
+  EXPECT_NE(again.error().to_string().find("failed before"), std::string::npos) << again.error().to_string();
+}
+
+TEST_F(JournalFiles, OnAFullDiskAreAsTheyWereAndGoOnWhenThereIsRoom) {
+  weft::test::SmallDisk disk((directory.path() / "disk").string(), 2);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  path = disk.path() + "/journal";
+  JournalFile file = open();
+  ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::running)})));
+  const std::string before = bytes();
+  disk.fill();
+  JobStatus large = job_status(2, JobState::running);
+  large.name.assign(20'000, 'n');
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = file.commit(records_of({large}));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Code::resource_exhausted);
+    EXPECT_EQ(refused.error().to_string(), "the journal " + path +
+                                               " cannot be written: its disk is full; make room there, and it goes on by itself "
+                                               "(cannot write: No space left on device)");
+    EXPECT_EQ(bytes(), before);
+  }
+  disk.clear();
+  ASSERT_TRUE(file.commit(records_of({large})));
+  ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::finished)})));
+  EXPECT_EQ(ids_of(file.history().running), Ids{2});
+  EXPECT_FALSE(check_journal(path)->damage);
+}
+
+TEST_F(JournalFiles, OnAFullDiskLetWhoeverWaitsWaitAndForgetNoPromise) {
+  weft::test::SmallDisk disk((directory.path() / "disk").string(), 2);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  path = disk.path() + "/journal";
+  const auto reactor = rpc::Reactor::start("test");
+  Journal journal(open(), *reactor, [](const Error& error) { ADD_FAILURE() << error.to_string(); });
+  const auto full = [&] {
+    bool is = false;
+    reactor->run([&] { is = journal.full().has_value(); });
+    return is;
+  };
+  std::atomic<int> told{0};
+  disk.fill();
+  reactor->run([&] {
+    for (std::uint64_t id = 1; id <= 5; ++id) {
+      JobStatus large = job_status(id, JobState::finished);
+      large.name.assign(20'000, 'n');
+      journal.append(record_of(large), true);
+      journal.when_durable([&](const Result<void>& kept) { told += kept ? 1 : 100; });
+    }
+  });
+  ASSERT_TRUE(weft::test::eventually(full));
+  reactor->run([&] { journal.append(record_of(job_status(6, JobState::finished)), true); });
+  EXPECT_EQ(told, 0);
+  disk.clear();
+  EXPECT_TRUE(weft::test::eventually([&] { return told == 5 && !full(); }));
+  reactor->stop();
+  journal.close();
+  for (std::uint64_t id = 1; id <= 6; ++id) EXPECT_TRUE(check_journal(path)->ended.contains(JobId(id))) << id;
+}
+
+TEST_F(JournalFiles, GrowToFourTimesWhatIsAliveBeforeTheyAreRewritten) {
+  options = {.checkpoint_bytes = 1};
+  JournalFile file = open();
+  JobStatus job = job_status(1, JobState::running);
+  job.name.assign(20'000, 'n');
+  std::uint64_t longest = 0;
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_TRUE(file.commit(records_of({job})));
+    longest = std::max(longest, file.size());
+  }
+  EXPECT_GT(longest, 60'000u) << "three records of 20 kB beside it";
+  EXPECT_LT(longest, 100'000u);
+}
+
+TEST_F(JournalFiles, WhoeverWaitsIsToldOfNoRecordThatIsStillBeingWritten) {
+  const auto reactor = rpc::Reactor::start("test");
+  Journal journal(open(), *reactor, [](const Error& error) { ADD_FAILURE() << error.to_string(); });
+  std::atomic<int> told{0};
+  const auto promise = [&](std::uint64_t id) {
+    journal.append(record_of(job_status(id, JobState::finished)), true);
+    journal.when_durable([&, id](const Result<void>&) {
+      EXPECT_TRUE(check_journal(path)->ended.contains(JobId(id))) << id;
+      ++told;
+    });
+  };
+  reactor->run([&] {
+    for (std::uint64_t id = 1; id <= 20; ++id)  // each while the one before is written
+      reactor->post([&, id] { promise(id); });
+  });
+  for (const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+       told < 20 && std::chrono::steady_clock::now() < until;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(told, 20);
+  reactor->stop();
+  journal.close();
+}
+
+}  // namespace
+}  // namespace weft::master

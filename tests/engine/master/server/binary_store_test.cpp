@@ -1,0 +1,88 @@
+#include "engine/master/server/binary_store.hpp"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+
+namespace weft::master {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BinaryStoreTest : public testing::Test {
+ protected:
+  BinaryStoreTest() : dir_(TempDir::create().value()) {
+    EXPECT_TRUE(write_file(dir_.path() / "program", content_));
+    hash_ = hash_file(dir_.path() / "program").value();
+    fs::create_directory(dir_.path() / "store");
+  }
+  std::string partial() const { return dir_.path() / "store" / (to_string(hash_) + ".partial"); }
+  Result<void> upload(BinaryStore& store, std::size_t from, std::size_t to) {
+    return store.write(hash_, from, content_.size(), as_bytes(content_).subspan(from, to - from));
+  }
+
+  const std::string content_ = std::string(1000, 'p') + std::string(1000, 'q');
+  TempDir dir_;
+  Hash128 hash_{};
+};
+
+TEST_F(BinaryStoreTest, APlantedLinkIsNotWrittenThrough) {
+  ASSERT_TRUE(write_file(dir_.path() / "precious", "precious"));
+  fs::create_symlink(dir_.path() / "precious", partial());
+  BinaryStore store(dir_.path() / "store");
+  ASSERT_TRUE(upload(store, 0, 700));
+  ASSERT_TRUE(upload(store, 700, 2000));
+  EXPECT_TRUE(store.knows(hash_));
+  EXPECT_EQ(*read_file(dir_.path() / "precious"), "precious");
+
+  BinaryStore other(dir_.path() / "store");
+  fs::remove(dir_.path() / "store" / to_string(hash_));
+  ASSERT_TRUE(upload(other, 0, 700));
+  fs::remove(partial());
+  fs::create_symlink(dir_.path() / "precious", partial());  // in the middle
+  EXPECT_FALSE(upload(other, 700, 2000));
+  EXPECT_EQ(*read_file(dir_.path() / "precious"), "precious");
+  EXPECT_TRUE(upload(other, 0, 2000)) << "begins again";
+}
+
+TEST_F(BinaryStoreTest, WhatAKilledMasterLeftIsDroppedAndSeveralMayUploadTheSame) {
+  ASSERT_TRUE(write_file(partial(), std::string(5000, 'x')));
+  BinaryStore store(dir_.path() / "store");
+  ASSERT_TRUE(upload(store, 0, 1500));
+  ASSERT_TRUE(upload(store, 0, 500));  // another driver
+  ASSERT_TRUE(upload(store, 1500, 2000));
+  EXPECT_TRUE(store.knows(hash_));
+  ASSERT_TRUE(upload(store, 500, 2000)) << "it is known by then";
+  EXPECT_FALSE(fs::exists(partial()));
+}
+
+TEST_F(BinaryStoreTest, WhatIsNotWhatWasAnnouncedIsRefusedAndNotKept) {
+  BinaryStore store(dir_.path() / "store");
+  const std::string other(content_.size(), 'x');
+  EXPECT_EQ(store.write(hash_, 0, other.size(), as_bytes(other)).error().code(), Code::corrupt);
+  EXPECT_FALSE(store.knows(hash_));
+  EXPECT_FALSE(fs::exists(partial()));
+  ASSERT_TRUE(upload(store, 0, 2000)) << "the next try begins again";
+  EXPECT_TRUE(store.knows(hash_));
+}
+
+TEST_F(BinaryStoreTest, PiecesLieInsideTheirProgram) {
+  BinaryStore store(dir_.path() / "store");
+  const ByteView bytes = as_bytes(content_);
+  EXPECT_EQ(store.write(hash_, 1500, 2000, bytes.first(501)).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(hash_, 2001, 2000, bytes.first(1)).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(hash_, 0, 2000, {}).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(hash_, 0, (std::uint64_t{2} << 30) + 1, bytes).error().code(), Code::invalid_argument);
+  ASSERT_TRUE(upload(store, 0, 2000));
+  EXPECT_EQ(store.read(hash_, 2001, 10).error().code(), Code::invalid_argument);
+  EXPECT_TRUE(store.read(hash_, 2000, 10)->bytes.empty());
+  const auto piece = store.read(hash_, 990, 20);
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(as_chars(piece->bytes.view()), std::string(10, 'p') + std::string(10, 'q'));
+  EXPECT_EQ(store.read(Hash128{}, 0, 1).error().code(), Code::not_found);
+}
+
+}  // namespace
+}  // namespace weft::master

@@ -1,0 +1,247 @@
+// The master server and its journal: workers and drivers are peers that only speak the protocol.
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "engine/master/journal/journal_check.hpp"
+#include "engine/master/protocol/protocol.hpp"
+#include "engine/master/server/server.hpp"
+#include "runtime/protocol/worker.hpp"
+#include "tests/engine/master/core/core_driver.hpp"
+#include "tests/engine/master/server/job_statuses.hpp"
+
+namespace weft::master {
+namespace {
+
+namespace protocol = runtime::protocol;
+
+using namespace test;
+namespace fs = std::filesystem;
+
+constexpr Duration kDeadline = std::chrono::seconds(60);
+
+class ServerJournal : public testing::Test {
+ protected:
+  void start() {
+    ServerOptions options;
+    options.listen = "127.0.0.1:0";
+    options.journal = path;
+    options.journal_checkpoint_bytes = checkpoint_bytes;
+    options.core.finished_jobs_kept = jobs_kept;
+    options.core.heartbeat_timeout = Time(0);
+    auto started = Server::start(options);
+    ASSERT_TRUE(started) << started.error().to_string();
+    server = std::move(*started);
+    peers.clear();
+    peer = connect();
+  }
+  void restart() {
+    server.reset();
+    start();
+  }
+  rpc::ConnectionPtr connect() {
+    rpc::Limits limits;
+    limits.layout = protocol::layout();
+    return peers.emplace_back(
+        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDeadline, {}, limits).value());
+  }
+  Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload) {
+    return rpc::call(*reactor, peer, type, std::move(payload), kDeadline);
+  }
+  NodeId join(const std::string& name, const rpc::ConnectionPtr& worker) {
+    protocol::Register info;
+    info.name = info.host = name;
+    info.data_address = "127.0.0.1:1";
+    info.slots = 2;
+    auto answer = rpc::call(*reactor, worker, protocol::kRegister, protocol::encode(info), kDeadline);
+    EXPECT_TRUE(answer) << answer.error().to_string();
+    return answer ? protocol::decode<protocol::Registered>(*answer)->node : NodeId(0);
+  }
+  JobId submit(const std::string& name) {
+    client::Submit job;
+    job.name = name;
+    job.program = "a.out";
+    job.same_binary = true;
+    auto answer = call(client::kSubmitJob, client::encode(job));
+    EXPECT_TRUE(answer) << answer.error().to_string();
+    return answer ? client::decode<client::Submitted>(*answer)->job : JobId(0);
+  }
+  void close(JobId job) { EXPECT_TRUE(call(client::kCloseJob, client::encode(client::JobRequest{job}))); }
+  void kill(JobId job) { EXPECT_TRUE(call(client::kKillJob, client::encode(client::KillRequest{job, "wrong input"}))); }
+  void extend(JobId job, const plan::PlanPart& part) {
+    auto done = call(client::kRunPart, rpc::with_bulk(client::encode(client::JobRequest{job}), SharedBytes(plan::encode(part))));
+    EXPECT_TRUE(done) << done.error().to_string();
+  }
+  JobStatus status(JobId job) {
+    auto answer = call(client::kJobStatus, client::encode(client::JobRequest{job}));
+    EXPECT_TRUE(answer) << answer.error().to_string();
+    return answer ? std::move(client::decode<client::JobList>(*answer)->jobs.at(0)) : JobStatus{};
+  }
+  client::JobList jobs() { return client::decode<client::JobList>(call(client::kListJobs, {}).value()).value(); }
+
+  TempDir directory = TempDir::create("weft-journal-").value();
+  std::string path = (directory.path() / "journal").string();
+  std::uint64_t checkpoint_bytes = 16u << 20;
+  std::size_t jobs_kept = 1000;
+  std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("peers");
+  std::unique_ptr<Server> server;
+  std::vector<rpc::ConnectionPtr> peers;
+  rpc::ConnectionPtr peer;  // the driver of all jobs
+};
+
+TEST_F(ServerJournal, HeartbeatsLeaveNothingInIt) {
+  start();
+  const auto worker = connect();
+  EXPECT_EQ(join("w1", worker), NodeId(1));
+  const auto size = fs::file_size(path);
+  protocol::Heartbeat heartbeat;
+  heartbeat.measured.worker.cpu = 1;
+  reactor->run([&] {
+    for (int i = 0; i < 5000; ++i) worker->notify(protocol::kHeartbeat, protocol::encode(heartbeat));
+  });
+  // An answer on that connection: the master has taken all of them.
+  ASSERT_TRUE(rpc::call(*reactor, worker, client::kListNodes, {}, kDeadline));
+  EXPECT_EQ(fs::file_size(path), size);
+  server.reset();
+  EXPECT_EQ(fs::file_size(path), size);
+}
+
+TEST_F(ServerJournal, ARestartedMasterSaysTheSameOfJobsThatEndedAndFailsThoseThatRan) {
+  start();
+  const auto worker = connect();
+  join("w1", worker);
+  const JobId finished = submit("finished"), killed = submit("killed"), ran = submit("ran");
+  extend(finished, part(0, {result(source(0, 3, 0))}));
+  close(finished);
+  kill(killed);
+  extend(ran, part(0, {source(0, 4, 2), result(reader(1, {0}, 2, 0))}));
+  for (const std::uint32_t task : {0u, 1u}) {
+    protocol::Event event;
+    event.attempt = AttemptId{TaskId{ran, StageId(0), task}, 0};
+    event.kind = runtime::TaskEnd::finished;
+    event.output = {{10, 1}, {20, 2}};
+    event.counters = {{"words", 7}};
+    event.input_bytes = 100;
+    reactor->run([&] {
+      std::vector<protocol::Event> events;
+      events.push_back(std::move(event));
+      worker->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::move(events)}));
+    });
+  }
+  ASSERT_TRUE(rpc::call(*reactor, worker, client::kListNodes, {}, kDeadline));
+  const std::string was_finished = text_of(status(finished)), was_killed = text_of(status(killed));
+  const JobStatus before = status(ran);
+  ASSERT_EQ(before.stages.at(0).finished, 2u);
+  const client::JobList list = jobs();
+
+  restart();
+  EXPECT_EQ(text_of(status(finished)), was_finished);
+  EXPECT_EQ(text_of(status(killed)), was_killed);
+  const JobStatus after = status(ran);
+  EXPECT_EQ(after.state, JobState::failed);
+  EXPECT_EQ(after.error, "the master was restarted");
+  ASSERT_EQ(after.stages.size(), 2u);
+  EXPECT_EQ(after.stages[0].finished, 2u);
+  EXPECT_EQ(after.stages[0].running, 0u);
+  EXPECT_EQ(after.counters.at("words"), 14);
+  EXPECT_EQ(after.submitted, before.submitted);
+  EXPECT_EQ(jobs().jobs.size(), 3u);
+  EXPECT_GE(jobs().now, list.now);
+  EXPECT_EQ(submit("next"), JobId(4));
+  EXPECT_EQ(join("w1", connect()), NodeId(2));
+
+  const std::string then = text_of(after);
+  restart();  // what failed by the first restart failed for good
+  EXPECT_EQ(text_of(status(ran)), then);
+  EXPECT_EQ(submit("next"), JobId(5));
+  EXPECT_EQ(join("w1", connect()), NodeId(3));
+}
+
+TEST_F(ServerJournal, ARestartedMasterKeepsToWhatOperatorsSetOfWorkers) {
+  const auto set = [this](const std::string& words, const std::string& reason) {
+    const auto done = call(client::kSetNode, client::encode(client::NodeCapacity{"w1", words, reason}));
+    EXPECT_TRUE(done) << done.error().to_string();
+  };
+  const auto w1 = [this] {
+    const auto answer = call(client::kListNodes, {});
+    EXPECT_TRUE(answer) << answer.error().to_string();
+    return client::decode<client::NodeList>(*answer).value().nodes.at(0);
+  };
+  start();
+  join("w1", connect());
+  set("slots=1", "a new disk");
+  restart();
+  join("w1", connect());
+  EXPECT_EQ(w1().capacity.cpu, 1);
+  EXPECT_EQ(w1().standing.capacity_why, "set by an operator: a new disk");
+  set("nominal", "");
+  EXPECT_EQ(w1().capacity.cpu, 2);
+  restart();
+  join("w1", connect());
+  EXPECT_EQ(w1().capacity.cpu, 2);
+}
+
+TEST_F(ServerJournal, ASecondMasterIsRefusedAndTheFirstGoesOn) {
+  start();
+  ServerOptions options;
+  options.listen = "127.0.0.1:0";
+  options.journal = path;
+  const auto second = Server::start(options);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().to_string().find(path + " is in use by a master"), std::string::npos) << second.error().to_string();
+  EXPECT_EQ(submit("job"), JobId(1));
+}
+
+TEST_F(ServerJournal, WhoeverIsToldOfAJobIsToldWhatIsOnTheDisk) {
+  start();
+  for (int i = 0; i < 30; ++i) {
+    const JobId job = submit("job");
+    EXPECT_EQ(check_journal(path)->running, std::set<JobId>{job});
+    i % 2 == 0 ? close(job) : kill(job);
+    EXPECT_TRUE(check_journal(path)->ended.contains(job));
+  }
+}
+
+TEST_F(ServerJournal, StaysShortWhileThousandsOfJobsGoThrough) {
+  checkpoint_bytes = 64 << 10;
+  jobs_kept = 40;  // four times these is less than that
+  start();
+  const JobId alive = submit("alive");
+  std::uint64_t longest = 0;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    close(submit("job"));
+    longest = std::max(longest, fs::file_size(path));
+  }
+  EXPECT_LT(longest, (64u << 10) + 8192);
+  restart();
+  EXPECT_EQ(status(alive).error, "the master was restarted");
+  EXPECT_EQ(jobs().jobs.size(), 40u);
+  EXPECT_EQ(submit("next"), JobId(2002));
+}
+
+/// Whatever the master was busy with, its end is orderly: what it knew of running jobs is written.
+TEST_F(ServerJournal, HoldsOneRecordForMuchProgressAtATime) {
+  start();
+  const auto worker = connect();
+  join("w1", worker);
+  const JobId job = submit("job");
+  extend(job, part(0, {result(source(0, 2000, 0))}));
+  reactor->run([&] {
+    for (std::uint32_t task = 0; task < 2000; ++task) {
+      std::vector<protocol::Event> events(1);
+      events[0].attempt = AttemptId{TaskId{job, StageId(0), task}, 0};
+      events[0].kind = runtime::TaskEnd::finished;
+      worker->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::move(events)}));
+    }
+  });
+  ASSERT_TRUE(rpc::call(*reactor, worker, client::kListNodes, {}, kDeadline));
+  EXPECT_EQ(status(job).stages.at(0).finished, 2000u);
+  server.reset();
+  EXPECT_LT(check_journal(path)->records, 500u);
+  start();
+  EXPECT_EQ(status(job).stages.at(0).finished, 2000u);
+}
+
+}  // namespace
+}  // namespace weft::master

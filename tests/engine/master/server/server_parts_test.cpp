@@ -1,0 +1,275 @@
+// The parts of the server, each with a core behind a shell of its own, connections that only remember, and no socket.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "base/rpc/responder.hpp"
+#include "engine/master/journal/job_recorder.hpp"
+#include "engine/master/server/running_jobs.hpp"
+#include "engine/master/server/worker_connections.hpp"
+#include "schedulers/builtin.hpp"
+
+namespace weft::master {
+namespace {
+
+using testing::ElementsAre;
+
+/// Keeps the events that were applied, and gives their commands to nobody.
+class LoneCore final : public CoreShell {
+ public:
+  Time now() const override { return Time(5); }
+  Result<void> apply(Event event) override {
+    events.push_back(copy_of(event));
+    std::vector<Command> commands;
+    return core_.apply(now(), std::move(event), commands);
+  }
+  const Core& core() const override { return core_; }
+  void note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) override {
+    noted.push_back(fmt::format("{} {} {}", job.value(), node.value(), prefetched.prefetched_bytes));
+  }
+
+  std::vector<Event> events;
+  std::vector<std::string> noted;
+
+ private:
+  Core core_{schedulers::make_scheduler("fifo").value(), {}};
+};
+
+class RememberingConnection final : public rpc::Connection {
+ public:
+  void request(rpc::MessageType, rpc::Payload, Duration, rpc::Reply, std::shared_ptr<rpc::BulkSink>) override {}
+  void notify(rpc::MessageType type, rpc::Payload payload) override {
+    if (type != protocol::kCommands) return;
+    rpc::Message message;
+    message.header = std::move(payload.header);
+    std::string bulk;
+    for (const SharedBytes& piece : payload.bulk) bulk += as_chars(piece.bytes);
+    message.bulk = Buffer::copy_of(as_bytes(bulk));
+    frames.push_back(std::move(protocol::decode<protocol::Commands>(message).value().commands));
+  }
+  void close() override { closed = true; }
+  const std::string& peer() const override { return name; }
+  Result<void> one_release() const override { return {}; }
+
+  std::vector<std::vector<protocol::Command>> frames;
+  std::string name = "10.0.0.1:99";
+  bool closed = false;
+};
+
+rpc::Responder nobody() { return rpc::Responder(std::make_shared<rpc::Responder::Impl>(std::weak_ptr<rpc::Channel>(), 1)); }
+
+template <class M>
+rpc::Message of(rpc::MessageType type, M content) {
+  rpc::Message message;
+  message.type = type;
+  message.header = protocol::encode(std::move(content)).header;
+  return message;
+}
+
+class ServerParts : public testing::Test {
+ protected:
+  ~ServerParts() override { reactor->stop(); }
+
+  std::shared_ptr<RememberingConnection> join(const std::string& name) {
+    auto connection = std::make_shared<RememberingConnection>();
+    protocol::Register info;
+    info.name = info.host = name;
+    info.data_address = name + ":1";
+    info.slots = 2;
+    on_reactor([&] { workers.on_register(connection, of(protocol::kRegister, info), nobody()); });
+    return connection;
+  }
+  /// Then what it posted.
+  template <class Work>
+  void on_reactor(Work work) {
+    reactor->run(work);
+    reactor->run([] {});
+  }
+  void begin_job(JobId id) {
+    client::Submit& submit = jobs[id].submit;
+    submit.name = "wordcount";
+    submit.shuffle_mode = shuffle::Mode::pull;
+    jobs[id].values[ActionId(3)] = SharedBytes(Buffer::copy_of(as_bytes(std::string_view("value"))));
+  }
+
+  LoneCore shell;
+  std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("parts");
+  ServerOptions options;
+  RunningJobs jobs;
+  PrefetchReports prefetched;
+  std::unique_ptr<StorageService> storage;
+  JobRecorder recorder{shell, *reactor, [](JobId) -> Result<JobStatus> { return JobStatus{}; }};
+  WorkerConnections workers{{shell, recorder, jobs, prefetched, *reactor, *reactor, nullptr, storage, options}};
+};
+
+TEST_F(ServerParts, AWorkerHearsOfAJobBeforeItsTasksAndOnce) {
+  const auto worker = join("w1");
+  begin_job(JobId(7));
+  on_reactor([&] {
+    for (std::uint32_t task : {0u, 1u}) {
+      LaunchTask launch{NodeId(1), {{JobId(7), StageId(0), task}, 0}, {}, {}, Time(9), "read", "", false};
+      launch.spec.fingerprint = 42;
+      workers.carry_out(launch);
+    }
+  });
+  ASSERT_EQ(worker->frames.size(), 1u) << "commands of one turn travel together";
+  const auto& commands = worker->frames[0];
+  ASSERT_EQ(commands.size(), 4u);
+  EXPECT_EQ(std::get<protocol::JobSetup>(commands[0]).name, "wordcount");
+  EXPECT_EQ(std::get<protocol::JobSetup>(commands[0]).shuffle_mode, shuffle::Mode::pull);
+  EXPECT_EQ(as_chars(std::get<protocol::ActionValue>(commands[1]).bytes.bytes), "value");
+  EXPECT_EQ(std::get<protocol::Launch>(commands[3]).attempt.task.index, 1u);
+  EXPECT_EQ(std::get<protocol::Launch>(commands[3]).spec.fingerprint, 42u);
+  EXPECT_EQ(std::get<protocol::Launch>(commands[3]).timeout, Time(9));
+}
+
+TEST_F(ServerParts, NothingIsSentOfAJobThatIsOverOrToAWorkerThatIsGone) {
+  const auto worker = join("w1");
+  on_reactor([&] {
+    LaunchTask launch{NodeId(1), {{JobId(7), StageId(0), 0}, 0}, {}, {}, Time(0), "", "", false};
+    workers.carry_out(launch);
+    ReleaseJob release{NodeId(1), JobId(7)};  // it was never told of it
+    workers.carry_out(release);
+    KillTask kill{NodeId(2), {{JobId(7), StageId(0), 0}, 0}, KillCause::preempted, "why"};
+    workers.carry_out(kill);
+  });
+  EXPECT_TRUE(worker->frames.empty());
+}
+
+TEST_F(ServerParts, LocationsNameTheWorkersThatHoldTheOutputs) {
+  const auto first = join("w1"), second = join("w2");
+  begin_job(JobId(7));
+  const auto outputs = std::make_shared<const std::vector<shuffle::MapOutput>>(
+      std::vector<shuffle::MapOutput>{{0, 0, NodeId(2)}, {1, 0, NodeId(2)}, {2, 0, NodeId(9)}});
+  on_reactor([&] {
+    ShuffleLocations table{NodeId(1), JobId(7), ShuffleId(0), outputs};
+    workers.carry_out(table);
+    ReplicateOutput copy{NodeId(1), JobId(7), ShuffleId(0), {1, 0, NodeId(2)}};
+    workers.carry_out(copy);
+  });
+  ASSERT_EQ(first->frames.size(), 1u);
+  const auto& table = std::get<ShuffleLocations>(first->frames[0][2]);
+  EXPECT_EQ(table.outputs->size(), 3u);
+  ASSERT_EQ(table.holders.size(), 1u);
+  EXPECT_EQ(table.holders[0].address, "w2:1");
+  EXPECT_EQ(std::get<ReplicateOutput>(first->frames[0][3]).source.name, "w2");
+  EXPECT_TRUE(second->frames.empty());
+}
+
+TEST_F(ServerParts, TheOthersHearOfALostWorkerAndWhereItServed) {
+  const auto first = join("w1"), second = join("w2");
+  on_reactor([&] {
+    NodeLost lost{NodeId(1), "SIGBUS"};
+    workers.carry_out(lost);
+  });
+  EXPECT_TRUE(first->frames.empty());
+  ASSERT_EQ(second->frames.size(), 1u);
+  EXPECT_EQ(std::get<NodeLost>(second->frames[0][0]).address, "w1:1");
+  reactor->run([&] {
+    ASSERT_EQ(workers.recently_lost().size(), 1u);
+    EXPECT_EQ(workers.recently_lost().front().reason, "SIGBUS");
+  });
+}
+
+TEST_F(ServerParts, AReplicaIsOfTheWorkerThatReportsItWhateverItSays) {
+  const auto worker = join("w1");
+  on_reactor([&] {
+    workers.on_notify(worker, of(protocol::kReplicaEnded, protocol::ReplicaEnded{{NodeId(77), JobId(7), ShuffleId(1), 2, 3}, ""}));
+  });
+  const auto& made = std::get<OutputReplicated>(shell.events.back());
+  EXPECT_EQ(made.copy.node, NodeId(1));
+  EXPECT_EQ(made.copy.map, 2u);
+  EXPECT_FALSE(worker->closed);
+}
+
+TEST_F(ServerParts, WhoIsNotRegisteredIsDisconnectedAndNobodysLoss) {
+  const auto stranger = std::make_shared<RememberingConnection>();
+  on_reactor([&] {
+    workers.on_notify(stranger, of(protocol::kReplicaEnded, protocol::ReplicaEnded{}));
+    EXPECT_FALSE(workers.on_close(stranger, Error(Code::unavailable, "gone")));
+  });
+  EXPECT_TRUE(stranger->closed);
+  EXPECT_TRUE(shell.events.empty());
+  const auto worker = join("w1");
+  on_reactor([&] { EXPECT_TRUE(workers.on_close(worker, Error(Code::unavailable, "gone"))); });
+  EXPECT_EQ(std::get<WorkerLost>(shell.events.back()).node, NodeId(1));
+  EXPECT_TRUE(workers.nodes().empty());
+}
+
+TEST_F(ServerParts, PrefetchedBytesOfJobsThatNeverWereAreNotCounted) {
+  const auto worker = join("w1");
+  const JobId job = recorder.new_job();
+  const auto report = [&](JobId id, std::uint64_t bytes) {
+    protocol::PrefetchReport sent;
+    sent.jobs.push_back({id, {.prefetched_bytes = bytes}});
+    on_reactor([&] { workers.on_notify(worker, of(protocol::kPrefetchReport, sent)); });
+  };
+  report(job, 10);
+  report(job, 30);
+  report(JobId(99), 5);
+  EXPECT_EQ(prefetched.of(job).prefetched_bytes, 30u) << "the later report counts";
+  EXPECT_EQ(prefetched.of(JobId(99)).prefetched_bytes, 0u);
+  EXPECT_THAT(shell.noted, ElementsAre("1 1 10", "1 1 30")) << "for the event log";
+}
+
+TEST(PrefetchReports, AddUpOverWorkersAndForgetTheOldest) {
+  PrefetchReports reports;
+  reports.add(JobId(1), NodeId(1), {.prefetched_bytes = 1});
+  reports.add(JobId(2), NodeId(1), {.prefetched_bytes = 2});
+  reports.add(JobId(2), NodeId(2), {.prefetched_bytes = 4});
+  EXPECT_EQ(reports.of(JobId(2)).prefetched_bytes, 6u);
+  reports.keep(1);
+  EXPECT_EQ(reports.of(JobId(1)).prefetched_bytes, 0u);
+  EXPECT_EQ(reports.of(JobId(2)).prefetched_bytes, 6u);
+}
+
+TEST(JobRecorder, GivesNoIdTwiceOverRestartsAndFailsWhatRan) {
+  const TempDir directory = TempDir::create("weft-recorder-").value();
+  const std::string path = (directory.path() / "journal").string();
+  LoneCore shell;
+  const auto status = [](JobId id) -> Result<JobStatus> {
+    JobStatus job;
+    job.id = id;
+    job.name = "ran";
+    return job;
+  };
+  std::vector<std::uint64_t> jobs;
+  std::vector<std::uint32_t> nodes;
+  for (int run = 0; run < 2; ++run) {
+    const auto reactor = rpc::Reactor::start("recorder");
+    JobRecorder recorder(shell, *reactor, status);
+    bool told = false;
+    reactor->run([&] {
+      JournalHistory history = recorder.open(path, {}, [](const Error&) {}).value();
+      ASSERT_EQ(history.running.size(), run == 0 ? 0u : 1u);
+      recorder.fail_orphans(history.running, history.marks.at);
+      if (run == 1) {
+        EXPECT_EQ(history.running[0].state, JobState::failed);
+        EXPECT_EQ(history.running[0].error, "the master was restarted");
+      }
+      jobs.push_back(recorder.new_job().value());
+      EXPECT_TRUE(recorder.given(JobId(jobs.back())));
+      EXPECT_FALSE(recorder.given(JobId(jobs.back() + 1)));
+      nodes.push_back(recorder.new_node().value());
+      if (run == 0) recorder.record(JobId(1));
+      recorder.when_durable([&told](const Result<void>& kept) { told = !kept; });
+      recorder.end(true);
+    });
+    EXPECT_TRUE(told) << "nobody waits for a master that has ended";
+    reactor->stop();
+    recorder.close();
+  }
+  EXPECT_THAT(jobs, ElementsAre(1u, 2u));
+  EXPECT_THAT(nodes, ElementsAre(1u, 2u));
+}
+
+TEST(JobRecorder, KnowsWhichJobAnEventIsAbout) {
+  EXPECT_EQ(JobRecorder::changed_job(PlanExtended{JobId(3), {}}), JobId(3));
+  EXPECT_EQ(JobRecorder::changed_job(OutputReplicated{{NodeId(1), JobId(4), ShuffleId(0), 0, 0}}), JobId(4));
+  EXPECT_EQ(JobRecorder::changed_job(TimerFired{5}), std::nullopt);
+  EXPECT_EQ(JobRecorder::changed_job(WorkerLost{NodeId(1), "gone"}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace weft::master

@@ -1,0 +1,121 @@
+// What `weft top` and `weft job tail` show.
+#include "engine/tools/display/cluster_view.hpp"
+
+#include <chrono>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "engine/tools/display/log_tail.hpp"
+
+namespace weft::tools {
+namespace {
+
+using namespace std::chrono_literals;
+
+client::NodeStatus node(const std::string& name, std::uint32_t running) {
+  client::NodeStatus made;
+  made.name = name;
+  made.slots = 4;
+  made.running = running;
+  return made;
+}
+
+master::JobStatus job(std::uint64_t id, std::uint32_t finished, std::uint64_t input) {
+  master::JobStatus made;
+  made.id = JobId(id);
+  made.name = "job" + std::to_string(id);
+  made.input_bytes = input;
+  master::StageStatus& stage = made.stages.emplace_back();
+  stage.tasks = 100;
+  stage.finished = finished;
+  stage.running = 3;
+  return made;
+}
+
+ClusterLook look(Duration at, std::vector<client::NodeStatus> nodes, const std::vector<master::JobStatus>& jobs) {
+  ClusterLook made;
+  made.at = TimePoint(at);
+  made.nodes = std::move(nodes);
+  for (const auto& one : jobs) {
+    made.jobs.jobs.push_back(one);
+    if (one.state == master::JobState::running) made.in_full[one.id] = one;
+  }
+  return made;
+}
+
+std::string text(const std::vector<std::string>& lines) {
+  std::string all;
+  for (const std::string& line : lines) all += line + "\n";
+  return all;
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(ClusterView, SumsJobsAndWorkers) {
+  auto over = job(1, 100, 7);
+  over.state = master::JobState::finished;
+  const auto now = look(10s, {node("w1", 0), node("w2", 3)}, {over, job(2, 40, 1000)});
+  const std::string shown = text(lines_of(now, nullptr, {}));
+  EXPECT_TRUE(has(shown, "2 of 2 workers ready, 3 of 8 slots busy, 1 jobs running\n")) << shown;
+  EXPECT_TRUE(has(shown, "40 of 100"));
+  EXPECT_FALSE(has(shown, "job1")) << "it is over";
+  EXPECT_LT(shown.find("w2"), shown.find("w1")) << "the busiest first";
+}
+
+TEST(ClusterView, RatesAreThoseBetweenTwoLooks) {
+  const auto before = look(10s, {}, {job(2, 40, 1000)});
+  const auto now = look(12s, {}, {job(2, 60, 3000)});
+  const std::string shown = text(lines_of(now, &before, {}));
+  EXPECT_TRUE(has(shown, "; 10 tasks/s, 0.98 KiB/s read, 0 B/s shuffled")) << shown;
+  EXPECT_TRUE(has(shown, "10/s, 4.0 s left")) << shown;
+  EXPECT_TRUE(has(text(lines_of(now, &now, {})), "1 jobs running\n")) << "no time has passed";
+}
+
+TEST(ClusterView, KeepsToItsRowsAndCountsWhatIsHidden) {
+  std::vector<client::NodeStatus> nodes;
+  std::vector<master::JobStatus> jobs;
+  for (std::uint64_t i = 0; i < 200; ++i) nodes.push_back(node("w" + std::to_string(i), 1)), jobs.push_back(job(1000 + i, 1, 1));
+  const auto now = look(1s, nodes, jobs);
+  for (const std::size_t rows : {1u, 2u, 5u, 10u, 24u, 50u, 500u}) {
+    for (const bool with_jobs : {true, false}) {
+      const auto lines = lines_of(now, nullptr, {.nodes = true, .jobs = with_jobs, .rows = rows});
+      EXPECT_LE(lines.size(), rows);
+      if (rows == 24) {
+        EXPECT_TRUE(has(lines.back(), "more workers")) << text(lines);
+      }
+    }
+  }
+  const std::string shown = text(lines_of(now, nullptr, {.nodes = true, .jobs = true, .rows = 24}));
+  EXPECT_TRUE(has(shown, "job1199")) << "the newest";
+  EXPECT_TRUE(has(shown, "more jobs"));
+}
+
+client::JobLog log(const std::string& node, const std::string& text) { return {node, Buffer::copy_of(as_bytes(text)), ""}; }
+
+std::string add(LogTail& tail, const std::string& text) {
+  std::vector<client::JobLog> logs;
+  logs.push_back(log("w1", text));
+  return tail.add(logs);
+}
+
+TEST(LogTail, TellsEachLineOnceAndWhole) {
+  LogTail tail;
+  EXPECT_EQ(add(tail, ""), "");
+  EXPECT_EQ(add(tail, "a\nb"), "w1| a\n");
+  EXPECT_EQ(add(tail, "a\nb"), "");
+  EXPECT_EQ(add(tail, "a\nbc\nd\n"), "w1| bc\nw1| d\n");
+  EXPECT_EQ(add(tail, "bc\nd\ne"), "w1| (some output is left out: weft job logs shows it)\nw1| bc\nw1| d\n");
+  EXPECT_EQ(tail.rest(), "w1| e\n");
+}
+
+TEST(LogTail, GoesOnWhereOnlyTheEndIsGiven) {
+  LogTail tail;
+  std::string all;
+  for (int i = 0; i < 3000; ++i) all += "line " + std::to_string(i) + "\n";
+  add(tail, all.substr(all.size() - 10000));
+  all += "new\n";
+  EXPECT_EQ(add(tail, all.substr(all.size() - 10000)), "w1| new\n");
+}
+
+}  // namespace
+}  // namespace weft::tools
