@@ -45,7 +45,7 @@ concept Encodable = requires(const T& value, Encoder& out, Decoder& in) {
 #define WEFT_REQUIRE_CODEC(type)                                                                                                 \
   static_assert(::weft::Encodable<type>,                                                                                         \
                 "weft: this record type has no codec, so it cannot be shuffled, sorted or stored. Records are made of numbers, " \
-                "enums, strings, pairs, tuples, arrays, vectors, sets, maps, optionals and plain structs (up to 24 fields) of "  \
+                "enums, strings, pairs, tuples, arrays, vectors, sets, maps, optionals and plain structs (up to 25 fields) of "  \
                 "those; for other "                                                                                              \
                 "types specialise weft::Codec<T> with encode() and decode().")
 

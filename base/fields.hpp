@@ -1,4 +1,4 @@
-// The fields of a plain aggregate (no base classes, at most 24 fields, C arrays allowed) as a tuple of references.
+// The fields of a plain aggregate (no base classes, at most 25 fields, C arrays allowed) as a tuple of references.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace weft {
 namespace detail {
 
-inline constexpr std::size_t kMaxFields = 24;
+inline constexpr std::size_t kMaxFields = 25;
 inline constexpr std::size_t kMaxInitialisers = 160;  // each element of a C array counts
 
 /// Converts to any field of T, but to neither T nor a base of it: T{AnyField} must mean "initialise the first field". Never called;
@@ -135,7 +135,8 @@ constexpr auto fields_of(T& v) {
   else if constexpr (n == 21) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w] = v; return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w); }
   else if constexpr (n == 22) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x] = v; return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x); }
   else if constexpr (n == 23) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x, y] = v; return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x, y); }
-  else { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z] = v; return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z); }
+  else if constexpr (n == 24) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z] = v; return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z); }
+  else { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, aa] = v; return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, aa); }
 }
 // clang-format on
 

@@ -74,7 +74,7 @@ Workload gridmix_jobs(bool relaxed) {
   for (const MixedJob& one : kMixedJobs) {
     JobSpec spec = job(seconds(one.submitted), {stage(one.gigabytes * 16, of_seconds(one.application.map_seconds)),
                                                 stage(one.reduces, of_seconds(one.reduce_seconds), {0})});
-    spec.name = spec.pool = spec.user = one.name;
+    spec.name = spec.options.pool = spec.options.user = one.name;
     spec.hints.map_profile = one.application.map;
     spec.hints.shuffle_profile = one.application.shuffle;
     spec.hints.reduce_profile = one.application.reduce;

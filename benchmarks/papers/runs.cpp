@@ -44,7 +44,7 @@ StageSpec stage(std::uint32_t tasks, Time duration, std::vector<std::uint32_t> p
 JobSpec job(Time arrival, std::vector<StageSpec> stages, std::string pool) {
   JobSpec spec;
   spec.name = "job";
-  spec.user = spec.pool = std::move(pool);
+  spec.options.user = spec.options.pool = std::move(pool);
   spec.arrival = arrival;
   spec.stages = std::move(stages);
   return spec;

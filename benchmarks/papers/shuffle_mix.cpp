@@ -34,7 +34,7 @@ Workload mixed(Workload from, const std::array<double, kMixClasses>& parts, std:
   std::vector<std::string> users;
   for (JobSpec& job : from.jobs) {
     arrivals.push_back(job.arrival);
-    users.push_back(job.user);
+    users.push_back(job.options.user);
     by_class[class_of(job.name)].push_back(std::move(job));
   }
   Random random(seed, 14);
@@ -46,7 +46,7 @@ Workload mixed(Workload from, const std::array<double, kMixClasses>& parts, std:
     JobSpec& job = from.jobs.emplace_back(std::move(source.front()));
     source.pop_front();
     job.arrival = arrivals[i];
-    job.user = users[i];
+    job.options.user = users[i];
   }
   return from;
 }

@@ -13,13 +13,11 @@
 #include "base/text.hpp"
 #include "driver.hpp"
 #include "engine/client/job_page.hpp"
-#include "schedulers/view/hints.hpp"
 
 namespace weft {
 namespace {
 
 constexpr const char* kGroup = "How to run";
-constexpr double kMostWeight = 1e6;
 
 /// An option of which `parse` makes the value; where it cannot, its error is what the user sees. `type` is shown by --help.
 template <class T>
@@ -51,33 +49,6 @@ Result<std::uint64_t> budget_of(const std::string& text) {
   WEFT_ASSIGN(const std::uint64_t bytes, parse_size(text));
   if (bytes < (8u << 20)) return fail(Code::invalid_argument, "at least 8MiB");
   return bytes;
-}
-
-Result<runtime::BadRecordLimit> bad_record_limit_of(const std::string& text) {
-  std::string_view number = text;
-  const bool percent = number.ends_with('%');
-  if (!percent) {
-    const auto count = parse_number<std::uint64_t>(number);
-    if (!count) return fail(Code::invalid_argument, "not a number of records, nor a part of them such as 0.1%");
-    return runtime::BadRecordLimit{.count = *count};
-  }
-  number.remove_suffix(1);
-  const auto part = parse_number<double>(number);
-  if (!part || !(*part >= 0 && *part <= 100)) return fail(Code::invalid_argument, "not a part from 0% to 100%");
-  return runtime::BadRecordLimit{.percent = *part};
-}
-
-Result<double> weight_of(const std::string& text) {
-  const auto weight = parse_number<double>(text);
-  if (!weight || !(*weight > 0) || *weight > kMostWeight)
-    return fail(Code::invalid_argument, fmt::format("not a number above 0, at most {}", kMostWeight));
-  return *weight;
-}
-
-Result<Duration> positive_duration_of(const std::string& text) {
-  WEFT_ASSIGN(const Duration deadline, parse_duration(text));
-  if (deadline <= Duration(0)) return fail(Code::invalid_argument, "must be more than 0");
-  return deadline;
 }
 
 Result<Duration> parse_duration_text(const std::string& text) { return parse_duration(text); }
@@ -134,67 +105,28 @@ void declare_scheduling(CLI::App& app, client::RunOptions& run) {
       ->allow_extra_args(false)
       ->type_name("FILE")
       ->group(kGroup);
-  app.add_option("--user", run.user, "On whose behalf (default: who runs this)")->type_name("NAME")->group(kGroup);
-  app.add_option("--pool", run.pool, "Pool or queue of the scheduler")->type_name("NAME")->group(kGroup);
-  app.add_option("--priority", run.priority, "Larger goes first")->group(kGroup);
-  add_parsed<double>(app, "--weight", run.weight, "WEIGHT", weight_of,
-                     "Its part of what jobs share, against theirs, where the scheduler shares (1)");
-  add_parsed<Duration>(app, "--deadline", run.deadline, "TIME", positive_duration_of,
-                       "When the job should be done, from its start, such as 10min; for schedulers that care");
-  add_parsed<schedulers::Resources>(
-      app, "--demand", run.demand, "RESOURCES", [](const std::string& text) { return schedulers::parse_resources(text); },
-      "What each task needs of its node, such as cpu=1,memory=512MiB");
-  const auto check = [](const std::string& text) {
-    const auto hint = schedulers::parse_hint(text);
-    return hint ? std::string() : hint.error().to_string();
-  };
-  app.add_option_function<std::vector<std::string>>(
-         "--hint",
-         [&run](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts)
-             if (auto hint = schedulers::parse_hint(text)) run.hints.insert_or_assign(hint->first, hint->second);
-         },
-         "What schedulers may know of the job, such as shuffle_ratio=0.4; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->check(CLI::Validator(check, "KEY=VALUE"))
-      ->group(kGroup);
 }
 
-void declare_tasks(CLI::App& app, client::RunOptions& run) {
-  add_parsed<Duration>(app, "--task-timeout", run.task_timeout, "TIME", positive_duration_of,
-                       "Longest time a task may take, such as 30s");
-  app.add_option_function<std::string>(
-         "--max-bad-records",
-         [&run](const std::string& text) { run.max_bad_records = bad_record_limit_of(text).value_or(runtime::BadRecordLimit{}); },
-         "Fail the job when more records are bad, or more of those that a stage reads, such as 0.1% (default: half of a source's)")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            const auto parsed = bad_record_limit_of(text);
-            return parsed ? std::string() : parsed.error().to_string();
-          },
-          "N|P%"))
-      ->group(kGroup);
-  app.add_option("--max-attempts", run.max_attempts, "Tries of a task before the job fails")
-      ->check(CLI::Range(1, 1000))
-      ->group(kGroup);
-  app.add_option_function<std::string>(
-         "--shuffle-mode", [&run](const std::string& text) { run.shuffle_mode = shuffle::parse_mode(text); },
-         "memory: keep map outputs there and bring them to their readers early (default); pull: write them to disk, fetch them "
-         "late")
-      ->check(CLI::IsMember({"memory", "pull"}))
-      ->group(kGroup);
-  app.add_option_function<std::uint32_t>(
-         "--shuffle-replicas", [&run](const std::uint32_t& copies) { run.shuffle_replicas = copies; },
-         "Copies of map outputs, on different workers: 1 (default), or 2, so that a lost worker's maps need not run again")
-      ->check(CLI::IsMember({"1", "2"}))
-      ->group(kGroup);
-  app.add_option_function<double>(
-         "--slow-start", [&run](const double& part) { run.slow_start = std::max(part, 1e-9); },  // 0 travels as "not said"
-         "Part of the maps that must end before reduces start and wait for the others, from 0 to 1 (1)")
-      ->check(CLI::Range(0.0, 1.0))
-      ->group(kGroup);
-  app.add_option("--tmp", run.temporary_directory, "Directory for temporary files")->type_name("DIR")->group(kGroup);
+/// Each as the list of the options of jobs describes it.
+void declare_job(CLI::App& app, master::JobOptions& job) {
+  for (const master::JobOption& option : master::job_options()) {
+    const auto check = [&option](const std::string& text) {
+      master::JobOptions ignored;
+      const auto set = option.set(text, ignored);
+      return set ? std::string() : set.error().to_string();
+    };
+    const auto take = [&option, &job](const std::string& text) { (void)option.set(text, job); };  // checked before
+    const std::string name = "--" + option.name;
+    CLI::Option* const declared =
+        option.repeatable
+            ? app.add_option_function<std::vector<std::string>>(
+                     name, [take](const std::vector<std::string>& texts) { std::for_each(texts.begin(), texts.end(), take); },
+                     option.help)
+                  ->take_all()
+                  ->allow_extra_args(false)
+            : app.add_option_function<std::string>(name, take, option.help);
+    declared->check(CLI::Validator(check, option.value))->group(kGroup);
+  }
 }
 
 }  // namespace
@@ -210,7 +142,8 @@ std::string given_output(const CLI::App& app) {
 void declare_common(CLI::App& app, CommonOptions& options) {
   declare_place(app, options.run);
   declare_scheduling(app, options.run);
-  declare_tasks(app, options.run);
+  declare_job(app, options.run.job);
+  app.add_option("--tmp", options.run.temporary_directory, "Directory for temporary files")->type_name("DIR")->group(kGroup);
   app.add_flag("--overwrite", options.overwrite, "Replace outputs of earlier runs (directories with a _SUCCESS)")->group(kGroup);
   app.add_option_function<std::string>(
          "--input-format", [&options](const std::string& text) { options.raw_input = text == "raw"; },

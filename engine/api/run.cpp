@@ -19,8 +19,7 @@ Result<LocalReport> run_locally(const std::function<void(Flow&)>& define, const 
   run.job_name = "local";
   run.threads = options.threads;
   run.memory_bytes = options.memory_bytes;
-  run.max_attempts = options.max_attempts;
-  run.max_bad_records = options.max_bad_records;
+  WEFT_TRY(master::set_job_options(options.job, run.job));
   run.quiet = true;
 
   detail::DriverSettings settings;

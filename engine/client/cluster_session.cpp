@@ -124,19 +124,8 @@ class ClusterSession final : public Session {
       WEFT_ASSIGN(submit.binary, hash_file("/proc/self/exe"));
     }
     submit.memory_bytes = options_.memory_bytes;
-    submit.user = options_.user.empty() ? user_name() : options_.user;
-    submit.pool = options_.pool;
-    submit.priority = options_.priority;
-    submit.weight = options_.weight;
-    submit.hints = options_.hints;
-    submit.max_attempts = options_.max_attempts;
-    submit.task_timeout = options_.task_timeout;
-    submit.deadline = options_.deadline;
-    submit.demand = options_.demand;
-    submit.shuffle_mode = options_.shuffle_mode;
-    submit.shuffle_replicas = options_.shuffle_replicas;
-    submit.slow_start = options_.slow_start;
-    submit.max_bad_records = options_.max_bad_records;
+    submit.options = options_.job;
+    if (submit.options.user.empty()) submit.options.user = user_name();
     WEFT_ASSIGN(const auto message, call(kSubmitJob, encode(submit)));
     WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
     job_ = submitted.job;

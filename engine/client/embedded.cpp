@@ -17,10 +17,8 @@
 #include "engine/client/session.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/master/core/expectations.hpp"
-#include "engine/master/log/event_log.hpp"
-#include "engine/master/profiles/observer.hpp"
+#include "engine/master/driver/core_driver.hpp"
 #include "engine/master/scheduling/catalogue.hpp"
-#include "engine/master/scheduling/guarded_core.hpp"
 #include "schedulers/builtin.hpp"
 #include "storage/files/job_files.hpp"
 
@@ -36,7 +34,7 @@ constexpr Duration kSchedulerTimeout = std::chrono::seconds(5);  // of a call of
 constexpr Duration kPatience = std::chrono::seconds(2);          // for all tasks at the end
 constexpr std::uint64_t kSmallestTaskMemory = std::uint64_t{4} << 20;
 
-class EmbeddedSession final : public Session {
+class EmbeddedSession final : public Session, private master::CoreDriver::BackEnd {
  public:
   EmbeddedSession(const RunOptions& options, std::shared_ptr<const scheduling::Catalogue> catalogue, scheduling::Files files,
                   RunDirectory directory, std::shared_ptr<Slots> slots, schedulers::Resources capacity)
@@ -45,13 +43,15 @@ class EmbeddedSession final : public Session {
         slots_(std::move(slots)),
         capacity_(capacity),
         scheduler_files_(std::move(files)),
-        core_(std::make_unique<master::Core>(schedulers::make_scheduler("fifo").value(),
-                                             master::CoreOptions{.heartbeat_timeout = master::Time(0)},
-                                             scheduling::Catalogue::factory(catalogue)),
-              catalogue->has_plugins() ? std::optional(kSchedulerTimeout) : std::nullopt),
         guard_(slots_->mailbox().fd()),
         progress_(options.job_name, options.quiet),
-        started_(SystemClock().now()) {}
+        started_(SystemClock().now()) {
+    driver_.observe_with(observer_);
+    driver_.begin(std::make_unique<master::Core>(schedulers::make_scheduler("fifo").value(),
+                                                 master::CoreOptions{.heartbeat_timeout = master::Time(0)},
+                                                 scheduling::Catalogue::factory(catalogue)),
+                  catalogue->has_plugins() ? std::optional(kSchedulerTimeout) : std::nullopt);
+  }
 
   ~EmbeddedSession() override {
     const bool crashed = CrashGuard::crash().task != nullptr;
@@ -71,23 +71,11 @@ class EmbeddedSession final : public Session {
     node.rack = "default";
     node.capacity = capacity_;
     WEFT_TRY(apply(std::move(node)));
-    master::JobSubmitted job;
-    job.job = kJob;
-    job.name = options_.job_name;
-    job.user = options_.user.empty() ? user_name() : options_.user;
-    job.pool = options_.pool;
-    job.priority = options_.priority;
-    job.hints.weight = options_.weight;
-    job.demand = options_.demand;
-    Duration deadline = options_.deadline;
-    WEFT_TRY(schedulers::set_hints(options_.hints, job.hints, deadline));
-    if (deadline > Duration(0)) job.deadline = now() + deadline;
-    job.max_attempts = options_.max_attempts;
-    job.task_timeout = options_.task_timeout;
-    job.shuffle_mode = options_.shuffle_mode.value_or(shuffle::Mode::memory);
-    job.slow_start = options_.slow_start;
-    job.max_bad_records = options_.max_bad_records;
-    return apply(std::move(job));
+    master::JobOptions job = options_.job;
+    if (job.user.empty()) job.user = user_name();
+    job.shuffle_replicas = 1;  // there is one node
+    WEFT_ASSIGN(auto submitted, master::submission(kJob, options_.job_name, std::move(job), now()));
+    return apply(std::move(submitted));
   }
 
   Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override {
@@ -118,57 +106,40 @@ class EmbeddedSession final : public Session {
   }
 
   master::JobStatus status() override {
-    if (core_.stuck()) return {};
-    auto job = core_->job(kJob);
+    if (driver_.ended()) return {};
+    auto job = driver_.core().job(kJob);
     if (!job) return {};
-    (void)expectations_.add(*core_, now(), *job);  // progress says it
+    (void)expectations_.add(driver_.core(), now(), *job);  // progress says it
     return std::move(*job);
   }
   std::uint32_t parallelism() override { return static_cast<std::uint32_t>(capacity_.cpu); }
 
  private:
-  master::Time now() const { return SystemClock().now() - started_; }
+  master::Time now() const override { return SystemClock().now() - started_; }
 
   /// The page reads a log of what happens here.
   Result<void> show() {
     const std::string path = directory_.path() / "events";
     WEFT_ASSIGN(auto log, master::EventLog::open(path, now(), options_.scheduler, {.bytes = 0, .period = Duration(0)}));
-    log_.emplace(std::move(log));
+    driver_.log_to(std::move(log));
     WEFT_ASSIGN(page_, JobPage::start(options_.http, path));
     tell_page(options_.job_name, *page_, options_.quiet);
     return {};
   }
 
-  /// A disk that is full costs the page what comes, not the job.
-  void log_commands() {
-    for (const master::Command& command : commands_)
-      if (const auto text = master::command_json(now(), command)) log_->add(*text);
-    if (const auto written = log_->flush(now()); !written) Log("driver").warn("{}", written.error().to_string());
-  }
-
   /// Refused events are late news of fenced attempts; nothing else can be refused here but a plan.
-  Result<void> apply(master::Event event) {
-    commands_.clear();
-    const std::string line = log_ ? master::event_json(now(), event) : std::string();
-    if (!core_.stuck()) (void)observer_.before(now(), core_->view(), event);
-    auto applied = core_.apply(now(), std::move(event), commands_);
-    if (core_.stuck()) failed_ = applied.error();
-    WEFT_TRY(std::move(applied));
-    observer_.after(core_->view(), commands_, 0);
-    if (log_) {
-      log_->add(line);
-      log_commands();
-    }
-    tell_trouble();
-    for (master::Command& command : commands_) std::visit([this](auto& what) { carry_out(what); }, command);
-    return {};
-  }
+  Result<void> apply(master::Event event) { return driver_.apply(std::move(event)); }
 
-  /// Once: a scheduler that fails may fail at every event.
-  void tell_trouble() {
-    if (core_->scheduler_faults().faults == 0 || std::exchange(trouble_told_, true)) return;
-    Log("driver").error("{}", core_->scheduler_faults().fault);
+  void carry_out(master::Command& command) override {
+    std::visit([this](auto& what) { carry_out(what); }, command);
   }
+  void stuck(const Error& why) override { failed_ = why; }
+  /// Once: a scheduler that fails may fail at every event.
+  void scheduler_failed(const master::SchedulerFaults& faults) override {
+    if (!std::exchange(fault_reported_, true)) Log("driver").error("{}", faults.fault);
+  }
+  /// A disk that is full costs the page what comes, not the job.
+  void log_failed(const Error& why) override { Log("driver").warn("{}", why.to_string()); }
 
   void carry_out(master::LaunchTask& launch) { slots_->launch(std::move(launch)); }
   void carry_out(const master::KillTask& kill) { slots_->stop(kill.attempt); }
@@ -230,20 +201,18 @@ class EmbeddedSession final : public Session {
   const std::shared_ptr<Slots> slots_;
   const schedulers::Resources capacity_;
   scheduling::Files scheduler_files_;
-  scheduling::GuardedCore core_;
   profiles::History history_;  // of this run: the rounds of a loop are like those before
   profiles::Observer observer_{history_};
-  bool trouble_told_ = false;
+  master::CoreDriver driver_{*this};
+  bool fault_reported_ = false;  // of the scheduler
   const CrashGuard guard_;
   const StopSignal stop_;
   Progress progress_;
   master::Expectations expectations_;
   const TimePoint started_;
-  std::vector<master::Command> commands_;
   std::multimap<master::Time, std::uint64_t> timers_;
   std::optional<master::ActionFinished> finished_;
   std::optional<Error> failed_;
-  std::optional<master::EventLog> log_;  // for the page
   std::unique_ptr<JobPage> page_;
 };
 
@@ -256,7 +225,7 @@ std::uint32_t slots_within(std::uint64_t budget) {
 
 std::shared_ptr<storage::RemoteFiles> files_of(const RunOptions& options) {
   return storage::files::job_files({.master = master_of_files(options),
-                                    .user = options.user,
+                                    .user = options.job.user,
                                     .directory = options.temporary_directory,
                                     .at_first = options.patience});
 }
@@ -278,7 +247,7 @@ Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtim
   // Half for what tasks hold, half for what they hand to each other.
   WEFT_ASSIGN(auto store, shuffle::Store::open((directory.path() / "shuffle").string(), budget / 2, count));
   Slots::Settings settings;
-  settings.shuffle_mode = options.shuffle_mode.value_or(shuffle::Mode::memory);
+  settings.shuffle_mode = options.job.shuffle_mode.value_or(shuffle::Mode::memory);
   settings.count = count;
   settings.memory_per_task = std::max(budget / 2 / count, kSmallestTaskMemory);
   settings.spill_directory = directory.path().string();

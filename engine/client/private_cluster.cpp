@@ -133,7 +133,7 @@ class PrivateCluster {
         fmt::format("worker.store={}", budget / 2),
         fmt::format("worker.directory={}", (directory_.path() / child.name).string()),
     });
-    for (std::string& variable : storage::files::environment_of({master_of_files(options_), {}, options_.user, {}}))
+    for (std::string& variable : storage::files::environment_of({master_of_files(options_), {}, options_.job.user, {}}))
       spawn.environment.push_back(std::move(variable));  // its executors inherit it
     spawn.output = log.get();
     spawn.own_group = true;

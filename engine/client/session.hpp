@@ -27,22 +27,11 @@ struct RunOptions {
   std::uint32_t threads = 0;       // --threads N: task slots in all, embedded; per worker with --workers (0: cores, shared out)
   std::uint64_t memory_bytes = 0;  // --memory (0: a quarter of the machine's); see docs/api.md
   std::uint32_t partitions = 0;    // --partitions: default number of reduce partitions (0: chosen by the driver)
-  std::vector<std::string> scheduler_plugins;              // --scheduler-plugin
-  std::string scheduler = "fifo";                          // --scheduler (embedded and private cluster)
-  std::string user, pool;                                  // --user (empty: who runs the program), --pool
-  int priority = 0;                                        // --priority: larger goes first
-  double weight = 1;                                       // --weight: of its share, against other jobs; more than 0
-  std::map<std::string, std::string> hints;                // --hint KEY=VALUE, which schedulers::set_hints() takes
-  std::chrono::nanoseconds deadline{0};                    // --deadline: to be finished so long after its start; 0: none
-  schedulers::Resources demand;                            // --demand: of a task; no cpu named: one
-  std::chrono::nanoseconds task_timeout{0};                // --task-timeout
-  std::uint32_t max_attempts = 4;                          // --max-attempts
-  std::optional<shuffle::Mode> shuffle_mode;               // --shuffle-mode; without: the cluster's, else memory
-  std::optional<std::uint32_t> shuffle_replicas;           // --shuffle-replicas; without: the cluster's, else 1 (embedded: always)
-  std::optional<double> slow_start;                        // --slow-start; without: the cluster's, else 1
-  std::optional<runtime::BadRecordLimit> max_bad_records;  // --max-bad-records
-  std::string temporary_directory;                         // --tmp (default $TMPDIR, /tmp)
-  bool quiet = false;                                      // --quiet: no progress
+  std::vector<std::string> scheduler_plugins;                   // --scheduler-plugin
+  std::string scheduler = "fifo";                               // --scheduler (embedded and private cluster)
+  master::JobOptions job;                                       // --user, --pool … (master::job_options())
+  std::string temporary_directory;                              // --tmp (default $TMPDIR, /tmp)
+  bool quiet = false;                                           // --quiet: no progress
   std::chrono::nanoseconds patience = std::chrono::seconds(5);  // --patience: with a master that is away when the job starts
   std::string http;  // --http: where the page of a job by itself is (page_address()); empty: none
 };

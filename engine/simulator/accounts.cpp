@@ -39,8 +39,8 @@ Accounts::Accounts(const Workload& workload, Time series_step, Time window)
     JobResult& job = result_.jobs.emplace_back();
     job.index = i;
     job.name = spec.name;
-    job.user = spec.user;
-    job.pool = spec.pool;
+    job.user = spec.options.user;
+    job.pool = spec.options.pool;
     job.submitted = spec.arrival;
     if (spec.deadline) job.deadline = spec.arrival + *spec.deadline;
     for (const StageSpec& stage : spec.stages) {
@@ -50,7 +50,7 @@ Accounts::Accounts(const Workload& workload, Time series_step, Time window)
       job.output_bytes += stage.output_bytes;
     }
     result_.tasks += job.tasks;
-    user_of_.push_back(users_.try_emplace(spec.user, users_.size()).first->second);
+    user_of_.push_back(users_.try_emplace(spec.options.user, users_.size()).first->second);
   }
 }
 

@@ -53,11 +53,7 @@ void Drivers::submit(std::size_t index) {
   world_.last_progress = world_.now;
   if (auto why = never_fits(job)) return job_over(index, Outcome::refused, std::move(*why));
   const JobId id(index + 1);
-  master::JobSubmitted submitted = submission(*job.spec, id);
-  if (submitted.shuffle_replicas == 0) submitted.shuffle_replicas = world_.model.shuffle_replicas;
-  if (world_.model.shuffle.mode) submitted.shuffle_mode = *world_.model.shuffle.mode;
-  submitted.slow_start = job.spec->slow_start ? job.spec->slow_start : world_.model.slow_start;
-  master_.apply(std::move(submitted));
+  master_.apply(submission(*job.spec, id, world_.model));
   std::move(parts.begin(), parts.end(), std::back_inserter(job.parts));
   plan_later(index);
 }

@@ -28,11 +28,11 @@ master::CoreOptions core_options(const ClusterModel& model) {
 }  // namespace
 
 MasterShell::MasterShell(World& world, Hands& hands, std::unique_ptr<schedulers::Scheduler> scheduler)
-    : world_(world),
-      hands_(hands),
-      scheduler_name_(scheduler->name()),
-      core_(std::make_unique<WatchedScheduler>(std::move(scheduler), watch_), core_options(world.model), world.options.factory) {
-  if (world.options.history != nullptr) observer_.emplace(*world.options.history);
+    : world_(world), hands_(hands), scheduler_name_(scheduler->name()) {
+  if (world.options.history != nullptr) driver_.observe_with(observer_.emplace(*world.options.history));
+  driver_.begin(std::make_unique<master::Core>(std::make_unique<WatchedScheduler>(std::move(scheduler), watch_),
+                                               core_options(world.model), world.options.factory),
+                std::nullopt);
   watch_.leaves_alone = [this](const schedulers::Preplaceable& what) {
     return world_.job_of(what.job).spec->stages[what.reader.value()].merged != 0;
   };
@@ -40,7 +40,7 @@ MasterShell::MasterShell(World& world, Hands& hands, std::unique_ptr<schedulers:
 
 void MasterShell::add_to(RunResult& result) const {
   result.scheduler = scheduler_name_;
-  result.refused_decisions = core_.scheduler_faults().refused;
+  result.refused_decisions = driver_.core().scheduler_faults().refused;
   result.events = applied_;
   result.event_digest = digest_.value();
   result.scheduler_calls = watch_.calls;
@@ -61,31 +61,33 @@ void MasterShell::drain() {
 }
 
 void MasterShell::give(master::Event event) {
-  if (observer_) (void)observer_->before(world_.now, view(), event);
-  digest_.add(world_.now, event);
-  ++applied_;
-  commands_.clear();
-  std::optional<master::Event> copy;  // events are moved into the core
-  if (world_.options.on_event) copy = master::copy_of(event);
   std::optional<JobId> submitted;
   if (const auto* job = std::get_if<master::JobSubmitted>(&event)) submitted = job->job;
-  std::optional<std::pair<JobId, shuffle::FetchFailure>> unreadable;
-  if (const auto* failed = std::get_if<master::TaskFailed>(&event); failed != nullptr && failed->fetch)
-    unreadable.emplace(failed->attempt.task.job, *failed->fetch);
   const bool by_log = std::holds_alternative<master::CapacityChanged>(event);  // which may say what cannot be
-  const Result<void> applied = core_.apply(world_.now, std::move(event), commands_);
+  const Result<void> applied = driver_.apply(std::move(event));
   if (!applied && submitted) hands_.job_refused(*submitted, applied.error().to_string());
   // The ends of attempts, timers, and the plans of refused jobs may have become void by what came before them.
   WEFT_ASSERT(applied || submitted || by_log || applied.error().code() == Code::cancelled ||
               applied.error().code() == Code::not_found);
-  // Not when the reader was given up before it could say so: then the next one will.
-  if (applied && unreadable) hands_.output_lost(unreadable->first, unreadable->second);
-  if (copy && applied) world_.options.on_event(world_.now, *copy);
-  if (observer_ && applied) observer_->after(view(), commands_, 0);
-  for (const master::Command& command : commands_) {
-    if (world_.options.on_command) world_.options.on_command(world_.now, command);
-    hands_.carry_out(command);
-  }
 }
+
+void MasterShell::before(const master::Event& event) {
+  digest_.add(world_.now, event);
+  ++applied_;
+  if (world_.options.on_event) event_ = master::copy_of(event);
+  unreadable_.reset();
+  if (const auto* failed = std::get_if<master::TaskFailed>(&event); failed != nullptr && failed->fetch)
+    unreadable_.emplace(failed->attempt.task.job, *failed->fetch);
+}
+
+void MasterShell::accepted(const std::vector<master::Command>& commands) {
+  // Not when the reader was given up before it could say so: then the next one will.
+  if (unreadable_) hands_.output_lost(unreadable_->first, unreadable_->second);
+  if (event_) world_.options.on_event(world_.now, *event_);
+  if (!world_.options.on_command) return;
+  for (const master::Command& command : commands) world_.options.on_command(world_.now, command);
+}
+
+void MasterShell::carry_out(master::Command& command) { hands_.carry_out(command); }
 
 }  // namespace weft::simulator

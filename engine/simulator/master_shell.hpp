@@ -8,15 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/master/core/core.hpp"
-#include "engine/master/profiles/observer.hpp"
+#include "engine/master/driver/core_driver.hpp"
 #include "engine/simulator/event_digest.hpp"
 #include "engine/simulator/watched.hpp"
 #include "engine/simulator/world.hpp"
 
 namespace weft::simulator {
 
-class MasterShell {
+class MasterShell final : private master::CoreDriver::BackEnd {
  public:
   /// Who acts on what the master says.
   class Hands {
@@ -35,23 +34,28 @@ class MasterShell {
   /// Noted; drain() gives it to the master.
   void apply(master::Event event) { events_.push_back(std::move(event)); }
   void drain();
-  const schedulers::ClusterView& view() const { return core_.view(); }
+  const schedulers::ClusterView& view() const { return driver_.core().view(); }
   /// Whether a node that asks may get something.
   bool wanted() const { return !view().runnable_jobs().empty() || !view().stragglers().empty(); }
   void add_to(RunResult& result) const;
 
  private:
   void give(master::Event event);
+  Time now() const override { return world_.now; }
+  void before(const master::Event& event) override;
+  void accepted(const std::vector<master::Command>& commands) override;
+  void carry_out(master::Command& command) override;
 
   World& world_;
   Hands& hands_;
   Watch watch_;  // outlives the core, whose scheduler reports to it
   std::string scheduler_name_;
-  master::Core core_;
   std::optional<profiles::Observer> observer_;  // where there is a history
+  master::CoreDriver driver_{*this};
   EventDigest digest_;
-  std::deque<master::Event> events_;  // to be applied in this moment
-  std::vector<master::Command> commands_;
+  std::deque<master::Event> events_;                                   // to be applied in this moment
+  std::optional<master::Event> event_;                                 // a copy of the present one, where somebody listens
+  std::optional<std::pair<JobId, shuffle::FetchFailure>> unreadable_;  // what it says that a reader could not fetch
   bool draining_ = false;
   bool runnable_ = false;
   std::uint64_t applied_ = 0;

@@ -81,10 +81,11 @@ Result<void> validate(const JobSpec& job, std::size_t index) {
     return fail(Code::invalid_argument, fmt::format("job {} ({}), stage {}: {}", index, job.name, stage, what));
   };
   if (job.stages.empty()) return fail(Code::invalid_argument, fmt::format("job {} ({}) has no stages", index, job.name));
-  if (job.max_attempts == 0) return fail(Code::invalid_argument, fmt::format("job {} ({}) has no attempts", index, job.name));
-  if (job.shuffle_replicas > 2)
-    return fail(Code::invalid_argument,
-                fmt::format("job {} ({}) keeps map outputs in {} copies; there are 1 or 2", index, job.name, job.shuffle_replicas));
+  if (job.options.max_attempts == 0)
+    return fail(Code::invalid_argument, fmt::format("job {} ({}) has no attempts", index, job.name));
+  if (job.options.shuffle_replicas.value_or(1) > 2)
+    return fail(Code::invalid_argument, fmt::format("job {} ({}) keeps map outputs in {} copies; there are 1 or 2", index, job.name,
+                                                    *job.options.shuffle_replicas));
   if (job.arrival < Time(0)) return fail(Code::invalid_argument, fmt::format("job {} ({}) arrives before 0", index, job.name));
   for (std::size_t i = 0; i < job.stages.size(); ++i) {
     const StageSpec& stage = job.stages[i];
@@ -144,19 +145,14 @@ std::vector<StagePlan> lay_out(const JobSpec& job, const ClusterModel& model, co
   return plans;
 }
 
-master::JobSubmitted submission(const JobSpec& job, JobId id) {
-  master::JobSubmitted event;
-  event.job = id;
-  event.name = job.name;
-  event.user = job.user;
-  event.pool = job.pool;
-  event.priority = job.priority;
+master::JobSubmitted submission(const JobSpec& job, JobId id, const ClusterModel& model) {
+  master::JobSubmitted event{id, job.name, job.options, {}, job.hints};
   if (job.deadline) event.deadline = job.arrival + *job.deadline;
-  event.demand.cpu = 1;
-  event.max_attempts = job.max_attempts;
-  event.shuffle_replicas = job.shuffle_replicas;
-  if (job.shuffle_mode == "pull") event.shuffle_mode = shuffle::Mode::pull;
-  event.hints = job.hints;
+  master::JobOptions& options = event.options;
+  options.demand.cpu = 1;
+  if (!options.shuffle_replicas) options.shuffle_replicas = model.shuffle_replicas;
+  if (model.shuffle.mode) options.shuffle_mode = model.shuffle.mode;
+  if (!options.slow_start) options.slow_start = model.slow_start;
   return event;
 }
 

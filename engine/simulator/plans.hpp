@@ -55,7 +55,7 @@ Result<void> validate(const JobSpec& job, std::size_t index);
 /// `random` errs the estimates.
 std::vector<StagePlan> lay_out(const JobSpec& job, const ClusterModel& model, const Machines& machines, Placement& placement,
                                Random random);
-master::JobSubmitted submission(const JobSpec& job, JobId id);
+master::JobSubmitted submission(const JobSpec& job, JobId id, const ClusterModel& model);
 /// By the parts in which it comes.
 std::vector<plan::PlanPart> plan_of(const JobSpec& job, const std::vector<StagePlan>& stages, const Machines& machines);
 

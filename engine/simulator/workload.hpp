@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/master/core/job_options.hpp"
 #include "schedulers/view/view.hpp"
 
 namespace weft::simulator {
@@ -62,14 +63,11 @@ struct StageSpec {
 };
 
 struct JobSpec {
-  std::string name, user, pool;
-  int priority = 0;  // larger first
+  std::string name;
+  /// But for deadline, weight and hints, which are below. What is unset is as the cluster model has it.
+  master::JobOptions options{};
   Time arrival{0};
-  std::optional<Time> deadline;        // since arrival
-  std::uint32_t max_attempts = 4;      // of a task, before the job fails
-  std::uint32_t shuffle_replicas = 0;  // copies of its map outputs, 1 or 2; 0: as many as the cluster model says
-  std::string shuffle_mode;            // where the cluster model has none: "memory" or "pull"; empty: memory
-  std::optional<double> slow_start{};  // part of its maps that must end before readers start; without: the cluster model's
+  std::optional<Time> deadline;  // since arrival
   schedulers::JobHints hints;
   std::vector<StageSpec> stages;  // parents before children
 };

@@ -24,6 +24,7 @@ inline constexpr std::size_t kBadRecordExampleBytes = 500;
 struct BadRecordLimit {
   std::uint64_t count = 0;  // of all its tasks
   double percent = 0;       // not 0: instead, of the records that a stage reads
+  friend bool operator==(const BadRecordLimit&, const BadRecordLimit&) = default;
 };
 
 inline void add(BadRecords& sum, const BadRecords& more) {

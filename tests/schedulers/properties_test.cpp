@@ -248,11 +248,11 @@ std::unique_ptr<Outcome> run(const std::string& spec, std::uint64_t seed) {
   const std::uint64_t count = 1 + random.below(5);
   for (std::uint64_t i = 0; i < count; ++i) {
     JobSubmitted job;
-    job.user = std::string(1, static_cast<char>('u' + random.below(3)));
-    job.pool = std::string(1, static_cast<char>('a' + random.below(3)));
-    job.priority = static_cast<int>(random.below(2));
-    job.max_attempts = 8;
-    job.hints.weight = 1 + static_cast<double>(random.below(3));
+    job.options.user = std::string(1, static_cast<char>('u' + random.below(3)));
+    job.options.pool = std::string(1, static_cast<char>('a' + random.below(3)));
+    job.options.priority = static_cast<int>(random.below(2));
+    job.options.max_attempts = 8;
+    job.options.hints.weight = 1 + static_cast<double>(random.below(3));
     jobs.push_back(cluster.submit(std::move(job)));
     cluster.extend(jobs.back(), random_plan(random, options.nodes));
     for (std::uint64_t steps = random.below(30); steps > 0; --steps) cluster.step();
@@ -338,9 +338,9 @@ TEST_P(EveryScheduler, SaysOfEveryWaitingTaskWhyItWaits) {
     Random random(seed + 1);
     for (std::uint64_t count = 2 + random.below(5); count > 0; --count) {
       JobSubmitted job;
-      job.user = std::string(1, static_cast<char>('u' + random.below(3)));
-      job.pool = std::string(1, static_cast<char>('a' + random.below(3)));
-      job.max_attempts = 8;
+      job.options.user = std::string(1, static_cast<char>('u' + random.below(3)));
+      job.options.pool = std::string(1, static_cast<char>('a' + random.below(3)));
+      job.options.max_attempts = 8;
       cluster.extend(cluster.submit(std::move(job)), random_plan(random, options.nodes));
       for (std::uint64_t steps = random.below(20); steps > 0; --steps) {
         cluster.step();
@@ -366,9 +366,9 @@ TEST(Schedulers, TakeOverFromEachOtherWhileJobsRun) {
     SimulatedCluster cluster(options, *watched(any(), 0), watched);
     for (std::uint64_t jobs = 1 + random.below(4); jobs > 0; --jobs) {
       JobSubmitted job;
-      job.user = std::string(1, static_cast<char>('u' + random.below(3)));
-      job.pool = std::string(1, static_cast<char>('a' + random.below(3)));
-      job.max_attempts = 8;
+      job.options.user = std::string(1, static_cast<char>('u' + random.below(3)));
+      job.options.pool = std::string(1, static_cast<char>('a' + random.below(3)));
+      job.options.max_attempts = 8;
       cluster.extend(cluster.submit(std::move(job)), random_plan(random, options.nodes));
     }
     for (int change = 0; change < 6; ++change) {

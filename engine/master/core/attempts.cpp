@@ -81,7 +81,7 @@ void Attempts::send_launch(JobRecord& job, StageRecord& stage, const AttemptId& 
   command.inputs = branch.partitioned;
   command.inputs.insert(command.inputs.end(), branch.broadcast.begin(), branch.broadcast.end());
   for (ShuffleId input : command.inputs) shuffles_.send_locations(job, job.stages.at(StageId(input.value())), node);
-  command.timeout = job.spec.task_timeout;
+  command.timeout = job.spec.options.task_timeout;
   command.stage_name = stage.plan.name;
   command.reason = reason;
   context_.emit(std::move(command));

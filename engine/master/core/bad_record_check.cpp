@@ -62,7 +62,7 @@ void count_source(StageRecord& stage, std::uint32_t task, const TaskFinished& ev
 }
 
 std::optional<Error> too_many_bad_records(const JobRecord& job, const StageRecord& stage) {
-  const auto& limit = job.spec.max_bad_records;
+  const auto& limit = job.spec.options.max_bad_records;
   const std::uint64_t of_stage = stage.usage.bad_records.count;
   if (of_stage == 0) return std::nullopt;
   if (!limit) return mostly_bad(stage);

@@ -35,7 +35,7 @@ struct CoreOptions {
   Time decide_every{0};        // the scheduler is called at multiples of this only; 0: after each event that could allow a launch
   bool keep_splits = true;     // of inputs, for launches; a shell that knows its tasks' input saves the memory
   bool on_heartbeats = false;  // with decide_every 0: only for the node a heartbeat came from (Hadoop 1), and for its own timers
-  /// Of jobs that do not say (JobSubmitted): a stage may start when so much of each of its inputs is there, and the nodes of its
+  /// Of jobs that do not say (JobOptions): a stage may start when so much of each of its inputs is there, and the nodes of its
   /// running tasks are told of further map outputs (ShuffleExtended). 1: when its inputs are complete. Without: what the scheduler
   /// says (Scheduler::slow_start).
   std::optional<double> slow_start{};
@@ -126,6 +126,7 @@ struct JobStatus {
   std::optional<double> weight{};           // of its share, against other jobs; not known of jobs that an earlier release kept
   std::optional<Expectation> expected{};    // of a running job with a deadline; filled in by the shell, too
   std::uint64_t tasks = 0, finished_tasks = 0, running_tasks = 0;  // of its stages so far; 0: of jobs that an earlier release kept
+  std::map<std::string, std::string> options{};  // JobOptions that were set, by name, as the command line takes them
 };
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called

@@ -51,28 +51,29 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   if (context_.jobs.running().contains(event.job) || context_.jobs.ended().contains(event.job)) {
     return fail(Code::already_exists, fmt::format("there is a job {} already", event.job.value()));
   }
-  if (!schedulers::valid(event.demand)) return fail(Code::invalid_argument, "a job's demand must be finite and not negative");
-  if (event.max_attempts == 0) return fail(Code::invalid_argument, "a job needs at least one attempt per task");
-  if (event.shuffle_replicas != 1 && event.shuffle_replicas != 2)
-    return fail(Code::invalid_argument, fmt::format("map outputs are kept in 1 or 2 copies, not {}", event.shuffle_replicas));
-  if (event.slow_start && !(*event.slow_start >= 0 && *event.slow_start <= 1))
+  const JobOptions& options = event.options;
+  if (!schedulers::valid(options.demand)) return fail(Code::invalid_argument, "a job's demand must be finite and not negative");
+  if (options.max_attempts == 0) return fail(Code::invalid_argument, "a job needs at least one attempt per task");
+  if (const std::uint32_t replicas = options.shuffle_replicas.value_or(1); replicas != 1 && replicas != 2)
+    return fail(Code::invalid_argument, fmt::format("map outputs are kept in 1 or 2 copies, not {}", replicas));
+  if (options.slow_start && !(*options.slow_start >= 0 && *options.slow_start <= 1))
     return fail(Code::invalid_argument, "the part of the maps that must end before reduces start is between 0 and 1");
   if (!(std::isfinite(event.hints.weight) && event.hints.weight > 0))
     return fail(Code::invalid_argument, "a job's weight must be positive");
   WEFT_TRY(check_hints(event.hints));
-  if (event.demand.cpu == 0) event.demand.cpu = 1;
   schedulers::JobInfo info;
   info.id = event.job;
   info.name = event.name;
-  info.user = event.user;
-  info.pool = event.pool;
-  info.priority = event.priority;
+  info.user = options.user;
+  info.pool = options.pool;
+  info.priority = options.priority;
   info.submitted = context_.now();
   info.deadline = event.deadline;
-  info.demand = event.demand;
+  info.demand = options.demand;
+  if (info.demand.cpu == 0) info.demand.cpu = 1;
   info.hints = event.hints;
   WEFT_TRY(context_.scheduler.admit(info));
-  const auto slow_start = event.slow_start ? event.slow_start : context_.options.slow_start;
+  const auto slow_start = options.slow_start ? options.slow_start : context_.options.slow_start;
   info.slow_start = slow_start ? *slow_start : context_.scheduler.slow_start(info);
   JobRecord& job = context_.jobs.running()[event.job];
   job.info = &context_.view.add_job(std::move(info));

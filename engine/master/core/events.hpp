@@ -15,13 +15,13 @@
 #include "base/bytes.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "engine/master/core/job_options.hpp"
 #include "engine/master/core/speculation.hpp"
 #include "engine/master/plan/plan.hpp"
 #include "runtime/protocol/commands.hpp"
 #include "runtime/protocol/task_end.hpp"
 #include "runtime/protocol/task_usage.hpp"
 #include "schedulers/view/view.hpp"
-#include "shuffle/store/mode.hpp"
 #include "shuffle/store/task_shuffle.hpp"
 
 namespace weft::master {
@@ -35,20 +35,13 @@ using Counters = std::map<std::string, std::int64_t>;
 
 struct JobSubmitted {
   JobId job;  // chosen by the shell; must be new
-  std::string name;
-  std::string user;
-  std::string pool;              // also queue
-  int priority = 0;              // larger first
-  std::optional<Time> deadline;  // goal of its end, on the core's clock
-  schedulers::Resources demand;  // of every task unless the stage says otherwise
-  std::uint32_t max_attempts = 4;
-  Time task_timeout{0};  // 0: none; enforced by the worker
-  schedulers::JobHints hints{};
-  shuffle::Mode shuffle_mode = shuffle::Mode::memory;
-  std::uint32_t shuffle_replicas = 1;  // copies of map outputs, on different nodes: 1 or 2
-  std::optional<double> slow_start{};  // part of the maps that must end before their readers start; without: CoreOptions'
-  std::optional<runtime::BadRecordLimit> max_bad_records{};  // more fail the job; without: more than half of a source
+  std::string name{};
+  JobOptions options{};
+  std::optional<Time> deadline{};  // what the options say of it, on the core's clock
+  schedulers::JobHints hints{};    // what the options say of weight and hints
 };
+/// The submission of a job with these options, whose hints and deadline it resolves. invalid_argument: a hint makes no sense.
+Result<JobSubmitted> submission(JobId job, std::string name, JobOptions options, Time now);
 struct PlanExtended {
   JobId job;
   plan::PlanPart part;

@@ -42,7 +42,7 @@ void Failures::count(const TaskRef& task, FailureKind kind, std::string message)
   if (kind == FailureKind::environment) health_.note_failure(node);
   requeue(task, node);
   if (kind == FailureKind::environment) pause(task, alone);
-  if (!runtime::is_final(kind) && info.failures < task.job->spec.max_attempts) return;
+  if (!runtime::is_final(kind) && info.failures < task.job->spec.options.max_attempts) return;
   std::string what = fmt::format("{} task {} on {}", task.stage->title(), task.index, where);
   if (!runtime::is_final(kind)) {
     const std::string times = info.failures == 1 ? std::string("once") : fmt::format("{} times", info.failures);

@@ -151,13 +151,14 @@ JobStatus status_of(const schedulers::ClusterView& view, const RoundEviction& ro
   JobStatus status;
   status.id = job.spec.job;
   status.name = job.spec.name;
-  status.user = job.spec.user;
-  status.pool = job.spec.pool;
+  status.user = job.spec.options.user;
+  status.pool = job.spec.options.pool;
   status.submitted = job.info->submitted;
   status.deadline = job.info->deadline;
   status.priority = job.info->priority;
   status.weight = job.info->hints.weight;
-  status.shuffle_replicas = job.spec.shuffle_replicas;
+  status.shuffle_replicas = job.spec.options.shuffle_replicas.value_or(1);
+  status.options = texts_of(job.spec.options);
   status.counters = job.counters;
   status.shuffle_bytes = job.shuffle_bytes;
   status.input_bytes = job.input_bytes;

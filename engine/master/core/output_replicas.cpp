@@ -15,7 +15,7 @@ void OutputReplicas::node_joined(NodeId node) { placement_.add(node, context_.vi
 
 /// An output that is on a node that leaves needs another one, which is its only one when that is gone.
 bool OutputReplicas::wanted(const JobRecord& job, const StageRecord& stage, std::uint32_t map) const {
-  return job.spec.shuffle_replicas >= 2 || context_.view.node(stage.info->tasks[map].node)->leaving;
+  return job.spec.options.shuffle_replicas.value_or(1) >= 2 || context_.view.node(stage.info->tasks[map].node)->leaving;
 }
 
 void OutputReplicas::replicate(JobRecord& job, StageRecord& stage, std::uint32_t map) {

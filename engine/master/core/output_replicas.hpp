@@ -1,4 +1,4 @@
-// Replicas of map outputs (JobSubmitted::shuffle_replicas): where each is made, and how one takes the place of an output that is
+// Replicas of map outputs (JobOptions::shuffle_replicas): where each is made, and how one takes the place of an output that is
 // lost, so that no map runs again. A stage's own account is its StageReplicas.
 #pragma once
 

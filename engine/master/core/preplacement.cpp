@@ -49,7 +49,7 @@ void Preplacement::map_finished(JobRecord& job, StageRecord& input, std::uint32_
     if (prefetch.unsent.size() * kPortions >= input.info->tasks.size() || input.info->complete()) send_outputs(job, input);
   }
   const CoreOptions& options = context_.options;
-  if (options.preplace_at >= 1 || job.spec.shuffle_mode == shuffle::Mode::pull || context_.view.nodes().size() < 2) return;
+  if (options.preplace_at >= 1 || job.spec.options.shuffle_mode == shuffle::Mode::pull || context_.view.nodes().size() < 2) return;
   const double enough = std::ceil(std::max(0.0, options.preplace_at) * static_cast<double>(input.info->tasks.size()));
   if (input.info->output.finished_maps() < std::max(1.0, enough)) return;
   const ShapeRules rules{options.split_bytes, options.merge_bytes, context_.view.capacity().cpu};

@@ -83,19 +83,11 @@ struct Filler {
   void operator()(const JobSubmitted& event) const {
     about("job_submitted", event.job);
     line.name = event.name;
-    line.user = event.user;
-    line.pool = event.pool;
-    line.priority = event.priority;
-    line.max_attempts = event.max_attempts;
-    line.shuffle_mode = to_string(event.shuffle_mode);
-    if (event.shuffle_replicas > 1) line.shuffle_replicas = event.shuffle_replicas;
-    line.slow_start = event.slow_start;
+    line.options = event.options;
+    line.options.deadline = Time(0);
+    line.options.weight = event.hints.weight;
+    line.options.hints = schedulers::hint_texts(event.hints);
     line.deadline = event.deadline;
-    line.task_timeout = event.task_timeout;
-    if (event.max_bad_records) line.max_bad_records = limit_text(*event.max_bad_records);
-    line.demand = event.demand;
-    line.weight = event.hints.weight;
-    line.hints = schedulers::hint_texts(event.hints);
   }
   void operator()(const PlanExtended& event) const {
     about("plan_extended", event.job);

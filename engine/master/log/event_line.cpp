@@ -110,19 +110,8 @@ void job_members(Io& io, EventLine& line) {
   if (io.is({"job_submitted"})) {
     io("job", line.job);
     io("name", line.name);
-    io("user", line.user);
-    io("pool", line.pool);
-    io("priority", line.priority);
-    io("max_attempts", line.max_attempts);
-    io("shuffle_mode", line.shuffle_mode);
-    io.unless(0u, "shuffle_replicas", line.shuffle_replicas);
-    io("slow_start", line.slow_start);
     io("deadline_ns", line.deadline);
-    io("task_timeout_ns", line.task_timeout);
-    io("demand", line.demand);
-    io("weight", line.weight);
-    io.unless(std::map<std::string, std::string>(), "hints", line.hints);
-    io.unless(std::string(), "max_bad_records", line.max_bad_records);
+    io.options(line.options);
   }
   if (io.is({"plan_extended"})) {
     io("job", line.job);

@@ -11,6 +11,7 @@
 
 #include "base/json_reader.hpp"
 #include "base/result.hpp"
+#include "engine/master/core/job_options.hpp"
 #include "runtime/protocol/task_usage.hpp"
 #include "schedulers/view/profile.hpp"
 #include "schedulers/view/resources.hpp"
@@ -54,19 +55,12 @@ struct EventLine {
   std::string event{};
   std::uint64_t job = 0;
   std::uint32_t stage = 0, task = 0, attempt = 0, node = 0, action = 0;
-  std::string name{}, user{}, pool{}, host{}, rack{}, data_address{}, kind{}, reason{}, message{}, error{};
-  int priority = 0;
-  std::uint32_t max_attempts = 0, shuffle_replicas = 0;  // 0: not said
-  std::string shuffle_mode{};
-  std::optional<Time> deadline{};
-  std::optional<double> slow_start{};
-  Time task_timeout{0};
-  std::string max_bad_records{};  // as --max-bad-records takes it; empty: not said
-  double weight = 1;
-  std::map<std::string, std::string> hints{};
+  std::string name{}, host{}, rack{}, data_address{}, kind{}, reason{}, message{}, error{};
+  JobOptions options{};            // but for the deadline
+  std::optional<Time> deadline{};  // since the master began
   schedulers::UplinkRate cross_rack{}, rack_uplink{};
   double processors = 0;
-  schedulers::Resources demand{}, capacity{}, used{}, machine{};
+  schedulers::Resources capacity{}, used{}, machine{};
   std::optional<schedulers::Resources> present{};  // a capacity from now on
   std::vector<schedulers::CapacityStep> forecast{};
   std::map<std::string, std::string> attributes{};

@@ -18,6 +18,7 @@
 
 #include "base/json.hpp"
 #include "base/json_reader.hpp"
+#include "engine/master/core/job_options.hpp"
 #include "schedulers/view/resources.hpp"
 
 namespace weft::master {
@@ -43,6 +44,14 @@ class JsonOut {
   template <class T>
   void unless(const T& value, std::string_view name, T& member) {
     if (member != value) (*this)(name, member);
+  }
+  /// Those that are set.
+  void options(JobOptions& options) {
+    for (const JobOption& option : job_options()) {
+      if (!option.text(options)) continue;
+      json_.key(option.key);
+      option.write(json_, options);
+    }
   }
   /// A name that earlier releases wrote.
   template <class T>
@@ -98,6 +107,13 @@ class JsonIn {
   template <class T>
   void unless(const T&, std::string_view name, T& member) {
     (*this)(name, member);
+  }
+  void options(JobOptions& options) {
+    for (const JobOption& option : job_options()) {
+      if (taken_ || option.key != key_) continue;
+      taken_ = true;
+      result_ = option.read(json_, options);
+    }
   }
   template <class T>
   void alias(std::string_view name, T& member) {

@@ -1,7 +1,6 @@
 #include "engine/master/profiles/profile_service.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <variant>
 
 #include <fmt/format.h>
@@ -14,10 +13,6 @@ namespace weft::master {
 namespace {
 
 constexpr Duration kSaveEvery = std::chrono::seconds(1);
-
-std::int64_t unix_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 /// Programs sort apart from the numbers of their stages.
 std::string store_key(const profiles::StageKey& key) { return fmt::format("p{}\n{:010}", key.program, key.stage.value()); }
@@ -46,12 +41,7 @@ Result<void> ProfileService::restore(ProfileRecords records) {
   return {};
 }
 
-void ProfileService::before(Time now, const schedulers::ClusterView& view, Event& event) {
-  if (const auto said = observer_.before(now, view, event)) log_.info("{}", *said);
-}
-
-void ProfileService::after(const schedulers::ClusterView& view, const std::vector<Command>& commands) {
-  observer_.after(view, commands, unix_seconds());
+void ProfileService::save_after(const std::vector<Command>& commands) {
   save_soon(std::any_of(commands.begin(), commands.end(), ends_job));
 }
 

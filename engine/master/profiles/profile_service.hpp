@@ -22,9 +22,10 @@ class ProfileService {
 
   /// Without a factory, and where that gives no store, profiles last as long as the master.
   Result<void> open(const ProfileStoreFactory& factory);
-  /// Around each event of the core (profiles::Observer).
-  void before(Time now, const schedulers::ClusterView& view, Event& event);
-  void after(const schedulers::ClusterView& view, const std::vector<Command>& commands);
+  /// For the driver of the core.
+  profiles::Observer& observer() { return observer_; }
+  /// After each event: what was learned is written soon, and at once when a job has ended.
+  void save_after(const std::vector<Command>& commands);
   /// The answer to a request about profiles; nothing when it is about something else.
   std::optional<Result<rpc::Payload>> answer(const rpc::Message& message);
   /// Writes what is not written yet, and ends the store.

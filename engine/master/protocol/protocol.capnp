@@ -184,6 +184,7 @@ struct Status {
   tasks @21 :UInt64;              # of its stages so far
   finishedTasks @22 :UInt64;
   runningTasks @23 :UInt64;
+  options @24 :List(Attribute);   # of the job that were set, by name
 }
 
 struct Expectation {

@@ -51,18 +51,7 @@ struct Submit {
   bool same_binary = false;            // private cluster: the workers' own program
   Hash128 binary;                      // otherwise
   std::uint64_t memory_bytes = 0;      // of an executor; 0: the worker's choice
-  std::string user, pool;
-  int priority = 0;
-  std::uint32_t max_attempts = 4;
-  Duration task_timeout{0};
-  Duration deadline{0};                             // after the submission; 0: none
-  schedulers::Resources demand{};                   // of a task
-  std::optional<shuffle::Mode> shuffle_mode{};      // without: the cluster's
-  std::optional<std::uint32_t> shuffle_replicas{};  // likewise
-  std::optional<double> weight{};                   // of its share, against other jobs; without: 1
-  std::optional<double> slow_start{};               // part of the maps that end before reduces start; without: the cluster's
-  std::map<std::string, std::string> hints{};       // which schedulers::set_hints() takes
-  std::optional<runtime::BadRecordLimit> max_bad_records{};
+  master::JobOptions options;          // their fields follow in the schema
 };
 struct Submitted {
   JobId job;

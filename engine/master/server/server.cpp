@@ -1,6 +1,7 @@
 #include "engine/master/server/server.hpp"
 
 #include <bit>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -15,14 +16,11 @@
 #include "base/rpc/derived.hpp"
 #include "base/run_directory.hpp"
 #include "base/text.hpp"
-#include "engine/master/core/core_shell.hpp"
+#include "engine/master/driver/core_driver.hpp"
 #include "engine/master/journal/job_recorder.hpp"
-#include "engine/master/log/event_log.hpp"
-#include "engine/master/log/heartbeat_filter.hpp"
 #include "engine/master/nodes/topology.hpp"
 #include "engine/master/profiles/profile_service.hpp"
 #include "engine/master/scheduling/catalogue.hpp"
-#include "engine/master/scheduling/guarded_core.hpp"
 #include "engine/master/server/binary_store.hpp"
 #include "engine/master/server/client_requests.hpp"
 #include "engine/master/server/running_jobs.hpp"
@@ -34,32 +32,32 @@
 namespace weft::master {
 
 /// Feeds the core and carries its commands out, by the parts that know workers, clients and the journal. On its reactor's thread.
-class ServerImpl final : public Server, public CoreShell {
+class ServerImpl final : public Server, private CoreDriver::BackEnd {
  public:
   explicit ServerImpl(ServerOptions options) : options_(std::move(options)) {}
   ~ServerImpl() override;
   Result<void> begin();
   const std::string& address() const override { return address_; }
-  LogPlace log_began() const override { return event_log_ ? event_log_->began() : LogPlace(); }
+  LogPlace log_began() const override { return driver_.log_began(); }
   void reload() override;
 
-  Time now() const override { return SystemClock().now() - started_; }
-  Result<void> apply(Event event) override;
-  const Core& core() const override { return **core_; }
-  void note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) override;
-
  private:
+  Time now() const override { return SystemClock().now() - started_; }
+  std::int64_t unix_seconds() const override;
+  void carry_out(Command& command) override {
+    std::visit([this](auto& what) { carry_out(what); }, command);
+  }
+  void accepted(const std::vector<Command>& commands) override { profiles_->save_after(commands); }
+  void scheduler_failed(const SchedulerFaults& faults) override;
+  void stuck(const Error& why) override { give_up(why); }
+  void inform(const std::string& text) override { log_.info("{}", text); }
+  void log_failed(const Error& why) override { log_.error("{}", why.to_string()); }
+
   Result<void> open_core();
   Result<void> open_storage();
   Result<void> recover(Core& core);
   void make_parts();
-  Result<void> apply_to_core(Time at, Event event, std::vector<Command>& commands);
   void give_up(const Error& why);
-  void log_scheduler_faults();
-  void note_workers(const Event& event, const std::string& line);
-  /// `left`: the event says that a worker is lost.
-  void log_event(Time at, const std::string& line, const std::vector<Command>& commands, bool left);
-  void flush_log(Time at);
   /// By whom it concerns.
   template <class Concerned>
   void carry_out(Concerned& command) {
@@ -83,12 +81,8 @@ class ServerImpl final : public Server, public CoreShell {
   std::unique_ptr<BinaryStore> binaries_;
   std::unique_ptr<Topology> topology_;
   std::shared_ptr<const scheduling::Catalogue> catalogue_;
-  std::optional<scheduling::GuardedCore> core_;
-  std::uint64_t faults_logged_ = 0;  // of the scheduler, in the log
-  std::optional<EventLog> event_log_;
-  HeartbeatFilter logged_heartbeats_;
+  CoreDriver driver_{*this};
   std::unique_ptr<StorageService> storage_;  // null: no files
-  std::optional<Error> failed_;              // the master cannot go on
   RunningJobs jobs_;
   std::optional<ProfileService> profiles_;
   PrefetchReports prefetched_;  // of jobs that the core knows, and of none before a restart
@@ -120,7 +114,7 @@ ServerImpl::~ServerImpl() {
     storage_.reset();
     timers_.clear();
     for (auto& [id, job] : jobs_) job.waiting.clear();
-    recorder_->end(!failed_);
+    recorder_->end(!driver_.ended());
     profiles_->close();
   });
   reactor_->stop();
@@ -179,26 +173,28 @@ Result<void> ServerImpl::begin() {
 
 void ServerImpl::make_parts() {
   profiles_.emplace(*reactor_);
-  recorder_.emplace(*this, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
-  workers_.emplace(WorkerConnections::Parts{*this, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(),
+  recorder_.emplace(driver_, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
+  workers_.emplace(WorkerConnections::Parts{driver_, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(),
                                             storage_, options_});
-  clients_.emplace(ClientRequests::Parts{*this, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *reactor_, options_});
+  clients_.emplace(ClientRequests::Parts{driver_, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *reactor_, options_});
 }
 
 /// The first event of every run says which scheduler decides.
 Result<void> ServerImpl::open_core() {
   WEFT_ASSIGN(catalogue_, scheduling::Catalogue::open(options_.scheduler_plugins));
   WEFT_ASSIGN(auto first, schedulers::make_scheduler("fifo"));
-  scheduler_.emplace(*this, catalogue_, options_);
+  scheduler_.emplace(driver_, catalogue_, options_);
   const bool guarded = catalogue_->has_plugins();
   options_.core.heartbeat = options_.heartbeat;
   auto core = std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_));
   if (!options_.journal.empty()) WEFT_TRY(recover(*core));
-  core_.emplace(std::move(core), guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
+  driver_.observe_with(profiles_->observer());
+  driver_.journal_to(*recorder_);
   if (!options_.event_log.empty()) {
     WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler, options_.log_rotation));
-    event_log_.emplace(std::move(log));
+    driver_.log_to(std::move(log), options_.heartbeat);
   }
+  driver_.begin(std::move(core), guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
   return scheduler_->configure(options_.scheduler);
 }
 
@@ -229,77 +225,20 @@ Result<void> ServerImpl::recover(Core& core) {
   return {};
 }
 
-Result<void> ServerImpl::apply(Event event) {
-  if (failed_) return fail(*failed_);
-  const Time at = now();
-  const auto* heartbeat = std::get_if<WorkerHeartbeat>(&event);
-  profiles_->before(at, (*core_)->view(), event);
-  const bool logged = event_log_ && (heartbeat == nullptr || logged_heartbeats_.admits(*heartbeat, at));
-  if (const auto* lost = std::get_if<WorkerLost>(&event)) logged_heartbeats_.forget(lost->node);
-  const std::string line = logged ? event_json(at, event) : std::string();
-  if (event_log_) note_workers(event, line);
-  const std::optional<JobId> changed = JobRecorder::changed_job(event);
-  const bool left = std::holds_alternative<WorkerLost>(event);
-  std::vector<Command> commands;
-  WEFT_TRY(apply_to_core(at, std::move(event), commands));
-  profiles_->after((*core_)->view(), commands);
-  recorder_->record_outcome(changed, commands);
-  if (event_log_) log_event(at, line, commands, left);
-  for (Command& command : commands) std::visit([this](auto& what) { carry_out(what); }, command);
-  return {};
-}
-
-Result<void> ServerImpl::apply_to_core(Time at, Event event, std::vector<Command>& commands) {
-  auto applied = core_->apply(at, std::move(event), commands);
-  if (core_->stuck()) {
-    give_up(applied.error());
-    return applied;
-  }
-  log_scheduler_faults();
-  return applied;
+std::int64_t ServerImpl::unix_seconds() const {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 void ServerImpl::give_up(const Error& why) {
-  failed_ = why;
+  driver_.end(why);
   log_.error("{}", why.to_string());
   clients_->give_up(why);
   if (options_.on_fatal) options_.on_fatal(why);
 }
 
-void ServerImpl::log_scheduler_faults() {
-  const SchedulerFaults& faults = (*core_)->scheduler_faults();
-  if (faults.faults == faults_logged_) return;
-  // A scheduler that fails may fail at every event: lines for the first failures, then for ever fewer.
+/// A scheduler that fails may fail at every event: lines for the first failures, then for ever fewer.
+void ServerImpl::scheduler_failed(const SchedulerFaults& faults) {
   if (faults.faults < 10 || std::has_single_bit(faults.faults)) log_.error("{} ({} times so far)", faults.fault, faults.faults);
-  faults_logged_ = faults.faults;
-}
-
-void ServerImpl::note_workers(const Event& event, const std::string& line) {
-  if (const auto* joined = std::get_if<WorkerJoined>(&event)) event_log_->repeat(joined->node, line);
-  if (const auto* lost = std::get_if<WorkerLost>(&event)) event_log_->repeat_no_more(lost->node);
-}
-
-void ServerImpl::log_event(Time at, const std::string& line, const std::vector<Command>& commands, bool left) {
-  if (!line.empty()) event_log_->add(line);
-  for (const Command& command : commands) {
-    if (auto text = command_json(at, command)) event_log_->add(*text);
-    if (const auto* lost = std::get_if<NodeLost>(&command); lost != nullptr && !left) {
-      event_log_->add(silent_json(at, *lost));
-      event_log_->repeat_no_more(lost->node);
-    }
-  }
-  flush_log(at);
-}
-
-void ServerImpl::note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
-  if (!event_log_) return;
-  const Time at = now();
-  event_log_->add(prefetch_json(at, options_.heartbeat, job, node, prefetched));
-  flush_log(at);
-}
-
-void ServerImpl::flush_log(Time at) {
-  if (auto written = event_log_->flush(at); !written) log_.error("{}", written.error().to_string());
 }
 
 void ServerImpl::carry_out(OutputMoved& moved) {
@@ -311,7 +250,7 @@ void ServerImpl::carry_out(SetTimer& timer) {
   const Duration wait = std::max(Duration(0), timer.at - now());
   timers_[timer.timer] = reactor_->after(wait, [this, id = timer.timer] {
     const auto fired = timers_.extract(id);
-    (void)apply(TimerFired{id});
+    (void)driver_.apply(TimerFired{id});
   });
 }
 
@@ -330,7 +269,8 @@ rpc::Handler ServerImpl::handler() {
 }
 
 void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
-  if (failed_) return responder.fail(Error(Code::unavailable, "the master ends: " + failed_->to_string()));
+  if (const auto& ended = driver_.ended())
+    return responder.fail(Error(Code::unavailable, "the master ends: " + ended->to_string()));
   if (clients_->answer_later(message, responder)) return;
   if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
     return on_storage_request(connection, message, std::move(responder));
@@ -375,11 +315,11 @@ void ServerImpl::reload() {
         log_.error("the old topology stays: {}", reloaded.error().to_string());
       }
     }
-    if (failed_) return;
-    const std::string spec = (*core_)->configuration().spec;
+    if (driver_.ended()) return;
+    const std::string spec = driver_.core().configuration().spec;
     if (auto configured = scheduler_->configure(spec)) {
       log_.info("scheduler {} was reloaded", spec);
-    } else if (!failed_) {
+    } else if (!driver_.ended()) {
       log_.error("the old configuration of the scheduler stays: {}", configured.error().to_string());
     }
   });

@@ -15,8 +15,8 @@ WorkerConnections::Node* WorkerConnections::prepared(NodeId id, JobId job_id) {
   if (!node.prepared.insert(job_id).second) return &node;
   const client::Submit& submit = job->second.submit;
   send(id, protocol::JobSetup{job_id, submit.name, submit.program, submit.arguments, submit.directory, submit.memory_bytes,
-                              submit.same_binary, submit.binary, submit.demand.cpu > 0 ? submit.demand.cpu : 1, submit.user,
-                              submit.shuffle_mode.value_or(shuffle::Mode::memory)});
+                              submit.same_binary, submit.binary, submit.options.demand.cpu > 0 ? submit.options.demand.cpu : 1,
+                              submit.options.user, submit.options.shuffle_mode.value_or(shuffle::Mode::memory)});
   for (const auto& [action, value] : job->second.values) send(id, protocol::ActionValue{job_id, action, value});
   return &node;
 }

@@ -48,8 +48,8 @@ class Counter {
     depths.push_back(static_cast<double>(depth(job)));
     inputs.push_back(input);
     add_bytes(input, shuffle);
-    if (!job.user.empty()) users.insert(job.user);
-    if (!job.pool.empty()) pools.insert(job.pool);
+    if (!job.options.user.empty()) users.insert(job.options.user);
+    if (!job.options.pool.empty()) pools.insert(job.options.pool);
     if (job.deadline) ++f.deadlines;
   }
 

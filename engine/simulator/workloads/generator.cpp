@@ -114,8 +114,8 @@ Result<Workload> generate(std::string_view text, std::uint64_t seed) {
     const std::size_t chosen = choose(classes, random);
     WEFT_ASSIGN(JobSpec job, classes[chosen].draw(random));
     job.name = fmt::format("{} {}", trim(names[chosen]), i);
-    if (job.user.empty()) job.user = fmt::format("user{}", i % spec.users);
-    if (job.pool.empty() && spec.pools > 0) job.pool = fmt::format("pool{}", i % spec.pools);
+    if (job.options.user.empty()) job.options.user = fmt::format("user{}", i % spec.users);
+    if (job.options.pool.empty() && spec.pools > 0) job.options.pool = fmt::format("pool{}", i % spec.pools);
     job.arrival = at;
     at += spec.arrivals == "even" ? spec.mean_gap : exponential(arrivals, spec.mean_gap);
     workload.jobs.push_back(std::move(job));

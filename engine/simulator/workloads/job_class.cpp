@@ -127,9 +127,9 @@ void JobClass::set_work(Random& random, StageSpec& stage, double bytes, const Di
 
 Result<JobSpec> JobClass::draw(Random& random) const {
   JobSpec job;
-  job.user = text_.user;
-  job.pool = text_.pool;
-  job.priority = text_.priority;
+  job.options.user = text_.user;
+  job.options.pool = text_.pool;
+  job.options.priority = text_.priority;
   job.hints.weight = text_.job_weight;
   WEFT_TRY(text_.kind == "dag" ? draw_dag(random, job) : draw_map_reduce(random, job));
   for (StageSpec& stage : job.stages) {

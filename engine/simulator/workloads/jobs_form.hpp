@@ -1,8 +1,8 @@
 // What the objects of a jobs file hold, once for the reader and the writer. A form has a method for each kind of member, which
-// takes the member's name and where its value is:
+// takes the member's name and where its value is (option: the option of a job, and where all of them are):
 //
 //   text, integer (with bounds), real (with bounds), time, bytes, resources, times, reals, and those of stages alone: parents,
-//   hosts, speedups, failures.
+//   hosts, speedups, failures; of jobs alone: option.
 #pragma once
 
 #include "engine/simulator/workload.hpp"
@@ -36,15 +36,10 @@ void describe_stage(Form& form) {
 template <class Form>
 void describe_job(Form& form) {
   form.text("name", &JobSpec::name);
-  form.text("user", &JobSpec::user);
-  form.text("pool", &JobSpec::pool);
-  form.integer("priority", &JobSpec::priority, -1'000'000, 1'000'000);
   form.time("arrival", &JobSpec::arrival);
   form.time("deadline", &JobSpec::deadline);
-  form.integer("max_attempts", &JobSpec::max_attempts, 1, 1'000'000);
-  form.integer("shuffle_replicas", &JobSpec::shuffle_replicas, 0, 2);
-  form.text("shuffle_mode", &JobSpec::shuffle_mode);
-  form.real("slow_start", &JobSpec::slow_start, 0, 1);
+  for (const master::JobOption& option : master::job_options())
+    if (option.simulated) form.option(option, &JobSpec::options);
 }
 
 template <class Form>

@@ -153,19 +153,13 @@ class EventLogReader {
     if (run_.jobs.size() > kMaxJobs) return fail(error(fmt::format("more than {} jobs", kMaxJobs)));
     JobSpec& spec = at->second.spec;
     spec.name = fmt::format("{} {}", event.job, event.name);
-    spec.user = event.user;
-    spec.pool = event.pool;
-    spec.priority = event.priority;
+    spec.options = event.options;
     spec.deadline = event.deadline;
-    spec.hints.weight = event.weight;
+    spec.hints.weight = event.options.weight.value_or(1);
     Time deadline{0};  // of its own in the line
-    WEFT_TRY(schedulers::set_hints(event.hints, spec.hints, deadline));
+    WEFT_TRY(schedulers::set_hints(event.options.hints, spec.hints, deadline));
     spec.arrival = at->second.submitted = event.at;
-    if (event.max_attempts > 0) spec.max_attempts = event.max_attempts;
-    spec.shuffle_replicas = event.shuffle_replicas;
-    spec.shuffle_mode = event.shuffle_mode;
-    spec.slow_start = event.slow_start;
-    at->second.demand = event.demand;
+    at->second.demand = event.options.demand;
     return {};
   }
 

@@ -115,6 +115,10 @@ class MemberReader {
     if (is(name)) result_ = value_.read_real(object_.*member, low, high);
   }
   template <class Member>
+  void option(const master::JobOption& option, Member options) {
+    if (is(option.key)) result_ = option.read(json_, object_.*options);
+  }
+  template <class Member>
   void times(std::string_view name, Member member) {
     list(name, object_.*member, [this](Time& item) { return value_.read(item); });
   }

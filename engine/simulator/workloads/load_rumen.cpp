@@ -50,9 +50,9 @@ class RumenParser {
     Job job;
     WEFT_TRY(json_.object([&](std::string_view key) -> Result<void> {
       if (key == "jobID") return text(job.spec.name);
-      if (key == "user") return text(job.spec.user);
-      if (key == "queue") return text(job.spec.pool);
-      if (key == "priority") return priority(job.spec.priority);
+      if (key == "user") return text(job.spec.options.user);
+      if (key == "queue") return text(job.spec.options.pool);
+      if (key == "priority") return priority(job.spec.options.priority);
       if (key == "submitTime") return number(job.submitted);
       if (key == "mapTasks") return tasks(job.maps, false);
       if (key == "reduceTasks") return tasks(job.reduces, true);

@@ -112,7 +112,7 @@ Result<Workload> load_swim(const std::string& path, const Settings& settings, co
       return fail(lines.error("the submit time is earlier than that of the line before"));
     }
     if (workload.jobs.size() == kMaxJobs) return fail(lines.error(fmt::format("more than {} jobs", kMaxJobs)));
-    if (options.users > 0) job.user = fmt::format("user{}", workload.jobs.size() % options.users);
+    if (options.users > 0) job.options.user = fmt::format("user{}", workload.jobs.size() % options.users);
     workload.jobs.push_back(std::move(job));
   }
   return workload;

@@ -48,6 +48,11 @@ class MemberWriter {
   void real(std::string_view name, std::optional<double> Object::*member, double, double) {
     if (differs(member)) json_.member(name, *(object_.*member));
   }
+  void option(const master::JobOption& option, master::JobOptions Object::*options) {
+    if (!option.text(object_.*options)) return;
+    json_.key(option.key);
+    option.write(json_, object_.*options);
+  }
   void times(std::string_view name, std::vector<Time> Object::*member) {
     list(name, object_.*member, [this](Time time) { json_.value(in_seconds(time)); });
   }

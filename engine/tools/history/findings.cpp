@@ -242,7 +242,7 @@ class Doctor {
     const auto others = static_cast<double>(history_.others(job_));
     find("starved",
          fmt::format("the job waited {} for its first slot{}", human_duration(waited),
-                     job_.pool.empty() ? "" : fmt::format(" in pool {}", job_.pool)),
+                     job_.options.pool.empty() ? "" : fmt::format(" in pool {}", job_.options.pool)),
          others > 0 ? "other jobs had the slots: give its pool a minimum share, the job another pool or priority, or add workers"
                     : "no worker could take its tasks: weft job explain tells what they demand and what there is",
          {{"waited_seconds", seconds(waited)}, {"other_jobs", others}});
@@ -279,7 +279,7 @@ class Doctor {
       std::uint64_t most = 0;
       double tasks = 0;
       bool idle = false;  // slots
-      const double demand = stage.demand == schedulers::Resources{} ? job_.demand.memory : stage.demand.memory;
+      const double demand = stage.demand == schedulers::Resources{} ? job_.options.demand.memory : stage.demand.memory;
       for (const Attempt& attempt : job_.attempts) {
         if (attempt.stage != stage.id || attempt.fate != Fate::finished) continue;
         most = std::max(most, attempt.usage.peak_memory), ++tasks;

@@ -127,14 +127,9 @@ void History::submit(const master::EventLine& line) {
   job = Job{};
   job.id = line.job;
   job.name = line.name;
-  job.user = line.user;
-  job.pool = line.pool;
   job.submitted = line.at;
   job.deadline = line.deadline;
-  job.priority = line.priority;
-  job.weight = line.weight;
-  job.shuffle_replicas = std::max(line.shuffle_replicas, 1u);
-  job.demand = line.demand;
+  job.options = line.options;
 }
 
 void History::launch(const master::EventLine& line, Job& job) {

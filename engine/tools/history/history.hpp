@@ -53,14 +53,11 @@ struct Job {
   enum class State : std::uint8_t { running, finished, failed, killed };
 
   std::uint64_t id = 0;
-  std::string name{}, user{}, pool{}, error{};
+  std::string name{}, error{};
   State state = State::running;
   Time submitted{0}, ended{0};
   std::optional<Time> deadline{};
-  int priority = 0;
-  double weight = 1;
-  std::uint32_t shuffle_replicas = 1;
-  schedulers::Resources demand{};                  // of tasks whose stage has none of its own
+  master::JobOptions options{};
   std::map<std::string, std::int64_t> counters{};  // of what finished
   std::vector<master::LoggedStage> stages{};
   std::vector<Attempt> attempts{};                                                         // in the order of their launches

@@ -94,6 +94,7 @@ void members(Io& io, IndexedJob& job) {
   io("deadline", status.deadline);
   io.unless(0, "priority", status.priority);
   io.unless(1.0, "weight", weight);
+  io.unless(std::map<std::string, std::string>(), "options", status.options);
   io.unless(std::uint64_t{0}, "input_bytes", status.input_bytes);
   io.unless(std::uint64_t{0}, "input_records", status.input_records);
   io.unless(std::uint64_t{0}, "shuffle_bytes", status.shuffle_bytes);

@@ -41,7 +41,7 @@ class TraceWriter {
 
   std::string write() {
     json_.begin_object().member("displayTimeUnit", "ms").key("otherData").begin_object();
-    json_.member("job", job_.id).member("name", job_.name).member("user", job_.user).member("pool", job_.pool);
+    json_.member("job", job_.id).member("name", job_.name).member("user", job_.options.user).member("pool", job_.options.pool);
     json_.member("state", name_of(job_.state)).end_object().key("traceEvents").begin_array();
     add_names();
     for (const Attempt& attempt : job_.attempts) add_attempt(attempt);

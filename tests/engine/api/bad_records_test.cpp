@@ -52,14 +52,13 @@ TEST_F(BadRecordsTest, AreCountedAndTheFirstAreKeptWithTheirPlaces) {
 }
 
 TEST_F(BadRecordsTest, InLargerNumbersThanAllowedFailTheJob) {
-  EXPECT_TRUE(run({.threads = 2, .overwrite = true, .max_bad_records = BadRecordLimit{.count = 10}}));
-  EXPECT_TRUE(run({.threads = 2, .overwrite = true, .max_bad_records = BadRecordLimit{.percent = 10}}));
+  EXPECT_TRUE(run({.threads = 2, .overwrite = true, .job = {{"max-bad-records", "10"}}}));
+  EXPECT_TRUE(run({.threads = 2, .overwrite = true, .job = {{"max-bad-records", "10%"}}}));
   for (const auto& [limit, words] :
-       {std::pair(BadRecordLimit{.count = 9}, "10 bad records so far, more than --max-bad-records 9 allows"),
-        std::pair(BadRecordLimit{.count = 0}, "more than --max-bad-records 0 allows"),
-        std::pair(BadRecordLimit{.percent = 9.9},
-                  "10 of 100 records of a stage are bad, more than --max-bad-records 9.9% allows")}) {
-    const auto failed = run({.threads = 1, .overwrite = true, .max_bad_records = limit});
+       {std::pair("9", "10 bad records so far, more than --max-bad-records 9 allows"),
+        std::pair("0", "more than --max-bad-records 0 allows"),
+        std::pair("9.9%", "10 of 100 records of a stage are bad, more than --max-bad-records 9.9% allows")}) {
+    const auto failed = run({.threads = 1, .overwrite = true, .job = {{"max-bad-records", limit}}});
     ASSERT_FALSE(failed);
     const std::string message = failed.error().to_string();
     EXPECT_NE(message.find(words), std::string::npos) << message;
@@ -79,10 +78,10 @@ struct Number {
 };
 
 TEST_F(BadRecordsTest, OfMoreThanHalfOfASourceFailTheJobUnlessItSaysOtherwise) {
-  const auto with = [&](int rows, int bad, std::optional<BadRecordLimit> limit = std::nullopt) {
+  const auto with = [&](int rows, int bad, const std::map<std::string, std::string>& options = {}) {
     write_file(scratch_ / "rows", some_bad_rows(rows, [bad](int i) { return i < bad; }));
     return run_locally([&](Flow& flow) { flow.read_csv<Number>(scratch_ / "rows").write_csv(scratch_ / "out"); },
-                       {.threads = 2, .overwrite = true, .max_bad_records = limit});
+                       {.threads = 2, .overwrite = true, .job = options});
   };
   for (const auto& [rows, bad] : {std::pair(1, 1), std::pair(2, 2), std::pair(3, 2), std::pair(1000, 501)}) {
     const auto failed = with(rows, bad);
@@ -99,9 +98,9 @@ TEST_F(BadRecordsTest, OfMoreThanHalfOfASourceFailTheJobUnlessItSaysOtherwise) {
   }
   for (const auto& [rows, bad] : {std::pair(0, 0), std::pair(1, 0), std::pair(2, 1), std::pair(1000, 500)})
     EXPECT_TRUE(with(rows, bad)) << bad << " of " << rows;
-  EXPECT_TRUE(with(1000, 1000, BadRecordLimit{.percent = 100}));
-  EXPECT_TRUE(with(1000, 1000, BadRecordLimit{.count = 1000}));
-  EXPECT_FALSE(with(1000, 400, BadRecordLimit{.percent = 39}));
+  EXPECT_TRUE(with(1000, 1000, {{"max-bad-records", "100%"}}));
+  EXPECT_TRUE(with(1000, 1000, {{"max-bad-records", "1000"}}));
+  EXPECT_FALSE(with(1000, 400, {{"max-bad-records", "39%"}}));
 }
 
 TEST_F(BadRecordsTest, OfASourceAreCountedOverItsTasksAndNotWithThoseOfOthers) {
@@ -167,7 +166,7 @@ TEST_F(BadRecordsTest, OfAttemptsThatFailDoNotCount) {
                       })
             .count();
       },
-      {.threads = 1, .max_bad_records = BadRecordLimit{.count = 1}});
+      {.threads = 1, .job = {{"max-bad-records", "1"}}});
   ASSERT_TRUE(report) << report.error().to_string();
   EXPECT_EQ(tries->load(), 3);
   EXPECT_EQ(report->bad_records, 1u);
@@ -185,7 +184,7 @@ TEST_F(BadRecordsTest, BehindAShuffleAreAPartOfWhatItGives) {
               })
               .count();
         },
-        {.threads = 2, .max_bad_records = BadRecordLimit{.percent = percent}});
+        {.threads = 2, .job = {{"max-bad-records", std::to_string(percent) + "%"}}});
   };
   EXPECT_TRUE(grouped(20));
   EXPECT_FALSE(grouped(19));
@@ -226,7 +225,7 @@ TEST_F(BadRecordsTest, QuoteTheRecordSoThatNothingActsOnATerminal) {
             .map([](std::string_view) -> int { throw std::runtime_error("\x1b[2J\nbell\x07"); })
             .count();
       },
-      {.threads = 1, .max_attempts = 1});
+      {.threads = 1, .job = {{"max-attempts", "1"}}});
   ASSERT_FALSE(thrown);
   EXPECT_NE(thrown.error().to_string().find("\\x1b[2J\\nbell\\x07"), std::string::npos) << thrown.error().to_string();
 }

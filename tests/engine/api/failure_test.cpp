@@ -51,7 +51,7 @@ TEST(Failure, IsRetriedAsOftenAsAsked) {
   EXPECT_TRUE(run_locally(flaky(3), {.threads = 1}));
   EXPECT_EQ(tries->load(), 4);
   *tries = 0;
-  EXPECT_TRUE(mentions(error_of(flaky(1000), {.threads = 1, .max_attempts = 2}), "no std::exception"));
+  EXPECT_TRUE(mentions(error_of(flaky(1000), {.threads = 1, .job = {{"max-attempts", "2"}}}), "no std::exception"));
   EXPECT_EQ(tries->load(), 2);
 }
 

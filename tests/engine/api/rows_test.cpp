@@ -24,8 +24,7 @@ struct Sale {
 using Sales = std::vector<Sale>;
 
 LocalReport run_rows(const std::function<void(Flow&)>& define, std::uint64_t memory = 64u << 20) {
-  auto report =
-      run_locally(define, {.threads = 2, .memory_bytes = memory, .max_bad_records = runtime::BadRecordLimit{.percent = 100}});
+  auto report = run_locally(define, {.threads = 2, .memory_bytes = memory, .job = {{"max-bad-records", "100%"}}});
   EXPECT_TRUE(report) << report.error().to_string();
   return report ? *report : LocalReport();
 }
@@ -173,7 +172,7 @@ TEST(Csv, WithoutMultilineAQuotedLineEndFailsTheJobAndMakesNoRows) {
     }
     write_file(scratch / "large", text);
     const auto report = run_locally([&](Flow& flow) { flow.read_csv<Text>(scratch / "large").write_csv(scratch / "out"); },
-                                    {.threads = 4, .max_bad_records = runtime::BadRecordLimit{.percent = 100}});
+                                    {.threads = 4, .job = {{"max-bad-records", "100%"}}});
     if (text.find("\"x") == std::string::npos) continue;  // it has no line end
     ASSERT_FALSE(report) << run;
     EXPECT_NE(report.error().to_string().find("multiline"), std::string::npos) << report.error().to_string();

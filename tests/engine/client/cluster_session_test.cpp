@@ -65,8 +65,8 @@ class ClusterSessionTest : public testing::Test {
     run.job_name = "words";
     run.quiet = true;
     run.arguments = {"--in", "x"};
-    run.priority = 4;
-    run.max_attempts = 2;
+    run.job.priority = 4;
+    run.job.max_attempts = 2;
   }
   ~ClusterSessionTest() override {
     reactor->run([this] { listener.reset(); });
@@ -102,9 +102,9 @@ TEST_F(ClusterSessionTest, SubmitsTheJobAsItsOptionsSay) {
   ASSERT_TRUE(session) << session.error().to_string();
   EXPECT_EQ(submitted.name, "words");
   EXPECT_EQ(submitted.arguments, run.arguments);
-  EXPECT_EQ(submitted.priority, 4);
-  EXPECT_EQ(submitted.max_attempts, 2u);
-  EXPECT_FALSE(submitted.user.empty()) << "who runs the program";
+  EXPECT_EQ(submitted.options.priority, 4);
+  EXPECT_EQ(submitted.options.max_attempts, 2u);
+  EXPECT_FALSE(submitted.options.user.empty()) << "who runs the program";
   EXPECT_FALSE(submitted.directory.empty());
   EXPECT_EQ((*session)->parallelism(), 6u);
   EXPECT_EQ(times(kUploadBinary), 0u) << "the master knows the program";

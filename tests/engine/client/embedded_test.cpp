@@ -171,7 +171,7 @@ TEST(Embedded, WithSlowStartReadersReadWhatThereIsAndWaitForTheRest) {
     return number(sum);
   });
   RunOptions options = quiet();
-  options.slow_start = 0.05;
+  options.job.slow_start = 0.05;
   auto session = open_embedded(options, program);
   ASSERT_TRUE(session);
   auto results = (*session)->run(map_and_sum(50));
@@ -186,7 +186,7 @@ TEST(Embedded, EarlyReadersMakeWayWhereThereIsNoOtherSlot) {
     program.add(StageId{0}, write_numbers);
     program.add(StageId{1}, sum_numbers);
     RunOptions options = quiet(threads);
-    options.slow_start = 0;
+    options.job.slow_start = 0;
     auto session = open_embedded(options, program);
     ASSERT_TRUE(session);
     auto results = (*session)->run(map_and_sum(20));
@@ -233,7 +233,7 @@ TEST(Embedded, ATaskOverItsTimeLimitIsStoppedAndReported) {
   });
   program.add(StageId{1}, sum_numbers);
   RunOptions options = quiet();
-  options.task_timeout = std::chrono::milliseconds(30);
+  options.job.task_timeout = std::chrono::milliseconds(30);
   auto session = open_embedded(options, program);
   ASSERT_TRUE(session);
   auto results = (*session)->run(map_and_sum(1));
@@ -262,7 +262,7 @@ void run_harmful(const std::function<void(TaskContext&)>& harm, std::chrono::nan
   });
   program.add(StageId{1}, sum_numbers);
   RunOptions options = quiet();
-  options.task_timeout = timeout;
+  options.job.task_timeout = timeout;
   {
     auto session = open_embedded(options, program);
     if (!session) std::exit(4);

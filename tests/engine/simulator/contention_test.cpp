@@ -137,7 +137,7 @@ Workload mixed_jobs() {
                                          stage(one.reduces, seconds(one.reduces == 1 ? 400 : 60), {0})});
     spec.stages[0].load = one.map;
     spec.stages[1].load = one.reduce;
-    spec.pool = "job " + std::to_string(workload.jobs.size());
+    spec.options.pool = "job " + std::to_string(workload.jobs.size());
     workload.jobs.push_back(std::move(spec));
   }
   return workload;

@@ -61,9 +61,9 @@ TEST(SimulatedCopies, TakeTheTimeOfTheNetwork) {
 
 TEST(SimulatedCopies, AreMadeOfJobsThatSaySo) {
   Workload two = workload();
-  two.jobs[0].shuffle_replicas = 2;
+  two.jobs[0].options.shuffle_replicas = 2;
   EXPECT_EQ(maps_run(log_of(two, dying(seconds(50), 1))), 3u);
-  two.jobs[0].shuffle_replicas = 3;
+  two.jobs[0].options.shuffle_replicas = 3;
   EXPECT_EQ(validate(two.jobs[0], 0).error().code(), Code::invalid_argument);
 }
 

@@ -51,7 +51,7 @@ Case made(std::uint64_t seed) {
   }
   for (std::size_t i = 0; i < made.workload.jobs.size(); ++i) {
     JobSpec& job = made.workload.jobs[i];
-    job.pool = fmt::format("p{}", i % 3);
+    job.options.pool = fmt::format("p{}", i % 3);
     job.arrival /= 4;
     for (StageSpec& stage : job.stages) {
       stage.demand = {.cpu = random.chance(0.3) ? 0.5 : 1, .memory = static_cast<double>(1 + random.below(4))};

@@ -26,8 +26,8 @@ TEST(EventLogLoader, ReplaysWhatHappened) {
   EXPECT_EQ(job.arrival, 0s) << "since the first submission";
   EXPECT_EQ(*job.deadline, 60s);
   EXPECT_EQ(job.stages.at(0).planned, 1s);
-  EXPECT_EQ(job.user, "ann");
-  EXPECT_EQ(job.priority, 2);
+  EXPECT_EQ(job.options.user, "ann");
+  EXPECT_EQ(job.options.priority, 2);
   ASSERT_EQ(job.stages.size(), 3u);
   EXPECT_THAT(job.stages[0].durations, ElementsAre(2s, 1s)) << "the speculative attempt of the task that failed";
   EXPECT_THAT(job.stages[0].hosts, ElementsAre(ElementsAre("h1"), ElementsAre("h2")));
@@ -152,7 +152,8 @@ TEST(EventLogLoader, KeepsTheCopiesOfMapOutputs) {
     log.ran(0, 1, 0, 1);
     const auto recording = log.read();
     ASSERT_TRUE(recording) << recording.error().to_string();
-    EXPECT_EQ(recording->workload.jobs.at(0).shuffle_replicas, two ? 2u : 0u) << "0: as the simulated cluster has them";
+    EXPECT_EQ(recording->workload.jobs.at(0).options.shuffle_replicas.value_or(0), two ? 2u : 0u)
+        << "0: as the simulated cluster has them";
   }
 }
 
@@ -179,7 +180,7 @@ TEST(EventLogLoader, KeepsFailedAttemptsAndLostNodes) {
   const auto recording = log.read();
   ASSERT_TRUE(recording) << recording.error().to_string();
   const JobSpec& job = recording->workload.jobs.at(0);
-  EXPECT_EQ(job.max_attempts, 6u);
+  EXPECT_EQ(job.options.max_attempts, 6u);
   EXPECT_THAT(job.stages.at(0).durations, ElementsAre(140ms, 55ms));
   ASSERT_EQ(job.stages.at(0).failures.size(), 1u) << "what was killed did not fail";
   EXPECT_THAT(job.stages.at(0).failures.at(0), ElementsAre(StageSpec::Failure{30ms, false}, StageSpec::Failure{20ms, true}));
@@ -339,13 +340,13 @@ TEST(EventLogLoader, KeepsWhatJobsAskedForAndWhatTheMasterWasTold) {
   EXPECT_EQ(std::get<master::SchedulerConfigured>(recording->events[1].event).spec, "drf");
   ASSERT_EQ(recording->workload.jobs.size(), 2u);
   const JobSpec& job = recording->workload.jobs[1];
-  EXPECT_EQ(job.pool, "p");
+  EXPECT_EQ(job.options.pool, "p");
   EXPECT_EQ(job.hints.weight, 3.5);
   EXPECT_EQ(job.arrival, 45ms);
   EXPECT_EQ(job.stages.at(0).planned, 10ms);
   EXPECT_EQ(job.deadline, 200ms) << "since its arrival";
-  EXPECT_EQ(job.slow_start, 0.25);
-  EXPECT_EQ(job.shuffle_mode, "pull");
+  EXPECT_EQ(job.options.slow_start, 0.25);
+  EXPECT_EQ(job.options.shuffle_mode, shuffle::Mode::pull);
 }
 
 TEST(EventLogLoader, JobsArriveWhenTheyWereSubmittedAndPlanWhenTheyPlanned) {
@@ -411,7 +412,8 @@ TEST(EventLogLoader, EarlyReadersWorkFromWhenTheirInputsWereComplete) {
     const auto recording = log.read();
     ASSERT_TRUE(recording) << recording.error().to_string();
     EXPECT_THAT(recording->workload.jobs.at(0).stages.at(1).durations, ElementsAre(15ms));
-    EXPECT_EQ(recording->workload.jobs[0].slow_start, said ? std::optional(0.5) : std::nullopt) << "the replay's scheduler says";
+    EXPECT_EQ(recording->workload.jobs[0].options.slow_start, said ? std::optional(0.5) : std::nullopt)
+        << "the replay's scheduler says";
   }
 }
 

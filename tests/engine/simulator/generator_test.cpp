@@ -67,7 +67,7 @@ TEST(Generator, KeepsTheMixAndTheGap) {
     } else {
       EXPECT_EQ(job.stages[0].tasks, 10u);
       EXPECT_EQ(job.stages[1].tasks, 4u);
-      EXPECT_EQ(job.pool, "p");
+      EXPECT_EQ(job.options.pool, "p");
     }
   }
   EXPECT_NEAR(static_cast<double>(small), 7500, 200);  // 4.6 standard deviations

@@ -27,9 +27,9 @@ TEST(JobsFile, HoldsWhatPeopleWrite) {
   EXPECT_EQ(workload.hosts[1].name + " " + workload.hosts[1].rack, "node-b right");
   ASSERT_EQ(workload.jobs.size(), 2u);
   const JobSpec& job = workload.jobs[0];
-  EXPECT_EQ(job.name + " " + job.user + " " + job.pool, "word count ann nightly");
+  EXPECT_EQ(job.name + " " + job.options.user + " " + job.options.pool, "word count ann nightly");
   EXPECT_EQ(job.hints.weight, 2);
-  EXPECT_EQ(job.priority, 1);
+  EXPECT_EQ(job.options.priority, 1);
   EXPECT_EQ(job.arrival, 10s);
   EXPECT_EQ(job.deadline, 5min);
   ASSERT_EQ(job.stages.size(), 2u);
@@ -64,8 +64,8 @@ TEST(JobsFile, HoldsWhatProgramsKnow) {
   ASSERT_TRUE(workload.has_value()) << workload.error().to_string();
   EXPECT_THAT(workload->notes, ElementsAre("half a trace"));
   const JobSpec& job = workload->jobs[0];
-  EXPECT_EQ(job.max_attempts, 7u);
-  EXPECT_EQ(job.shuffle_replicas, 2u);
+  EXPECT_EQ(job.options.max_attempts, 7u);
+  EXPECT_EQ(job.options.shuffle_replicas, 2u);
   EXPECT_EQ(job.hints.relative_reduce_cost, 3.25);
   EXPECT_EQ(job.hints.shuffle_ratio, 0.125);
   EXPECT_EQ(job.hints.map_profile->cpu, 1);

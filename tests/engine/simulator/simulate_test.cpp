@@ -141,7 +141,7 @@ TEST(Simulate, SlowStartLetsReducesFetchWhileMapsRun) {
   EXPECT_LT(early + seconds(10), late);
   EXPECT_GT(early, seconds(61));
   EXPECT_EQ(by_scheduler, early);
-  workload.jobs[0].slow_start = 1;
+  workload.jobs[0].options.slow_start = 1;
   EXPECT_EQ(run(workload, model, "fifo(slow_start=0)").makespan, late) << "what the job says goes first";
 }
 

@@ -38,7 +38,7 @@ inline StageSpec stage(std::uint32_t tasks, Time duration, std::vector<std::uint
 inline JobSpec job(Time arrival, std::vector<StageSpec> stages, std::string user = "") {
   JobSpec spec;
   spec.name = "job";
-  spec.user = std::move(user);
+  spec.options.user = std::move(user);
   spec.arrival = arrival;
   spec.stages = std::move(stages);
   return spec;

@@ -210,9 +210,9 @@ TEST(RumenLoader, TakesSuccessfulAttempts) {
   EXPECT_EQ(workload.jobs[0].stages[0].output_bytes, 9u);
   const JobSpec& job = workload.jobs[1];
   EXPECT_EQ(job.arrival, 1s);
-  EXPECT_EQ(job.user, "ann");
-  EXPECT_EQ(job.pool, "default");
-  EXPECT_EQ(job.priority, 1);
+  EXPECT_EQ(job.options.user, "ann");
+  EXPECT_EQ(job.options.pool, "default");
+  EXPECT_EQ(job.options.priority, 1);
   ASSERT_EQ(job.stages.size(), 2u);
   EXPECT_THAT(job.stages[0].durations, ElementsAre(2s, 2s)) << "the mean where nothing is known";
   EXPECT_THAT(job.stages[0].hosts, ElementsAre(ElementsAre("h.1", "h2"), IsEmpty()));

@@ -93,9 +93,9 @@ TEST_F(Configuration, TheSchedulerLetsJobsInOrNot) {
   ASSERT_TRUE(configure("1"));
   JobSubmitted job;
   job.job = JobId(1);
-  job.pool = "closed";
+  job.options.pool = "closed";
   EXPECT_NE(driver.apply(job).error().to_string().find("pool closed takes no jobs"), std::string::npos);
-  job.pool = "odd";
+  job.options.pool = "odd";
   EXPECT_TRUE(driver.apply(job));  // it threw: recorded, and the job is let in
   EXPECT_EQ(driver.core.scheduler_faults().faults, 1u);
   ASSERT_TRUE(configure("5"));

@@ -77,8 +77,8 @@ class Driver {
     JobSubmitted event;
     event.job = JobId(job);
     event.name = "job";
-    event.max_attempts = max_attempts;
-    event.shuffle_replicas = shuffle_replicas;
+    event.options.max_attempts = max_attempts;
+    event.options.shuffle_replicas = shuffle_replicas;
     ASSERT_TRUE(apply(std::move(event)));
   }
   Result<void> extend(std::uint64_t job, plan::PlanPart plan_part) { return apply(PlanExtended{JobId(job), std::move(plan_part)}); }

@@ -84,7 +84,7 @@ std::uint32_t maps_before_reader(std::unique_ptr<schedulers::Scheduler> schedule
   JobSubmitted event;
   event.job = JobId(1);
   event.name = "job";
-  event.slow_start = job;
+  event.options.slow_start = job;
   EXPECT_TRUE(driver.apply(std::move(event)));
   EXPECT_TRUE(driver.extend(1, map_reduce(5, 1)));
   std::uint32_t ended = 0;

@@ -19,7 +19,7 @@ class Placement : public testing::Test {
   void submit(schedulers::Resources demand) {
     JobSubmitted event;
     event.job = JobId(1);
-    event.demand = demand;
+    event.options.demand = demand;
     ASSERT_TRUE(driver.apply(std::move(event)));
     ASSERT_TRUE(driver.extend(1, part(0, {result(source(0, 3, 0))})));
   }

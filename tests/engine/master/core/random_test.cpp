@@ -92,9 +92,9 @@ std::unique_ptr<SimulatedCluster> run_jobs(std::uint64_t seed) {
   std::vector<Job> jobs(1 + random.below(3));
   for (auto& job : jobs) {
     JobSubmitted event;
-    event.priority = static_cast<int>(random.below(2));
-    event.max_attempts = 8;
-    event.shuffle_replicas = random.chance(0.4) ? 2 : 1;
+    event.options.priority = static_cast<int>(random.below(2));
+    event.options.max_attempts = 8;
+    event.options.shuffle_replicas = random.chance(0.4) ? 2 : 1;
     job.id = cluster->submit(std::move(event));
   }
   for (std::uint32_t action = 0; action < 3; ++action) {
@@ -187,11 +187,11 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
     case 0: {
       JobSubmitted event;
       event.job = JobId(random.chance(0.5) ? ++job : random.below(job + 1));
-      event.max_attempts = small(5);
-      event.priority = static_cast<int>(random.between(-1, 1));
-      if (random.chance(0.1)) event.demand.cpu = -1;
-      if (random.chance(0.1)) event.demand.memory = 1e9;
-      event.shuffle_replicas = 1 + small(3);  // three are refused
+      event.options.max_attempts = small(5);
+      event.options.priority = static_cast<int>(random.between(-1, 1));
+      if (random.chance(0.1)) event.options.demand.cpu = -1;
+      if (random.chance(0.1)) event.options.demand.memory = 1e9;
+      event.options.shuffle_replicas = 1 + small(3);  // three are refused
       return event;
     }
     case 1: {

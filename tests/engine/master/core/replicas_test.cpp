@@ -88,7 +88,7 @@ TEST_F(Copies, AreNotMadeForJobsThatWantOne) {
   JobSubmitted event;
   event.job = JobId(9);
   for (std::uint32_t replicas : {0u, 3u}) {
-    event.shuffle_replicas = replicas;
+    event.options.shuffle_replicas = replicas;
     EXPECT_EQ(d.apply(event).error().code(), Code::invalid_argument);
   }
 }

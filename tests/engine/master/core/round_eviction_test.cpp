@@ -97,7 +97,7 @@ TEST_F(Units, RoundsAreAsLargeAsWhateverANodeHasLeastOfAllows) {
   }
   JobSubmitted job;
   job.job = JobId(1);
-  job.demand.memory = 1;
+  job.options.demand.memory = 1;
   ASSERT_TRUE(driver_.apply(std::move(job)));
   ASSERT_TRUE(driver_.extend(1, part(0, {source(0, 8, 16), result(reader(1, {0}, 16, 0))})));
   for (std::uint32_t map = 0; map < 2; ++map) finish_map(1, map, 16);

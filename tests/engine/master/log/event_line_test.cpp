@@ -25,12 +25,23 @@ EventLine full(const std::string& event) {
   line.at = Time(1);
   line.event = event;
   line.job = 2, line.stage = 3, line.task = 4, line.attempt = 5, line.node = 6, line.action = 7;
-  line.name = "n\"", line.user = "u", line.pool = "p", line.host = "h", line.rack = "r", line.data_address = "a";
-  line.kind = "refused", line.reason = "because", line.message = "m\n", line.error = "e", line.shuffle_mode = "pull";
-  line.priority = -8;
-  line.max_attempts = 9, line.shuffle_replicas = 2, line.deadline = Time(10), line.task_timeout = Time(11);
-  line.max_bad_records = "0.1%", line.weight = 1.5, line.cross_rack = {12, 13}, line.rack_uplink = {14, 15}, line.processors = 0.5;
-  line.demand.cpu = 1, line.capacity.memory = 2, line.used.network_in = 3;
+  line.name = "n\"", line.host = "h", line.rack = "r", line.data_address = "a";
+  line.kind = "refused", line.reason = "because", line.message = "m\n", line.error = "e";
+  line.options = {"u",
+                  "p",
+                  -8,
+                  9,
+                  Time(11),
+                  Time(0),
+                  {.cpu = 1},
+                  shuffle::Mode::pull,
+                  2,
+                  1.5,
+                  0.25,
+                  {{"shuffle_ratio", "0.4"}},
+                  {{.percent = 0.1}}};
+  line.deadline = Time(10), line.cross_rack = {12, 13}, line.rack_uplink = {14, 15}, line.processors = 0.5;
+  line.capacity.memory = 2, line.used.network_in = 3;
   line.present = schedulers::Resources{}, line.forecast = {{Time(36), {.cpu = 1}}, {Time(37), {.cpu = 2}}};
   line.attributes = {{"gpu", "1"}};
   line.prefetch_bytes = 13;

@@ -15,14 +15,14 @@ std::vector<Event> all_events() {
   JobSubmitted job;
   job.job = JobId(7);
   job.name = "n";
-  job.user = "u";
-  job.pool = "p";
-  job.priority = -3;
+  job.options.user = "u";
+  job.options.pool = "p";
+  job.options.priority = -3;
   job.deadline = Time(99);
-  job.demand = {1, 2, 3, 4, 5, 6, 7, 8};
-  job.max_attempts = 9;
-  job.task_timeout = Time(5);
-  job.shuffle_replicas = 2;
+  job.options.demand = {1, 2, 3, 4, 5, 6, 7, 8};
+  job.options.max_attempts = 9;
+  job.options.task_timeout = Time(5);
+  job.options.shuffle_replicas = 2;
   job.hints = {2, 3, 4, schedulers::Resources{1, 1, 1, 1}, std::nullopt, schedulers::Resources{2, 2, 2, 2}};
   events.emplace_back(job);
   events.emplace_back(PlanExtended{JobId(7), part(1, {source(0, 2, 3), result(reader(1, {0}, 3, 0))}, {0})});
@@ -111,7 +111,7 @@ TEST(EventLog, TellsHowManyBadRecordsAJobBears) {
   JobSubmitted job;
   job.job = JobId(1);
   const auto line = [&](std::optional<runtime::BadRecordLimit> limit) {
-    job.max_bad_records = limit;
+    job.options.max_bad_records = limit;
     return event_json(Time(5), job);
   };
   EXPECT_EQ(line(std::nullopt).find("max_bad_records"), std::string::npos);

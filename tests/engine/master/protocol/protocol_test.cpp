@@ -137,18 +137,18 @@ TEST(ClientProtocol, AJobsStatusAndItsResultsComeBack) {
 
 Submit submission() {
   Submit submit;
-  submit.name = "name", submit.program = "program", submit.directory = "/d", submit.user = "u", submit.pool = "p";
+  submit.name = "name", submit.program = "program", submit.directory = "/d", submit.options.user = "u", submit.options.pool = "p";
   submit.arguments = {"a", "", "c d"};
   submit.same_binary = true;
   submit.binary = {1, 2};
-  submit.memory_bytes = 3, submit.priority = -4, submit.max_attempts = 5;
-  submit.task_timeout = nanoseconds(6), submit.deadline = nanoseconds(7);
-  submit.demand.cpu = 2, submit.demand.memory = 1 << 20;
-  submit.shuffle_mode = shuffle::Mode::pull;
-  submit.shuffle_replicas = 2;
-  submit.weight = 2.5;
-  submit.slow_start = 0.25;
-  submit.hints = {{"shuffle_ratio", "0.4"}};
+  submit.memory_bytes = 3, submit.options.priority = -4, submit.options.max_attempts = 5;
+  submit.options.task_timeout = nanoseconds(6), submit.options.deadline = nanoseconds(7);
+  submit.options.demand.cpu = 2, submit.options.demand.memory = 1 << 20;
+  submit.options.shuffle_mode = shuffle::Mode::pull;
+  submit.options.shuffle_replicas = 2;
+  submit.options.weight = 2.5;
+  submit.options.slow_start = 0.25;
+  submit.options.hints = {{"shuffle_ratio", "0.4"}};
   return submit;
 }
 
@@ -156,12 +156,12 @@ TEST(ClientProtocol, ASubmissionComesBack) {
   const Submit submit = submission();
   const Submit back = sent(submit);
   EXPECT_EQ(bytes_of(back), bytes_of(submit));
-  EXPECT_EQ(back.demand, submit.demand);
-  EXPECT_EQ(back.shuffle_mode, submit.shuffle_mode);
-  EXPECT_EQ(back.shuffle_replicas, 2u);
-  EXPECT_EQ(back.hints, submit.hints);
-  EXPECT_EQ(back.weight, 2.5);
-  EXPECT_EQ(back.slow_start, 0.25);
+  EXPECT_EQ(back.options.demand, submit.options.demand);
+  EXPECT_EQ(back.options.shuffle_mode, submit.options.shuffle_mode);
+  EXPECT_EQ(back.options.shuffle_replicas, 2u);
+  EXPECT_EQ(back.options.hints, submit.options.hints);
+  EXPECT_EQ(back.options.weight, 2.5);
+  EXPECT_EQ(back.options.slow_start, 0.25);
   EXPECT_EQ(back.arguments, submit.arguments);
   const Submit plain = sent(Submit{});
   EXPECT_FALSE(plain.shuffle_mode);

@@ -89,7 +89,7 @@ class ServerParts : public testing::Test {
   void begin_job(JobId id) {
     client::Submit& submit = jobs[id].submit;
     submit.name = "wordcount";
-    submit.shuffle_mode = shuffle::Mode::pull;
+    submit.options.shuffle_mode = shuffle::Mode::pull;
     jobs[id].values[ActionId(3)] = SharedBytes(Buffer::copy_of(as_bytes(std::string_view("value"))));
   }
 

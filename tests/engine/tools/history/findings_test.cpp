@@ -222,7 +222,7 @@ TEST(Findings, MoreMemoryDemandedThanHeldWhereItKeepsSlotsIdle) {
       told.history.apply(joined);
       auto job = told.line(10, "job_submitted");
       job.job = 1;
-      if (of_job) job.demand.memory = 4.0 * 1024 * kMiB;
+      if (of_job) job.options.demand.memory = 4.0 * 1024 * kMiB;
       told.history.apply(job);
       told.stage(11, 1, 0, 4, {}, of_job ? 0 : 4.0 * 1024 * kMiB);
       for (std::uint32_t task = 0; task < 4; ++task) told.launch(20, 1, 0, task, 0, 1), told.finish(1020, 1, 0, task, 0, 1);

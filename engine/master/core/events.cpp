@@ -1,5 +1,9 @@
 #include "engine/master/core/events.hpp"
 
+#include <utility>
+
+#include "schedulers/view/hints.hpp"
+
 namespace weft::master {
 
 namespace {
@@ -17,6 +21,15 @@ struct Copy {
 };
 
 }  // namespace
+
+Result<JobSubmitted> submission(JobId job, std::string name, JobOptions options, Time now) {
+  JobSubmitted event{job, std::move(name), std::move(options), {}, {}};
+  event.hints.weight = event.options.weight.value_or(1);
+  Time deadline = event.options.deadline;
+  WEFT_TRY(schedulers::set_hints(event.options.hints, event.hints, deadline));
+  if (deadline > Time(0)) event.deadline = now + deadline;
+  return event;
+}
 
 Event copy_of(const Event& event) { return std::visit(Copy{}, event); }
 

@@ -1,0 +1,46 @@
+#include "engine/master/driver/core_driver.hpp"
+
+#include <utility>
+
+namespace weft::master {
+
+Result<void> CoreDriver::apply(Event event) {
+  if (ended_) return fail(*ended_);
+  const Time at = now();
+  if (observer_ != nullptr)
+    if (const auto text = observer_->before(at, core().view(), event)) back_end_.inform(*text);
+  if (log_) log_->before(at, event);
+  back_end_.before(event);
+  const std::optional<JobId> changed = JobRecorder::changed_job(event);
+  std::vector<Command> commands;
+  auto applied = core_->apply(at, std::move(event), commands);
+  if (core_->stuck()) {
+    ended_ = applied.error();
+    back_end_.stuck(*ended_);
+    return applied;
+  }
+  report_faults();
+  WEFT_TRY(std::move(applied));
+  if (observer_ != nullptr) observer_->after(core().view(), commands, back_end_.unix_seconds());
+  if (journal_ != nullptr) journal_->record_outcome(changed, commands);
+  if (log_) check_log(log_->after(at, commands));
+  back_end_.accepted(commands);
+  for (Command& command : commands) back_end_.carry_out(command);
+  return {};
+}
+
+void CoreDriver::note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
+  if (log_) check_log(log_->note_prefetched(now(), heartbeat_, job, node, prefetched));
+}
+
+void CoreDriver::report_faults() {
+  const SchedulerFaults& faults = core().scheduler_faults();
+  if (faults.faults == std::exchange(faults_, faults.faults)) return;
+  back_end_.scheduler_failed(faults);
+}
+
+void CoreDriver::check_log(const Result<void>& written) {
+  if (!written) back_end_.log_failed(written.error());
+}
+
+}  // namespace weft::master

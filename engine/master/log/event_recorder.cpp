@@ -1,0 +1,35 @@
+#include "engine/master/log/event_recorder.hpp"
+
+#include <variant>
+
+namespace weft::master {
+
+void EventRecorder::before(Time at, const Event& event) {
+  const auto* heartbeat = std::get_if<WorkerHeartbeat>(&event);
+  const auto* lost = std::get_if<WorkerLost>(&event);
+  left_ = lost != nullptr;
+  line_ = heartbeat == nullptr || heartbeats_.admits(*heartbeat, at) ? event_json(at, event) : std::string();
+  if (const auto* joined = std::get_if<WorkerJoined>(&event)) log_.repeat(joined->node, line_);
+  if (lost == nullptr) return;
+  heartbeats_.forget(lost->node);
+  log_.repeat_no_more(lost->node);
+}
+
+Result<void> EventRecorder::after(Time at, const std::vector<Command>& commands) {
+  if (!line_.empty()) log_.add(line_);
+  for (const Command& command : commands) {
+    if (const auto text = command_json(at, command)) log_.add(*text);
+    if (const auto* lost = std::get_if<NodeLost>(&command); lost != nullptr && !left_) {
+      log_.add(silent_json(at, *lost));
+      log_.repeat_no_more(lost->node);
+    }
+  }
+  return log_.flush(at);
+}
+
+Result<void> EventRecorder::note_prefetched(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
+  log_.add(prefetch_json(at, period, job, node, prefetched));
+  return log_.flush(at);
+}
+
+}  // namespace weft::master

@@ -1,0 +1,33 @@
+// What goes into an event log of what happens to a core: which events, which commands, in which order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/master/log/event_log.hpp"
+#include "engine/master/log/heartbeat_filter.hpp"
+
+namespace weft::master {
+
+/// One thread, that of the core. before() and then either after() or nothing, event by event.
+class EventRecorder {
+ public:
+  explicit EventRecorder(EventLog log) : log_(std::move(log)) {}
+
+  /// The event that the core is given next, which moves it.
+  void before(Time at, const Event& event);
+  /// It was accepted, and led to these commands: writes both. The error is of the log's file; after one nothing more is written.
+  Result<void> after(Time at, const std::vector<Command>& commands);
+  /// What a worker reports of the blocks that it prefetched for a job, every `period`.
+  Result<void> note_prefetched(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched);
+
+  LogPlace began() const { return log_.began(); }
+
+ private:
+  EventLog log_;
+  HeartbeatFilter heartbeats_;
+  std::string line_;   // of the event of before(); empty: the log leaves it out
+  bool left_ = false;  // that event says that a worker is lost
+};
+
+}  // namespace weft::master
