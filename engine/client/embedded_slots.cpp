@@ -203,24 +203,9 @@ void Slots::run(Slot& slot) {
   shuffle::LocalTaskShuffle shuffle(
       *store_, task.attempt, [&](ShuffleId id, std::optional<std::uint32_t> map) { return outputs(slot, id, map); },
       settings_.shuffle_mode);
-  runtime::TaskContext& context = slot.context;
-  context = runtime::TaskContext{};
-  context.attempt = task.attempt;
-  context.branch = task.spec.branch;
-  context.partition = task.spec.partition;
-  context.output_partitions = task.spec.output_partitions;
-  context.splits = &task.spec.splits;
-  context.inputs = task.spec.inputs;
-  context.variants = task.spec.variants;
-  context.shuffle = &shuffle;
-  context.files = settings_.files.get();
-  context.operators.memory = &memory;
-  context.operators.pages = &pages_;
-  context.operators.spill_directory = settings_.spill_directory;
-  context.operators.stop = &slot.stop;
-
-  runtime::TaskOutcome outcome = runtime::run_task(program_, task.spec.fingerprint, context);
-  master::Event event = report(slot, std::move(outcome));
+  slot.context = runtime::context_of(task.attempt, task.spec,
+                                     {shuffle, settings_.files.get(), memory, pages_, settings_.spill_directory, slot.stop});
+  master::Event event = report(slot, runtime::run_task(program_, task.spec.fingerprint, slot.context));
   {
     const std::lock_guard lock(mutex_);
     slot.task.reset();
@@ -228,23 +213,22 @@ void Slots::run(Slot& slot) {
   mailbox_.post(std::move(event));
 }
 
-master::Event Slots::report(Slot& slot, runtime::TaskOutcome outcome) {
-  const AttemptId attempt = slot.task->attempt;
-  if (outcome.kind == runtime::TaskEnd::finished) {
-    return master::TaskFinished{attempt,
+master::Event Slots::report(Slot& slot, runtime::protocol::Event ended) {
+  if (ended.kind == runtime::TaskEnd::finished) {
+    return master::TaskFinished{ended.attempt,
                                 settings_.node,
-                                std::move(outcome.output),
-                                std::move(outcome.result),
-                                std::move(slot.context.counters),
-                                slot.context.input_bytes,
-                                slot.context.input_records,
-                                {},
-                                std::move(slot.context.sample_histogram),
-                                slot.context.usage};
+                                std::move(ended.output),
+                                std::move(ended.result),
+                                std::move(ended.counters),
+                                ended.input_bytes,
+                                ended.input_records,
+                                ended.shuffle_times,
+                                std::move(ended.sample_histogram),
+                                ended.usage};
   }
-  master::TaskFailed failed{attempt, settings_.node, outcome.kind, std::move(outcome.message), outcome.fetch};
+  master::TaskFailed failed{ended.attempt, settings_.node, ended.kind, std::move(ended.message), ended.fetch};
   const std::lock_guard lock(mutex_);
-  if (outcome.kind == runtime::TaskEnd::killed && slot.timed_out) {
+  if (failed.kind == runtime::TaskEnd::killed && slot.timed_out) {
     failed.kind = runtime::TaskEnd::timed_out;
     failed.message = fmt::format("ran longer than --task-timeout {}s", std::chrono::duration<double>(slot.task->timeout).count());
   }

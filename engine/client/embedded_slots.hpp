@@ -93,7 +93,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
   /// False at the end. May have found nothing to run.
   bool next(Slot& slot);
   void run(Slot& slot);
-  master::Event report(Slot& slot, runtime::TaskOutcome outcome);
+  master::Event report(Slot& slot, runtime::protocol::Event ended);
   /// As LocalTaskShuffle asks.
   std::shared_ptr<const shuffle::KnownOutputs> outputs(Slot& slot, ShuffleId shuffle, std::optional<std::uint32_t> map);
   static bool over_time(const Slot& slot, TimePoint now);

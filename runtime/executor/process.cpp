@@ -26,8 +26,6 @@ namespace weft::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr std::size_t kMaxQueued = 2u << 30;
-constexpr std::uint64_t kEventBulk = 64u << 20;  // result bytes per message
 constexpr auto kTrafficInterval = 1s;
 constexpr std::uint64_t kLeastMapped = 16u << 20;
 
@@ -121,16 +119,7 @@ class Executor {
       events.swap(ended_);
     }
     tell_traffic();
-    std::vector<protocol::Event> batch;
-    std::uint64_t bytes = 0;
-    for (protocol::Event& event : events) {
-      bytes += event.result.size();
-      batch.push_back(std::move(event));
-      if (bytes < kEventBulk) continue;
-      connection_->notify(protocol::kEvents, protocol::encode(protocol::Events{std::exchange(batch, {})}));
-      bytes = 0;
-    }
-    if (!batch.empty()) connection_->notify(protocol::kEvents, protocol::encode(protocol::Events{std::move(batch)}));
+    protocol::notify_events(*connection_, protocol::kEvents, std::move(events));
   }
 
   void tell_traffic() {
@@ -212,16 +201,13 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   if (!job) return 2;
   auto* reactor = rpc::Reactor::start("weft-executor").release();
   auto* executor = new Executor(*reactor, std::move(job));
-  rpc::Limits limits;
-  limits.max_queued = kMaxQueued;
-  limits.layout = protocol::layout();
-  limits.one_release = true;
   reactor->post([=, socket = std::make_shared<Fd>(*fd)] {
-    reactor->adopt(std::move(*socket), 30s, executor->handler(), limits, [](Result<rpc::ConnectionPtr> connected) {
-      if (connected) return;
-      fmt::print(stderr, "executor: {}\n", connected.error().to_string());
-      _exit(2);
-    });
+    reactor->adopt(std::move(*socket), 30s, executor->handler(), protocol::one_release_limits(),
+                   [](Result<rpc::ConnectionPtr> connected) {
+                     if (connected) return;
+                     fmt::print(stderr, "executor: {}\n", connected.error().to_string());
+                     _exit(2);
+                   });
   });
   sleep_until_closed();
 }

@@ -13,14 +13,6 @@
 namespace weft::runtime {
 namespace {
 
-protocol::Event failed(const AttemptId& attempt, TaskEnd kind, std::string message) {
-  protocol::Event event;
-  event.attempt = attempt;
-  event.kind = kind;
-  event.message = std::move(message);
-  return event;
-}
-
 /// Writes an OutputMark when it goes, if the log has grown since. Nothing is written where standard output is no file.
 class MarkedOutput {
  public:
@@ -91,42 +83,16 @@ void TaskPool::serve(std::uint32_t slot) {
 
 protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   const protocol::Launch& launch = task.launch;
-  if (task.stop.load(std::memory_order_relaxed)) return failed(launch.attempt, TaskEnd::killed, "stopped before it began");
+  if (task.stop.load(std::memory_order_relaxed))
+    return {.attempt = launch.attempt, .kind = TaskEnd::killed, .message = "stopped before it began"};
 
   MemoryGrant grant(setup_.memory_bytes / std::max<std::uint32_t>(1, setup_.slots));
   WorkerShuffle shuffle(worker_, launch.attempt, {launch.segment_memory, setup_.segment_directory}, grant.limit(), task.stop);
-  TaskContext context;
-  context.attempt = launch.attempt;
-  context.branch = launch.spec.branch;
-  context.partition = launch.spec.partition;
-  context.output_partitions = launch.spec.output_partitions;
-  context.splits = &launch.spec.splits;
-  context.inputs = launch.spec.inputs;
-  context.variants = launch.spec.variants;
-  context.shuffle = &shuffle;
-  context.files = files_.get();
-  context.operators.memory = &grant;
-  context.operators.pages = &pages_;
-  context.operators.spill_directory = setup_.spill_directory;
-  context.operators.stop = &task.stop;
-
+  TaskContext context =
+      context_of(launch.attempt, launch.spec, {shuffle, files_.get(), grant, pages_, setup_.spill_directory, task.stop});
   const CrashNote note(slot, context);
-  TaskOutcome outcome = [&] {
-    const MarkedOutput marked(launch.attempt);
-    return run_task(program_, launch.spec.fingerprint, context);
-  }();
-  protocol::Event event = failed(launch.attempt, outcome.kind, std::move(outcome.message));
-  event.fetch = outcome.fetch;
-  if (event.kind == TaskEnd::fetch_failed && !event.fetch) event.fetch = shuffle.fetch_failure();
-  event.result = std::move(outcome.result);
-  event.output = outcome.output.empty() ? shuffle.committed() : std::move(outcome.output);
-  event.counters = std::move(context.counters);
-  event.input_bytes = context.input_bytes;
-  event.input_records = context.input_records;
-  event.shuffle_times = shuffle.times();
-  event.sample_histogram = std::move(context.sample_histogram);
-  event.usage = context.usage;
-  return event;
+  const MarkedOutput marked(launch.attempt);
+  return run_task(program_, launch.spec.fingerprint, context);
 }
 
 }  // namespace weft::runtime

@@ -11,19 +11,15 @@ constexpr auto kReadDeadline = 180s;  // the worker's own deadlines towards othe
 
 }  // namespace
 
-Result<rpc::Message> WorkerLink::call(protocol::ExecutorMessage type, rpc::Payload payload, Duration deadline) {
-  return rpc::call(reactor_, connection_, type, std::move(payload), deadline);
-}
-
 Result<void> WorkerLink::commit(const AttemptId& attempt, shuffle::SealedSegment segment) {
   rpc::Payload payload = protocol::encode(protocol::Commit{attempt, segment.size, std::move(segment.partitions)});
   payload.fds.push_back(std::move(segment.fd));
-  WEFT_TRY(call(protocol::kCommit, std::move(payload), kCommitDeadline));
+  WEFT_TRY(rpc::call(reactor_, connection_, protocol::kCommit, std::move(payload), kCommitDeadline));
   return {};
 }
 
 Result<shuffle::ReadPart> WorkerLink::read(const protocol::ReadRequest& request) {
-  WEFT_ASSIGN(rpc::Message answer, call(protocol::kRead, protocol::encode(request), kReadDeadline));
+  WEFT_ASSIGN(rpc::Message answer, rpc::call(reactor_, connection_, protocol::kRead, protocol::encode(request), kReadDeadline));
   return protocol::decode_part(std::move(answer));
 }
 

@@ -29,8 +29,6 @@ class WorkerLink {
  private:
   static constexpr std::size_t kMappedSegments = 1024;
 
-  Result<rpc::Message> call(protocol::ExecutorMessage type, rpc::Payload payload, Duration deadline);
-
   rpc::Reactor& reactor_;
   rpc::ConnectionPtr connection_;
   SegmentCache mapped_;

@@ -12,41 +12,20 @@ namespace {
 constexpr std::size_t kKnown = 256;               // mapped segments that a request names at most
 constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch at most, and so of what a task holds per node
 
-/// Another writer, whose time is added to `sum`.
-class TimedWriter final : public shuffle::SegmentWriter {
- public:
-  TimedWriter(std::unique_ptr<SegmentWriter> writer, Duration& sum) : writer_(std::move(writer)), sum_(sum) {}
-
-  std::size_t good_extent() const override { return writer_->good_extent(); }
-  MutableBytes room(std::uint32_t partition, std::size_t bytes) override { return writer_->room(partition, bytes); }
-  Result<void> append(std::uint32_t partition, ByteView bytes, std::uint32_t records) override {
-    return timed(sum_, [&] { return writer_->append(partition, bytes, records); });
-  }
-  Result<shuffle::SealedSegment> seal() override {
-    return timed(sum_, [&] { return writer_->seal(); });
-  }
-  std::uint64_t bytes() const override { return writer_->bytes(); }
-
- private:
-  const std::unique_ptr<SegmentWriter> writer_;
-  Duration& sum_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<shuffle::SegmentWriter>> WorkerShuffle::create_segment(std::uint32_t partitions) {
-  WEFT_ASSIGN(auto writer, segment_.bytes == 0 ? shuffle::SegmentWriter::on_disk(segment_.directory, partitions)
-                                               : shuffle::SegmentWriter::in_memory(partitions, segment_));
-  return std::make_unique<TimedWriter>(std::move(writer), times_.write);
+  return segment_.bytes == 0 ? shuffle::SegmentWriter::on_disk(segment_.directory, partitions)
+                             : shuffle::SegmentWriter::in_memory(partitions, segment_);
 }
 
-Result<void> WorkerShuffle::commit(shuffle::SealedSegment segment) {
-  committed_ = segment.partitions;
+Result<void> WorkerShuffle::store(shuffle::SealedSegment segment) {
+  times_.write += segment.write_time;
   return timed(times_.write, [&] { return worker_.commit(attempt_, std::move(segment)); });
 }
 
-Result<void> WorkerShuffle::read(ShuffleId shuffle, shuffle::PartitionRange partitions, shuffle::MapRange maps,
-                                 const shuffle::BlockVisitor& visit) {
+Result<void> WorkerShuffle::visit_blocks(ShuffleId shuffle, shuffle::PartitionRange partitions, shuffle::MapRange maps,
+                                         const shuffle::BlockVisitor& visit) {
   if (partitions.first >= partitions.end) return {};
   protocol::ReadRequest request{.attempt = attempt_,
                                 .read = reads_++,

@@ -20,16 +20,8 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
                 const std::atomic<bool>& stop)
       : worker_(worker), attempt_(attempt), segment_(std::move(segment)), memory_bytes_(memory_bytes), stop_(stop) {}
 
-  /// The writer adds to times(): it must not outlive this object.
   Result<std::unique_ptr<shuffle::SegmentWriter>> create_segment(std::uint32_t partitions) override;
-  Result<void> commit(shuffle::SealedSegment segment) override;
-  Result<void> read(ShuffleId shuffle, shuffle::PartitionRange partitions, shuffle::MapRange maps,
-                    const shuffle::BlockVisitor& visit) override;
   std::optional<shuffle::FetchFailure> fetch_failure() const override { return failure_; }
-
-  shuffle::ShuffleTimes times() const { return times_; }
-  /// Of the committed segment.
-  const std::vector<shuffle::PartitionSize>& committed() const { return committed_; }
 
  private:
   using SegmentPtr = std::shared_ptr<const shuffle::Segment>;
@@ -42,6 +34,9 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
   };
   using Pendings = std::map<std::uint32_t, Pending>;  // by map
 
+  Result<void> store(shuffle::SealedSegment segment) override;
+  Result<void> visit_blocks(ShuffleId shuffle, shuffle::PartitionRange partitions, shuffle::MapRange maps,
+                            const shuffle::BlockVisitor& visit) override;
   /// The next part of a read, its blocks added to `pending`.
   Result<shuffle::ReadPart> next_part(protocol::ReadRequest& request, std::uint32_t from_map, Pendings& pending);
   Result<void> take_source(ShuffleId shuffle, const shuffle::BlockSource& source, SegmentPtr blocks, Pendings& pending);
@@ -55,9 +50,7 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
   const std::uint64_t memory_bytes_;
   const std::atomic<bool>& stop_;
   std::uint32_t reads_ = 0;  // begun so far
-  std::vector<shuffle::PartitionSize> committed_;
   std::optional<shuffle::FetchFailure> failure_;
-  shuffle::ShuffleTimes times_;
 };
 
 }  // namespace weft::runtime

@@ -33,17 +33,17 @@ struct Launch {
 
 /// How an attempt ended.
 struct Event {
-  AttemptId attempt;
+  AttemptId attempt{};
   TaskEnd kind = TaskEnd::finished;
-  std::string message;  // unless finished
-  std::vector<shuffle::PartitionSize> output;
-  Buffer result;
-  std::map<std::string, std::int64_t> counters;
+  std::string message{};  // unless finished; with the position in the input where that is known
+  std::vector<shuffle::PartitionSize> output{};
+  Buffer result{};
+  std::map<std::string, std::int64_t> counters{};
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
   shuffle::ShuffleTimes shuffle_times{};
   std::vector<std::uint32_t> sample_histogram{};  // of a sample, over the output's partitions; empty: not known
-  std::optional<shuffle::FetchFailure> fetch;
+  std::optional<shuffle::FetchFailure> fetch{};
   TaskUsage usage{};
 };
 
@@ -66,7 +66,12 @@ rpc::Payload encode(M message);
 template <class M>
 Result<M> decode(const rpc::Message& message);
 
-/// Of all messages between sides of one release (docs/formats/frame.md); their hello carries it.
+/// Sends the events, Events messages of that type; one has about 64 MiB of results at most.
+void notify_events(rpc::Connection& to, rpc::MessageType type, std::vector<Event> events);
+
+/// The hash of the layouts of all messages between sides of one release (docs/formats/frame.md); their hello carries it.
 std::uint64_t layout();
+/// What a side allows its peer that must be of the same release.
+rpc::Limits one_release_limits();
 
 }  // namespace weft::runtime::protocol

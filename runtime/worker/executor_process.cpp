@@ -72,11 +72,7 @@ Result<void> ExecutorProcess::spawn_process() {
 }
 
 void ExecutorProcess::shake_hands(Fd socket) {
-  rpc::Limits limits;
-  limits.max_queued = 2u << 30;
-  limits.layout = protocol::layout();
-  limits.one_release = true;
-  reactor_.adopt(std::move(socket), kStartDeadline, handler(), limits,
+  reactor_.adopt(std::move(socket), kStartDeadline, handler(), protocol::one_release_limits(),
                  [this, alive = std::weak_ptr(alive_)](Result<rpc::ConnectionPtr> connected) {
                    if (alive.expired()) return;
                    if (!connected) return closed(connected.error().to_string());
@@ -250,35 +246,26 @@ void ExecutorProcess::reap() {
 }
 
 protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running& running, const std::string& how) const {
-  protocol::Event event;
-  event.attempt = attempt;
+  const auto is = [&](TaskEnd kind, std::string message) {
+    return protocol::Event{.attempt = attempt, .kind = kind, .message = std::move(message)};
+  };
   const auto position = page_.find(attempt);
   const std::string at = position ? where(*position) : "";
-  if (running.timed_out) {
-    event.kind = TaskEnd::timed_out;
-    event.message = fmt::format("ran longer than the task timeout of {}{} and did not stop when asked; its executor was killed",
-                                format_duration(running.timeout), at);
-  } else if (running.asked_to_stop || ending_) {
-    event.kind = TaskEnd::killed;
-    event.message = running.reason.empty() ? "the job ended" : running.reason;
-  } else if (!blamed_.empty()) {
-    event.kind = TaskEnd::killed;
-    event.message = fmt::format("its executor was killed because {} did not stop when asked", blamed_);
-  } else if (!set_up_) {
-    const std::string line = last_line(start_.log_path, log_start_);
-    event.kind = TaskEnd::environment;
-    event.message = fmt::format("the executor did not start ({}{}){}{}", how, fault_.empty() ? "" : "; " + fault_,
-                                line.empty() ? "" : ": ", line);
-  } else if (page_.knows_culprit() && !(position && position->died_here)) {
-    event.kind = TaskEnd::killed;
-    event.message = fmt::format("its executor was ended by another task ({})", how);
-  } else {
-    const std::string line = last_line(start_.log_path, log_start_);
-    event.kind = TaskEnd::crashed;
-    event.message = fmt::format("{} while running {}{}{}{}", death(how), running.stage_name, at,
-                                line.empty() ? "" : "; its last line of output: ", line);
-  }
-  return event;
+  if (running.timed_out)
+    return is(TaskEnd::timed_out,
+              fmt::format("ran longer than the task timeout of {}{} and did not stop when asked; its executor was killed",
+                          format_duration(running.timeout), at));
+  if (running.asked_to_stop || ending_) return is(TaskEnd::killed, running.reason.empty() ? "the job ended" : running.reason);
+  if (!blamed_.empty())
+    return is(TaskEnd::killed, fmt::format("its executor was killed because {} did not stop when asked", blamed_));
+  if (set_up_ && page_.knows_culprit() && !(position && position->died_here))
+    return is(TaskEnd::killed, fmt::format("its executor was ended by another task ({})", how));
+  const std::string line = last_line(start_.log_path, log_start_);
+  if (!set_up_)
+    return is(TaskEnd::environment, fmt::format("the executor did not start ({}{}){}{}", how, fault_.empty() ? "" : "; " + fault_,
+                                                line.empty() ? "" : ": ", line));
+  return is(TaskEnd::crashed, fmt::format("{} while running {}{}{}{}", death(how), running.stage_name, at,
+                                          line.empty() ? "" : "; its last line of output: ", line));
 }
 
 std::string ExecutorProcess::death(const std::string& how) const {

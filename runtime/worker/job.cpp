@@ -48,12 +48,8 @@ void WorkerJob::prepare(BinaryCache& binaries) {
 
 void WorkerJob::refuse(std::vector<protocol::Launch> launches, const std::string& why) {
   std::vector<protocol::Event> events;
-  for (const protocol::Launch& launch : launches) {
-    protocol::Event& event = events.emplace_back();
-    event.attempt = launch.attempt;
-    event.kind = TaskEnd::environment;
-    event.message = why;
-  }
+  for (const protocol::Launch& launch : launches)
+    events.push_back({.attempt = launch.attempt, .kind = TaskEnd::environment, .message = why});
   if (!events.empty()) worker_.report(std::move(events));
 }
 
@@ -153,12 +149,8 @@ void WorkerJob::kill(const protocol::KillTask& kill) {
   if (executor_) executor_->kill(kill.attempt, kill.reason);
   const auto waits = std::erase_if(waiting_, [&](const auto& launch) { return launch.attempt == kill.attempt; });
   if (waits == 0) return;
-  protocol::Event event;
-  event.attempt = kill.attempt;
-  event.kind = TaskEnd::killed;
-  event.message = kill.reason;
   std::vector<protocol::Event> events;
-  events.push_back(std::move(event));
+  events.push_back({.attempt = kill.attempt, .kind = TaskEnd::killed, .message = kill.reason});
   worker_.report(std::move(events));
 }
 

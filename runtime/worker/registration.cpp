@@ -13,7 +13,6 @@ constexpr auto kConnectDeadline = 5s;
 constexpr auto kRegisterDeadline = 10s;
 constexpr Duration kFirstBackoff = 100ms;
 constexpr Duration kLongestBackoff = 5s;
-constexpr std::uint64_t kEventBulk = 64u << 20;  // result bytes per message
 
 }  // namespace
 
@@ -45,20 +44,17 @@ rpc::Handler Registration::handler() {
 
 void Registration::connect() {
   if (closed_) return;
-  rpc::Limits limits;
-  limits.max_queued = 2u << 30;
-  limits.layout = protocol::layout();
-  limits.one_release = true;
-  reactor_.connect(master_, kConnectDeadline, handler(), limits, [this, alive = std::weak_ptr(alive_)](auto connected) {
-    if (alive.expired()) return;
-    if (closed_) {
-      if (connected) (*connected)->close();
-    } else if (connected) {
-      register_worker(std::move(*connected));
-    } else {
-      lost(connected.error());
-    }
-  });
+  reactor_.connect(master_, kConnectDeadline, handler(), protocol::one_release_limits(),
+                   [this, alive = std::weak_ptr(alive_)](auto connected) {
+                     if (alive.expired()) return;
+                     if (closed_) {
+                       if (connected) (*connected)->close();
+                     } else if (connected) {
+                       register_worker(std::move(*connected));
+                     } else {
+                       lost(connected.error());
+                     }
+                   });
 }
 
 void Registration::register_worker(rpc::ConnectionPtr connection) {
@@ -130,8 +126,8 @@ void Registration::report(std::vector<protocol::Event> events) {
   });
 }
 
-void Registration::report(const protocol::ReplicaEnded& copy) {
-  if (registered_) connection_->notify(protocol::kReplicaEnded, protocol::encode(copy));
+void Registration::report(const protocol::ReplicaEnded& ended) {
+  if (registered_) connection_->notify(protocol::kReplicaEnded, protocol::encode(ended));
 }
 
 void Registration::report(const std::vector<protocol::JobPrefetch>& jobs) {
@@ -149,17 +145,7 @@ void Registration::report(const protocol::Leaving& leaving) {
 
 void Registration::flush() {
   flush_posted_ = false;
-  if (!registered_) return;
-  std::vector<protocol::Event> batch;
-  std::uint64_t bytes = 0;
-  for (protocol::Event& event : std::exchange(events_, {})) {
-    bytes += event.result.size();
-    batch.push_back(std::move(event));
-    if (bytes < kEventBulk) continue;
-    connection_->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::exchange(batch, {})}));
-    bytes = 0;
-  }
-  if (!batch.empty()) connection_->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::move(batch)}));
+  if (registered_) protocol::notify_events(*connection_, protocol::kTaskEvents, std::exchange(events_, {}));
 }
 
 void Registration::close() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/page_pool.hpp"
 #include "base/result.hpp"
@@ -38,6 +39,7 @@ struct SealedSegment {
   std::uint64_t size = 0;  // whole file, or memory; of blocks that were fetched, unused bytes included
   std::vector<PartitionSize> partitions;
   std::shared_ptr<const Segment> in_process{};  // instead of `fd`
+  Duration write_time{0};                       // spent storing it, as far as the writer measures it
 };
 
 /// How much of a segment may lie in memory (not 0). A larger one moves to an unlinked file in `directory` while it is written.

@@ -12,6 +12,7 @@
 #include "base/assert.hpp"
 #include "base/crc32c.hpp"
 #include "base/file.hpp"
+#include "base/timed.hpp"
 #include "base/unlinked_file.hpp"
 #include "shuffle/segment/segment.hpp"
 #include "shuffle/segment/segment_format.hpp"
@@ -40,32 +41,38 @@ class Writer final : public SegmentWriter {
   Result<void> append(std::uint32_t partition, ByteView bytes, std::uint32_t records) override {
     WEFT_ASSERT(fd_.valid() && partition < sizes_.size());
     if (bytes.empty() && records == 0) return {};
-    index_.push_back({.partition = partition,
-                      .records = records,
-                      .offset = flushed_ + used_,
-                      .length = bytes.size(),
-                      .crc32c = crc32c(bytes),
-                      .zero = 0});
-    sizes_[partition].bytes += bytes.size();
-    sizes_[partition].records += records;
-    return store(bytes);
+    return timed(time_, [&] {
+      index_.push_back({.partition = partition,
+                        .records = records,
+                        .offset = flushed_ + used_,
+                        .length = bytes.size(),
+                        .crc32c = crc32c(bytes),
+                        .zero = 0});
+      sizes_[partition].bytes += bytes.size();
+      sizes_[partition].records += records;
+      return store(bytes);
+    });
   }
 
   Result<SealedSegment> seal() override {
     WEFT_ASSERT(fd_.valid());
+    WEFT_TRY(timed(time_, [&] { return write_index(); }));
+    return SealedSegment{std::move(fd_), flushed_, std::move(sizes_), {}, time_};
+  }
+
+  std::uint64_t bytes() const override { return flushed_ + used_; }
+
+ private:
+  Result<void> write_index() {
     sort_index();
     const ByteView index{reinterpret_cast<const std::byte*>(index_.data()), index_.size() * sizeof(format::IndexEntry)};
     const auto footer = format::footer_of({.partitions = static_cast<std::uint32_t>(sizes_.size())}, flushed_ + used_, index);
     WEFT_TRY(store(index));
     WEFT_TRY(store({reinterpret_cast<const std::byte*>(&footer), sizeof footer}));
     WEFT_TRY(flush({}));
-    WEFT_TRY(protect());
-    return SealedSegment{std::move(fd_), flushed_, std::move(sizes_), {}};
+    return protect();
   }
 
-  std::uint64_t bytes() const override { return flushed_ + used_; }
-
- private:
   Result<void> store(ByteView bytes) {
     if (bytes.size() >= kDirectBytes) return flush(bytes);
     if (used_ + bytes.size() > buffer_.size()) WEFT_TRY(flush({}));
@@ -140,6 +147,7 @@ class Writer final : public SegmentWriter {
   std::uint64_t flushed_ = 0;
   std::vector<format::IndexEntry> index_;
   std::vector<PartitionSize> sizes_;
+  Duration time_{0};  // spent in append() and seal()
 };
 
 Result<std::unique_ptr<SegmentWriter>> start(Fd fd, std::uint32_t partitions, SegmentMemory memory) {

@@ -12,14 +12,15 @@ Result<std::unique_ptr<SegmentWriter>> LocalTaskShuffle::create_segment(std::uin
   return SegmentWriter::in_process(partitions, {room_.bytes(), store_.directory()}, store_.pages());
 }
 
-Result<void> LocalTaskShuffle::commit(SealedSegment segment) {
+Result<void> LocalTaskShuffle::store(SealedSegment segment) {
   const SegmentKey key{attempt_.task.job, ShuffleId(attempt_.task.stage.value()), attempt_.task.index, attempt_.attempt};
   auto stored = store_.put(key, std::move(segment));
   room_ = {};
   return stored;
 }
 
-Result<void> LocalTaskShuffle::read(ShuffleId shuffle, PartitionRange partitions, MapRange maps, const BlockVisitor& visit) {
+Result<void> LocalTaskShuffle::visit_blocks(ShuffleId shuffle, PartitionRange partitions, MapRange maps,
+                                            const BlockVisitor& visit) {
   failure_.reset();
   const auto known = lookup_(shuffle, std::nullopt);
   if (!known) return fail(Code::internal, "shuffle " + std::to_string(shuffle.value()) + " is read before it is complete");

@@ -23,11 +23,11 @@ class LocalTaskShuffle final : public TaskShuffle {
       : store_(store), attempt_(attempt), lookup_(std::move(lookup)), mode_(mode) {}
 
   Result<std::unique_ptr<SegmentWriter>> create_segment(std::uint32_t partitions) override;
-  Result<void> commit(SealedSegment segment) override;
-  Result<void> read(ShuffleId shuffle, PartitionRange partitions, MapRange maps, const BlockVisitor& visit) override;
   std::optional<FetchFailure> fetch_failure() const override { return failure_; }
 
  private:
+  Result<void> store(SealedSegment segment) override;
+  Result<void> visit_blocks(ShuffleId shuffle, PartitionRange partitions, MapRange maps, const BlockVisitor& visit) override;
   /// Of a shuffle that is not complete: each output when it is there.
   Result<void> read_early(ShuffleId shuffle, std::uint32_t partition, MapRange maps, const BlockVisitor& visit);
   Result<void> read_map(ShuffleId shuffle, const MapOutput& output, std::uint32_t partition, const BlockVisitor& visit);
