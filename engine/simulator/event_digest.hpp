@@ -30,7 +30,7 @@ class EventDigest {
          {id.task.job.value(), std::uint64_t{id.task.stage.value()}, std::uint64_t{id.task.index}, std::uint64_t{id.attempt}})
       mix(word);
   }
-  void mix(const master::OutputCopy& copy) {
+  void mix(const master::OutputReplica& copy) {
     mix(AttemptId{TaskId{copy.job, StageId(copy.shuffle.value()), copy.map}, copy.attempt});
     mix(copy.node.value());
   }
@@ -58,8 +58,8 @@ class EventDigest {
     mix(event.attempt), mix(event.node.value()), mix(static_cast<std::uint64_t>(event.kind));
   }
   void add(const master::TimerFired& event) { mix(event.timer); }
-  void add(const master::OutputReplicated& event) { mix(event.copy); }
-  void add(const master::CopyFailed& event) { mix(event.copy); }
+  void add(const master::OutputReplicated& event) { mix(event.replica); }
+  void add(const master::ReplicaFailed& event) { mix(event.replica); }
   template <class Other>
   void add(const Other&) {}  // kinds the simulator does not give
 

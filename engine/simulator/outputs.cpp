@@ -67,11 +67,11 @@ void Outputs::machine_gone(std::uint32_t machine) {
 void Outputs::copy(const master::ReplicateOutput& command) {
   const std::size_t index = command.job.value() - 1;
   const std::uint32_t from = world_.machine_of_node[command.output.node.value()], to = world_.machine_of_node[command.node.value()];
-  const master::OutputCopy copy{command.node, command.job, command.shuffle, command.output.map, command.output.attempt};
+  const master::OutputReplica copy{command.node, command.job, command.shuffle, command.output.map, command.output.attempt};
   if (!world_.machines[to].alive || world_.machines[to].id != command.node) return;  // the master will hear
   const StageRun& stage = world_.jobs[index].stages[command.shuffle.value()];
   const Output& output = stage.outputs[stage.latest[command.output.map] - 1];
-  if (!output.there || !output.readable) return master_.apply(master::CopyFailed{copy, "the output cannot be read"});
+  if (!output.there || !output.readable) return master_.apply(master::ReplicaFailed{copy, "the output cannot be read"});
   Move move = world_.machines.fetch({{from, stage.bytes_per_task * world_.model.shuffle.compressed}}, to);
   if (!world_.flows() || move.bytes <= 0) {
     transfers_.count(index, move, 1);
@@ -81,9 +81,10 @@ void Outputs::copy(const master::ReplicateOutput& command) {
   transfers_.start({index, from, to, std::move(move), [this, copy, to, bytes](bool whole) { copied(copy, to, bytes, whole); }});
 }
 
-void Outputs::copied(const master::OutputCopy& copy, std::uint32_t to, std::uint64_t bytes, bool whole) {
+void Outputs::copied(const master::OutputReplica& copy, std::uint32_t to, std::uint64_t bytes, bool whole) {
   if (!whole) {
-    if (world_.machines[to].alive && world_.job_of(copy.job).running) master_.apply(master::CopyFailed{copy, "its source is gone"});
+    if (world_.machines[to].alive && world_.job_of(copy.job).running)
+      master_.apply(master::ReplicaFailed{copy, "its source is gone"});
     return;
   }
   const shuffle::SegmentKey key{copy.job, copy.shuffle, copy.map, copy.attempt};

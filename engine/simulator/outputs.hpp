@@ -28,7 +28,7 @@ class Outputs {
  private:
   bool place(StageRun& stage, const Output& output);
   static void remove(StageRun& stage, std::uint32_t position);
-  void copied(const master::OutputCopy& copy, std::uint32_t to, std::uint64_t bytes, bool whole);
+  void copied(const master::OutputReplica& copy, std::uint32_t to, std::uint64_t bytes, bool whole);
 
   World& world_;
   MasterShell& master_;

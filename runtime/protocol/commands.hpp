@@ -82,7 +82,7 @@ struct PrefetchShuffle {
   /// How many fetches from other racks the node may prefetch with at a time, for all shuffles; without: as said before.
   std::optional<std::uint32_t> far{};
 };
-/// The node is to make a replica of that output from where it is, and to say what came of it (ReplicaEnded).
+/// The node is to make a replica of that output from where it is, and to report how that ended (ReplicaEnded).
 struct ReplicateOutput {
   NodeId node;
   JobId job;
@@ -108,8 +108,8 @@ struct NodeLost {
   std::string address{};  // where it served its blocks
 };
 
-/// A replica of a map output, on a node that was told to make it (ReplicateOutput).
-struct OutputCopy {
+/// A replica of a map output, on the node that was commanded to make it (ReplicateOutput).
+struct OutputReplica {
   NodeId node;
   JobId job;
   ShuffleId shuffle;

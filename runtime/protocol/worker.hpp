@@ -23,7 +23,7 @@ enum WorkerMessage : rpc::MessageType {
   kCommands = 103,        // notification, master to worker: Commands, to be carried out in order
   kFetchBinary = 104,     // request, worker to master: BinaryRequest -> BinaryChunk and its bytes as bulk
   kReadLog = 105,         // request, master to worker: LogRequest -> the end of the job's log as bulk
-  kReplicaEnded = 106,    // notification, worker to master: ReplicaEnded; what came of a ReplicateOutput
+  kReplicaEnded = 106,    // notification, worker to master: ReplicaEnded; how a ReplicateOutput ended
   kPrefetchReport = 107,  // notification, worker to master: PrefetchReport; with heartbeats, of jobs of which something has changed
   kDying = 108,           // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
   kLeaving = 110,         // notification, worker to master: Leaving; once on a registration
@@ -164,8 +164,8 @@ struct Commands {
 
 struct ReplicaEnded {
   static constexpr std::string_view kName = "end of a replica's making";
-  OutputCopy copy;    // that was to be made; the master knows on which node
-  std::string error;  // why there is no copy; empty: there is
+  OutputReplica replica;  // the master sets its node
+  std::string error;      // why it was not made; empty: it was
 };
 
 struct BinaryRequest {

@@ -26,7 +26,7 @@ struct WorkerContext {
   DataPlane* data = nullptr;
   shuffle::OutputNodes outputs{};                              // itself, as registered now, and those that serve map outputs
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master
-  std::function<void(const protocol::ReplicaEnded&)> report_copy{};
+  std::function<void(const protocol::ReplicaEnded&)> report_replica{};
   std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // of chunks, its executors' too
   Log log{"worker"};
 

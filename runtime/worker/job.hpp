@@ -30,7 +30,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void node_lost(NodeId node);
   void prefetch(const protocol::PrefetchShuffle& prefetch);
   /// Another worker's output into the store; the master is notified of the outcome.
-  void replicate(const protocol::ReplicateOutput& copy);
+  void replicate(const protocol::ReplicateOutput& command);
   void release(ShuffleId shuffle);
   /// Ends the executor; `done` is called, later, when it is gone.
   void end(std::function<void()> done);

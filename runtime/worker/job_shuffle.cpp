@@ -88,16 +88,16 @@ shuffle::PartitionRead WorkerJob::wanted_of(const protocol::ReadRequest& request
   return wanted;
 }
 
-void WorkerJob::replicate(const protocol::ReplicateOutput& copy) {
+void WorkerJob::replicate(const protocol::ReplicateOutput& command) {
   if (ended_) return;
-  shuffle::ReplicaRequest request{copy.source.address,
-                                  {copy.job, copy.shuffle, copy.output.map, copy.output.attempt},
+  shuffle::ReplicaRequest request{command.source.address,
+                                  {command.job, command.shuffle, command.output.map, command.output.attempt},
                                   setup_.shuffle_mode == shuffle::Mode::pull};
-  protocol::ReplicaEnded ended{{copy.node, copy.job, copy.shuffle, copy.output.map, copy.output.attempt}, {}};
+  protocol::ReplicaEnded ended{{command.node, command.job, command.shuffle, command.output.map, command.output.attempt}, {}};
   worker_.data->replicator().replicate(std::move(request),
                                        [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {
                                          if (!done) ended.error = done.error().to_string();
-                                         worker.report_copy(ended);
+                                         worker.report_replica(ended);
                                        });
 }
 

@@ -38,7 +38,7 @@ class Registration {
   /// Sends the events soon, together with those of this turn of the loop. Dropped when there is no registration.
   void report(std::vector<protocol::Event> events);
   /// Likewise, at once.
-  void report(const protocol::ReplicaEnded& copy);
+  void report(const protocol::ReplicaEnded& ended);
   void report(const std::vector<protocol::JobPrefetch>& jobs);
   void report(const protocol::CapacityTexts& texts);
   void report(const protocol::Leaving& leaving);

@@ -174,7 +174,7 @@ class WorkerImpl final : public Worker {
     link_ = std::make_unique<Registration>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
                                            std::move(callbacks));
     context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
-    context_.report_copy = [this](const protocol::ReplicaEnded& copy) { link_->report(copy); };
+    context_.report_replica = [this](const protocol::ReplicaEnded& ended) { link_->report(ended); };
     link_->connect();
     return {};
   }
@@ -269,8 +269,8 @@ class WorkerImpl final : public Worker {
     add_nodes(prefetch.holders);
     if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->prefetch(prefetch);
   }
-  void carry_out(protocol::ReplicateOutput& copy) {
-    if (auto found = jobs_.find(copy.job); found != jobs_.end()) found->second->replicate(copy);
+  void carry_out(protocol::ReplicateOutput& command) {
+    if (auto found = jobs_.find(command.job); found != jobs_.end()) found->second->replicate(command);
   }
   void carry_out(protocol::ReleaseShuffle& release) {
     if (auto found = jobs_.find(release.job); found != jobs_.end()) found->second->release(release.shuffle);

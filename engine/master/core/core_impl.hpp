@@ -50,8 +50,8 @@ class Core::Impl {
   Result<void> on(const WorkerLeaving& event);
   Result<void> on(TaskFinished event);  // core_tasks.cpp
   Result<void> on(TaskFailed event);
-  Result<void> on(const OutputReplicated& event) { return replicas_.made(event.copy); }
-  Result<void> on(const CopyFailed& event) { return replicas_.failed(event.copy, event.message); }
+  Result<void> on(const OutputReplicated& event) { return replicas_.made(event.replica); }
+  Result<void> on(const ReplicaFailed& event) { return replicas_.failed(event.replica, event.message); }
   Result<void> on(const TimerFired& event);  // core.cpp
   Result<void> on(SchedulerConfigured event);
 

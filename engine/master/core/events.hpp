@@ -119,14 +119,14 @@ struct TaskFailed {
   std::string message;  // with input position
   std::optional<shuffle::FetchFailure> fetch;
 };
-using runtime::protocol::OutputCopy;
+using runtime::protocol::OutputReplica;
 /// It is there, whole and verified.
 struct OutputReplicated {
-  OutputCopy copy;
+  OutputReplica replica;
 };
 /// It could not be made, and will not be.
-struct CopyFailed {
-  OutputCopy copy;
+struct ReplicaFailed {
+  OutputReplica replica;
   std::string message;
 };
 struct TimerFired {
@@ -141,7 +141,7 @@ struct SchedulerConfigured {
 
 using Event =
     std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskFinished,
-                 TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, CopyFailed, CapacityChanged, WorkerLeaving>;
+                 TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, ReplicaFailed, CapacityChanged, WorkerLeaving>;
 
 Event copy_of(const Event& event);
 

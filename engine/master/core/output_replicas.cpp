@@ -47,7 +47,7 @@ void OutputReplicas::replicate_waiting() {
 }
 
 /// The stage whose replica that is, when it is being made there.
-Result<StageRecord*> OutputReplicas::replicating_stage(const OutputCopy& copy) {
+Result<StageRecord*> OutputReplicas::replicating_stage(const OutputReplica& copy) {
   WEFT_ASSIGN(JobRecord * job, context_.jobs.find(copy.job));
   if (context_.view.node(copy.node) == nullptr)
     return fail(Code::not_found, fmt::format("node {} is not known (any more)", copy.node.value()));
@@ -60,7 +60,7 @@ Result<StageRecord*> OutputReplicas::replicating_stage(const OutputCopy& copy) {
   return &stage->second;
 }
 
-Result<void> OutputReplicas::made(const OutputCopy& copy) {
+Result<void> OutputReplicas::made(const OutputReplica& copy) {
   WEFT_ASSIGN(StageRecord * stage, replicating_stage(copy));
   context_.view.mutable_node(copy.node).last_heard = context_.now();
   stage->replicas.made(copy.map);
@@ -77,7 +77,7 @@ void OutputReplicas::replicate_elsewhere(JobRecord& job, StageRecord& stage, std
   replicate(job, stage, map);
 }
 
-Result<void> OutputReplicas::failed(const OutputCopy& copy, const std::string& message) {
+Result<void> OutputReplicas::failed(const OutputReplica& copy, const std::string& message) {
   WEFT_ASSIGN(StageRecord * stage, replicating_stage(copy));
   const std::uint32_t map = copy.map;
   context_.view.mutable_node(copy.node).last_heard = context_.now();

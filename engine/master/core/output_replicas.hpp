@@ -29,8 +29,8 @@ class OutputReplicas {
   void replicate_waiting();
 
   // What workers say of replicas they were to make. not_found or cancelled when nobody waits for that one.
-  Result<void> made(const OutputCopy& copy);
-  Result<void> failed(const OutputCopy& copy, const std::string& message);
+  Result<void> made(const OutputReplica& copy);
+  Result<void> failed(const OutputReplica& copy, const std::string& message);
 
   /// The output is gone, and so is its replica. Its bytes may stay where they are until the shuffle is released.
   void forget(StageRecord& stage, std::uint32_t map);
@@ -44,7 +44,7 @@ class OutputReplicas {
  private:
   bool wanted(const JobRecord& job, const StageRecord& stage, std::uint32_t map) const;
   void replicate_elsewhere(JobRecord& job, StageRecord& stage, std::uint32_t map);
-  Result<StageRecord*> replicating_stage(const OutputCopy& copy);
+  Result<StageRecord*> replicating_stage(const OutputReplica& copy);
 
   CoreContext& context_;
   ReplicaPlacement placement_;

@@ -18,8 +18,8 @@ struct ChangedJob {
   Job operator()(const PlanExtended& event) const { return event.job; }
   Job operator()(const TaskFinished& event) const { return event.attempt.task.job; }
   Job operator()(const TaskFailed& event) const { return event.attempt.task.job; }
-  Job operator()(const OutputReplicated& event) const { return event.copy.job; }
-  Job operator()(const CopyFailed& event) const { return event.copy.job; }
+  Job operator()(const OutputReplicated& event) const { return event.replica.job; }
+  Job operator()(const ReplicaFailed& event) const { return event.replica.job; }
   template <class Other>
   Job operator()(const Other&) const {
     return std::nullopt;

@@ -175,10 +175,10 @@ struct Filler {
     if (event.speculation) line.speculation = to_string(*event.speculation);
   }
   void operator()(const OutputReplicated& event) const {
-    about("output_copied", event.copy.job, event.copy.shuffle, event.copy.map, event.copy.attempt, event.copy.node);
+    about("output_copied", event.replica.job, event.replica.shuffle, event.replica.map, event.replica.attempt, event.replica.node);
   }
-  void operator()(const CopyFailed& event) const {
-    about("copy_failed", event.copy.job, event.copy.shuffle, event.copy.map, event.copy.attempt, event.copy.node);
+  void operator()(const ReplicaFailed& event) const {
+    about("copy_failed", event.replica.job, event.replica.shuffle, event.replica.map, event.replica.attempt, event.replica.node);
     line.message = event.message;
   }
   void operator()(const TimerFired& event) const {

@@ -343,15 +343,15 @@ void WorkerConnections::on_task_event(NodeId node, protocol::Event event) {
 }
 
 void WorkerConnections::on_replica_ended(NodeId node, protocol::ReplicaEnded ended) {
-  OutputCopy& copy = ended.copy;
-  copy.node = node;
+  OutputReplica& replica = ended.replica;
+  replica.node = node;
   const auto applied =
-      ended.error.empty() ? parts_.shell.apply(OutputReplicated{copy}) : parts_.shell.apply(CopyFailed{copy, ended.error});
+      ended.error.empty() ? parts_.shell.apply(OutputReplicated{replica}) : parts_.shell.apply(ReplicaFailed{replica, ended.error});
   if (!applied) {
     log_.debug("{}", applied.error().to_string());
   } else if (!ended.error.empty()) {
-    log_.warn("job {}: {} could not make a replica of the output of map {} of shuffle {}: {}", copy.job.value(),
-              nodes_.at(node).info.name, copy.map, copy.shuffle.value(), ended.error);
+    log_.warn("job {}: {} could not make a replica of the output of map {} of shuffle {}: {}", replica.job.value(),
+              nodes_.at(node).info.name, replica.map, replica.shuffle.value(), ended.error);
   }
 }
 

@@ -38,7 +38,7 @@ class LeavingTest : public ::testing::Test {
   }
   Result<void> not_copied(const ReplicateOutput& command) {
     return d.apply(
-        CopyFailed{{command.node, command.job, command.shuffle, command.output.map, command.output.attempt}, "disk full"});
+        ReplicaFailed{{command.node, command.job, command.shuffle, command.output.map, command.output.attempt}, "disk full"});
   }
   NodeRemains remains(NodeId node) const { return d.core.remains(node); }
   std::size_t launched_on(NodeId node) const {

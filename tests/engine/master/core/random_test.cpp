@@ -233,8 +233,8 @@ Event random_event(Random& random, std::uint32_t& action, std::uint32_t& node, s
       return event;
     }
     case 8: {
-      const OutputCopy copy{where, JobId(random.below(job + 1)), ShuffleId(small(6)), small(5), small(4)};
-      return random.chance(0.5) ? Event(OutputReplicated{copy}) : Event(CopyFailed{copy, "x"});
+      const OutputReplica copy{where, JobId(random.below(job + 1)), ShuffleId(small(6)), small(5), small(4)};
+      return random.chance(0.5) ? Event(OutputReplicated{copy}) : Event(ReplicaFailed{copy, "x"});
     }
     default: {
       TaskFinished event;
@@ -329,8 +329,8 @@ std::optional<Event> likely_event(Random& random, const Core& core, const std::v
     }
     if (copies.empty()) return std::nullopt;
     const ReplicateOutput& copy = *copies[copies.size() - 1 - random.below(std::min<std::size_t>(copies.size(), 8))];
-    const OutputCopy what{copy.node, copy.job, copy.shuffle, copy.output.map, copy.output.attempt};
-    return random.chance(0.8) ? Event(OutputReplicated{what}) : Event(CopyFailed{what, "x"});
+    const OutputReplica what{copy.node, copy.job, copy.shuffle, copy.output.map, copy.output.attempt};
+    return random.chance(0.8) ? Event(OutputReplicated{what}) : Event(ReplicaFailed{what, "x"});
   }
   for (const auto& [id, info] : core.view().nodes()) {
     if (info.running.empty() || random.chance(0.5)) continue;

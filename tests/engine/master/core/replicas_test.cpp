@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;
 
-OutputCopy of(const ReplicateOutput& command) {
+OutputReplica of(const ReplicateOutput& command) {
   return {command.node, command.job, command.shuffle, command.output.map, command.output.attempt};
 }
 
@@ -242,13 +242,13 @@ TEST_F(Copies, OfAnOutputThatAReaderCannotHaveIsUsed) {
 TEST_F(Copies, AreTriedOnAnotherNodeAndThenLeft) {
   begin(1);
   const ReplicateOutput first = finish_map(0);
-  ASSERT_TRUE(d.apply(CopyFailed{of(first), "disk full"}));
+  ASSERT_TRUE(d.apply(ReplicaFailed{of(first), "disk full"}));
   ASSERT_EQ(copy_commands().size(), 2u);
   const ReplicateOutput second = copy_commands().back();
   EXPECT_NE(second.node, first.node);
   EXPECT_NE(second.node, second.output.node);
-  EXPECT_EQ(d.apply(CopyFailed{of(first), "again"}).error().code(), Code::cancelled);
-  ASSERT_TRUE(d.apply(CopyFailed{of(second), "disk full"}));
+  EXPECT_EQ(d.apply(ReplicaFailed{of(first), "again"}).error().code(), Code::cancelled);
+  ASSERT_TRUE(d.apply(ReplicaFailed{of(second), "disk full"}));
   EXPECT_EQ(copy_commands().size(), 2u);
   EXPECT_EQ(maps().replicas_abandoned, 1u);
   EXPECT_EQ(maps().replicas, 0u);
@@ -297,14 +297,14 @@ TEST_F(Copies, NewsOfThemThatCannotBeTrueAreRefused) {
   begin(2);
   const ReplicateOutput copy = finish_map(0);
   for (int change = 0; change < 5; ++change) {
-    OutputCopy wrong = of(copy);
+    OutputReplica wrong = of(copy);
     if (change == 0) wrong.node = copy.output.node;
     if (change == 1) wrong.map = 1;
     if (change == 2) wrong.attempt = 1;
     if (change == 3) wrong.shuffle = ShuffleId(7);
     if (change == 4) wrong.node = NodeId(77);
     EXPECT_FALSE(d.apply(OutputReplicated{wrong})) << change;
-    EXPECT_FALSE(d.apply(CopyFailed{wrong, ""})) << change;
+    EXPECT_FALSE(d.apply(ReplicaFailed{wrong, ""})) << change;
   }
   copied(copy);
   EXPECT_FALSE(d.apply(OutputReplicated{of(copy)})) << "twice";

@@ -254,13 +254,13 @@ void SimulatedCluster::on(const CopyEnd& end) {
   Node& node = nodes_.at(copy.node);
   if (!node.alive) return;
   const Output output{copy.job, copy.shuffle, copy.output.map, copy.output.attempt};
-  const OutputCopy what{copy.node, copy.job, copy.shuffle, output.map, output.attempt};
+  const OutputReplica what{copy.node, copy.job, copy.shuffle, output.map, output.attempt};
   const bool readable = nodes_.at(copy.output.node).store.contains(output);
   if (readable && !random_.chance(options_.failure_rate)) {
     node.store.insert(output);
     (void)apply(OutputReplicated{what});
   } else {
-    (void)apply(CopyFailed{what, readable ? "simulated failure" : "its source is gone"});
+    (void)apply(ReplicaFailed{what, readable ? "simulated failure" : "its source is gone"});
   }
 }
 

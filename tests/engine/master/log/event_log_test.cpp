@@ -54,7 +54,7 @@ std::vector<Event> all_events() {
   events.emplace_back(TimerFired{5});
   events.emplace_back(SchedulerConfigured{"fair(pools=p)", {{"p", "[pool]\n"}, {"q", ""}}});
   events.emplace_back(OutputReplicated{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}});
-  events.emplace_back(CopyFailed{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}, "disk full"});
+  events.emplace_back(ReplicaFailed{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}, "disk full"});
   events.emplace_back(WorkerLeaving{NodeId(3)});
   events.emplace_back(CapacityChanged{NodeId(3), schedulers::Resources{}, {{Time(4), {2, 0, 0, 0}}}, "by hand"});
   return events;

@@ -18,7 +18,7 @@ class OutputReplicasTest : public testing::Test {
     for (std::uint32_t map = 0; map < 2; ++map) parts_.finish(parts_.run(*job_, *stage_, map, 1), {10});
   }
   std::vector<ReplicateOutput> requests() const { return parts_.all<ReplicateOutput>(); }
-  OutputCopy copy(std::uint32_t map, std::uint32_t node) const { return {NodeId(node), JobId(1), ShuffleId(0), map, 0}; }
+  OutputReplica copy(std::uint32_t map, std::uint32_t node) const { return {NodeId(node), JobId(1), ShuffleId(0), map, 0}; }
 
   test::Parts parts_;
   OutputReplicas replicas_{parts_.context};
