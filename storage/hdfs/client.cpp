@@ -21,7 +21,6 @@ using http::HttpOptions;
 using http::HttpResponse;
 using http::uri_encoded;
 
-constexpr Duration kPatienceWithStranger = std::chrono::seconds(5);
 constexpr std::size_t kMostExcluded = 8;
 constexpr std::uint64_t kLargestPage = 64u << 20;  // of a directory
 constexpr std::size_t kMostEntries = 10'000'000;
@@ -55,16 +54,11 @@ std::string identity(const HdfsSettings& settings) {
 
 }  // namespace
 
-Tries::Tries(HdfsClient& client)
-    : client_(client), random_(static_cast<std::uint64_t>(SystemClock().now().time_since_epoch().count())) {}
+Tries::Tries(HdfsClient& client) : client_(client), backoff_(client.options()) {}
 
 bool Tries::again(std::uint32_t most) {
-  const HttpOptions& options = client_.options();
-  const Duration doubled = options.first_pause * (std::int64_t{1} << std::min(count_, 12u));
-  const Duration longest = std::min<Duration>(doubled, options.longest_pause);
-  const Duration pause(static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(longest.count()) + 1)));
-  const Duration patience = client_.known_ ? options.patience : std::min(options.patience, kPatienceWithStranger);
-  if (count_ >= most || spent() + pause > patience) return false;
+  const Duration pause = backoff_.draw(count_);
+  if (count_ >= most || spent() + pause > http::patience_with(client_.options(), client_.known_)) return false;
   std::this_thread::sleep_for(pause);
   ++count_;
   return true;

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/random.hpp"
 #include "storage/access/remote.hpp"
 #include "storage/hdfs/answers.hpp"
 #include "storage/hdfs/path.hpp"
 #include "storage/hdfs/settings.hpp"
+#include "storage/http/backoff.hpp"
 #include "storage/http/http_client.hpp"
 
 namespace weft::storage::hdfs {
@@ -55,7 +55,7 @@ class Tries {
   const TimePoint began_ = SystemClock().now();
   std::uint32_t count_ = 1;
   std::vector<std::string> excluded_;  // addresses
-  Random random_;
+  http::Backoff backoff_;
 };
 
 /// A request, begun at once. Dropped before its end, it is cancelled. One thread.

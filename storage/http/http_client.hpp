@@ -14,11 +14,11 @@
 
 namespace weft::storage::http {
 
-/// Who signs a request (AWS Signature Version 4), and for which region.
+/// The keys that sign a request (AWS Signature Version 4), and what the signature is for.
 struct Signer {
   std::string access_key, secret_key;
   std::string session_token;  // of keys that expire; empty: none
-  std::string region;
+  std::string scope;          // for libcurl (CURLOPT_AWS_SIGV4): "aws:amz:REGION:SERVICE"
 };
 
 /// A body that is made while it is sent, of unknown length. Both are called by the client's thread and do not block.
@@ -54,7 +54,7 @@ struct HttpResponse {
   long status = 0;
   std::vector<std::pair<std::string, std::string>> headers{};  // names in small letters
   std::string body{};
-  std::uint32_t tries = 1;  // it is the answer to the last of so many
+  std::uint32_t tries = 1;  // including the one that it answers
   /// Empty when there is none of this name.
   std::string header(std::string_view name) const;
 };
@@ -92,13 +92,14 @@ class HttpClient {
  public:
   static Result<std::unique_ptr<HttpClient>> open(HttpOptions options = {});
   virtual ~HttpClient() = default;
-  /// Begins it as soon as there is room. Network failures and the answers 408, 429, 500, 502, 503, 504 are tried again after pauses
-  /// that double and are drawn at random (or as Retry-After says, within what has doubled). After 429 and 503 half as many run at
-  /// once, then slowly more. What `stream` gives is not counted among these: it is under way as long as its writer takes.
+  /// Starts the exchange when fewer than HttpOptions::most_in_flight run. Network failures and the answers 408, 429, 500, 502, 503,
+  /// 504 are tried again after pauses that double and are drawn at random (or as Retry-After says, within what has doubled). After
+  /// 429 and 503 half as many run at once, then slowly more. An exchange with a `stream` is not counted: it lasts as long as its
+  /// writer takes.
   virtual std::unique_ptr<HttpExchange> start(HttpRequest request) = 0;
-  /// Some HttpBody has more to give.
+  /// To be called when an HttpBody has more to give.
   virtual void wake() = 0;
-  /// Takes the memory of a body that was read, for that of a later answer: new memory costs as much as reading into it. Optional.
+  /// Takes the memory of a body that was read, for a later answer: new memory costs as much as reading into it. Optional.
   virtual void recycle(std::string body) = 0;
   Result<HttpResponse> exchange(HttpRequest request) { return start(std::move(request))->wait(); }
 };

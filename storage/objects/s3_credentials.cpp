@@ -17,7 +17,7 @@ constexpr Duration kBetweenForced = std::chrono::seconds(1);
 std::shared_ptr<const Signer> signer_of(S3Keys keys, const std::string& region) {
   if (keys.access_key.empty()) return nullptr;
   return std::make_shared<const Signer>(
-      Signer{std::move(keys.access_key), std::move(keys.secret_key), std::move(keys.session_token), region});
+      Signer{std::move(keys.access_key), std::move(keys.secret_key), std::move(keys.session_token), "aws:amz:" + region + ":s3"});
 }
 
 const Clock& system_clock() {

@@ -53,7 +53,7 @@ class KeptKeys : public testing::Test {
 TEST_F(KeptKeys, AreFetchedWhenTheyAreFirstNeededAndFiveMinutesBeforeTheyExpire) {
   EXPECT_EQ(source->fetched, 0);
   EXPECT_EQ(who(), "1");
-  EXPECT_EQ(credentials.signer().value()->region, "eu-west-1");
+  EXPECT_EQ(credentials.signer().value()->scope, "aws:amz:eu-west-1:s3");
   EXPECT_EQ(credentials.signer().value()->session_token, "token");
   clock.advance(minutes(55) - seconds(1));
   EXPECT_EQ(who(), "1");
