@@ -52,54 +52,6 @@ std::unique_ptr<S3Credentials> credentials_of(const S3Settings& settings) {
   return std::make_unique<S3Credentials>(S3Keys{settings.access_key, settings.secret_key, settings.session_token}, settings.region);
 }
 
-/// A request that could not even begin.
-class FailedExchange final : public HttpExchange {
- public:
-  explicit FailedExchange(Error error) : error_(std::move(error)) {}
-  Result<HttpResponse> wait() override { return fail(std::move(error_)); }
-  const std::string& reached() const override { return nowhere_; }
-  bool done() const override { return true; }
-
- private:
-  Error error_;
-  const std::string nowhere_{};
-};
-
-/// Whether other keys may help: services say it in several ways when they know the keys no longer.
-bool keys_are_refused(const HttpResponse& answer, const HttpRequest& request) {
-  if (answer.status != 400 && answer.status != 401 && answer.status != 403) return false;
-  if (request.method == "HEAD") return false;  // its answer does not say why
-  const std::string word = s3_error_code(answer);
-  if (word == "ExpiredToken" || word == "TokenRefreshRequired") return true;
-  return !request.signer->session_token.empty() &&
-         (word == "InvalidToken" || word == "InvalidTokenId" || word == "InvalidAccessKeyId");
-}
-
-/// A request that is sent once more when its keys have expired and there are others.
-class RenewingExchange final : public HttpExchange {
- public:
-  RenewingExchange(HttpClient& http, S3Credentials& credentials, HttpRequest request)
-      : http_(http), credentials_(credentials), request_(std::move(request)), under_way_(http.start(request_)) {}
-  Result<HttpResponse> wait() override {
-    auto answer = under_way_->wait();
-    if (!answer || !request_.signer || !keys_are_refused(*answer, request_)) return answer;
-    auto other = credentials_.after(request_.signer);
-    if (!other) return fail(std::move(other).error().wrap("the keys have expired and there are no new ones"));
-    if (!*other) return answer;
-    request_.signer = *std::move(other);
-    under_way_ = http_.start(request_);
-    return under_way_->wait();
-  }
-  const std::string& reached() const override { return under_way_->reached(); }
-  bool done() const override { return under_way_->done(); }
-
- private:
-  HttpClient& http_;
-  S3Credentials& credentials_;
-  HttpRequest request_;
-  std::unique_ptr<HttpExchange> under_way_;
-};
-
 std::string prefix_url(const std::string& bucket, const std::string& prefix) { return url_of({bucket, prefix}); }
 
 /// Runs `start(i)` and then `finish(exchange, i)` for all i below `count`, some at once, until one fails.
@@ -145,13 +97,7 @@ Result<std::unique_ptr<S3Client>> S3Client::open(S3Settings settings, HttpOption
 S3Client::S3Client(S3Settings settings, std::unique_ptr<HttpClient> http)
     : settings_(std::move(settings)), credentials_(credentials_of(settings_)), http_(std::move(http)) {}
 
-std::unique_ptr<HttpExchange> S3Client::start(HttpRequest wanted) {
-  auto signer = credentials_->signer();
-  if (!signer) return std::make_unique<FailedExchange>(std::move(signer).error());
-  wanted.signer = *signer;
-  if (!settings_.keys) return http_->start(std::move(wanted));
-  return std::make_unique<RenewingExchange>(*http_, *credentials_, std::move(wanted));
-}
+std::unique_ptr<HttpExchange> S3Client::start(HttpRequest wanted) { return credentials_->start(*http_, std::move(wanted)); }
 
 HttpRequest S3Client::request(std::string method, const S3Path& path, std::string_view query) const {
   HttpRequest made;

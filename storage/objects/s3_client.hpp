@@ -99,7 +99,7 @@ class S3Client {
 
  private:
   S3Client(S3Settings settings, std::unique_ptr<http::HttpClient> http);
-  /// Signs it and begins it; again with other keys when those have expired.
+  /// As S3Credentials::start().
   std::unique_ptr<http::HttpExchange> start(http::HttpRequest wanted);
   /// As the service lists those whose keys begin with `asked`; only those that begin with `wanted`.
   Result<std::vector<S3Upload>> listed_uploads(const S3Path& asked, const std::string& wanted);

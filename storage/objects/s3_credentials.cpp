@@ -4,10 +4,15 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "storage/objects/s3_errors.hpp"
 
 namespace weft::storage::objects {
 namespace {
 
+using http::HttpClient;
+using http::HttpExchange;
+using http::HttpRequest;
+using http::HttpResponse;
 using http::Signer;
 
 constexpr Duration kMostEarly = std::chrono::minutes(5);      // before they expire
@@ -24,6 +29,54 @@ const Clock& system_clock() {
   static const SystemClock clock;
   return clock;
 }
+
+/// A request for which there were no keys.
+class FailedExchange final : public HttpExchange {
+ public:
+  explicit FailedExchange(Error error) : error_(std::move(error)) {}
+  Result<HttpResponse> wait() override { return fail(std::move(error_)); }
+  const std::string& reached() const override { return nowhere_; }
+  bool done() const override { return true; }
+
+ private:
+  Error error_;
+  const std::string nowhere_{};
+};
+
+/// Whether other keys may help: services say it in several ways when they know the keys no longer.
+bool keys_are_refused(const HttpResponse& answer, const HttpRequest& request) {
+  if (answer.status != 400 && answer.status != 401 && answer.status != 403) return false;
+  if (request.method == "HEAD") return false;  // its answer does not say why
+  const std::string word = s3_error_code(answer);
+  if (word == "ExpiredToken" || word == "TokenRefreshRequired") return true;
+  return !request.signer->session_token.empty() &&
+         (word == "InvalidToken" || word == "InvalidTokenId" || word == "InvalidAccessKeyId");
+}
+
+/// A request that is sent once more when its keys have expired and there are others.
+class RenewingExchange final : public HttpExchange {
+ public:
+  RenewingExchange(HttpClient& http, S3Credentials& credentials, HttpRequest request)
+      : http_(http), credentials_(credentials), request_(std::move(request)), under_way_(http.start(request_)) {}
+  Result<HttpResponse> wait() override {
+    auto answer = under_way_->wait();
+    if (!answer || !request_.signer || !keys_are_refused(*answer, request_)) return answer;
+    auto other = credentials_.after(request_.signer);
+    if (!other) return fail(std::move(other).error().wrap("the keys have expired and there are no new ones"));
+    if (!*other) return answer;
+    request_.signer = *std::move(other);
+    under_way_ = http_.start(request_);
+    return under_way_->wait();
+  }
+  const std::string& reached() const override { return under_way_->reached(); }
+  bool done() const override { return under_way_->done(); }
+
+ private:
+  HttpClient& http_;
+  S3Credentials& credentials_;
+  HttpRequest request_;
+  std::unique_ptr<HttpExchange> under_way_;
+};
 
 }  // namespace
 
@@ -43,6 +96,14 @@ Result<std::shared_ptr<const Signer>> S3Credentials::signer() {
     if (!fetching_) return fetched(lock);
     fetch_ended_.wait(lock);  // a fetch has deadlines
   }
+}
+
+std::unique_ptr<HttpExchange> S3Credentials::start(HttpClient& http, HttpRequest request) {
+  auto now = signer();
+  if (!now) return std::make_unique<FailedExchange>(std::move(now).error());
+  request.signer = *std::move(now);
+  if (!source_) return http.start(std::move(request));
+  return std::make_unique<RenewingExchange>(http, *this, std::move(request));
 }
 
 Result<std::shared_ptr<const Signer>> S3Credentials::after(const std::shared_ptr<const Signer>& refused) {

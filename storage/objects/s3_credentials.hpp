@@ -1,4 +1,4 @@
-// Who signs requests to an S3 service, now: keys that expire are fetched again before they do.
+// The keys that sign requests to an S3 service: those that expire are fetched again before they do.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace weft::storage::objects {
 struct S3Keys {
   std::string access_key{}, secret_key{};
   std::string session_token{};         // empty: none
-  std::optional<Duration> lifetime{};  // from when they were fetched; nothing: nobody said that they expire
+  std::optional<Duration> lifetime{};  // from when they were fetched; nothing: they do not expire
 };
 
 /// Where keys come from that may be other ones later: a file, a service of tokens. One thread at a time.
@@ -35,11 +35,14 @@ class S3Credentials {
   /// Those of a source. `clock` outlives it.
   S3Credentials(std::shared_ptr<KeySource> source, std::string region, const Clock& clock);
 
-  /// Who signs a request that begins now; null: nobody. Blocks only while there are no keys that are still good. They are fetched
-  /// again when a quarter of their life is left, five minutes at most; when that fails they are used until they expire, and then
-  /// its error is returned.
+  /// Signs the request and starts it. When the service answers that the keys have expired and the source has others, it is sent
+  /// once more. `http` outlives the exchange, and so does this.
+  std::unique_ptr<http::HttpExchange> start(http::HttpClient& http, http::HttpRequest request);
+  /// The keys for a request that begins now; null: it is not signed. Blocks only while there are no keys that are still good. They
+  /// are fetched again when a quarter of their life is left, five minutes at most; when that fails they are used until they expire,
+  /// and then its error is returned.
   Result<std::shared_ptr<const http::Signer>> signer();
-  /// After the service refused this one because it has expired: another, fetched at once. Null when there is none.
+  /// Other keys, fetched at once, after the service has refused these because they have expired. Null when there are none.
   Result<std::shared_ptr<const http::Signer>> after(const std::shared_ptr<const http::Signer>& refused);
 
  private:
