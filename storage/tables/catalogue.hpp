@@ -1,25 +1,25 @@
-// Which tables there are, on which workers their partitions lie, who is primary of each, and what is to be done about it. A
-// deterministic state machine for the master: time is an argument, and there is no I/O.
+// The tables of a cluster: the workers that hold their partitions, the primary of each, and what is repaired. A deterministic state
+// machine for the master: time is an argument, and there is no I/O.
 //
-// What must survive a restart comes out of take_changes(), to be durable before anyone hears of it. Workers hear with their next
-// heartbeat; changed_workers() says who should send one at once.
+// What must survive a restart comes out of take_changes(), and is made durable before any answer or order shows it. A worker gets
+// its orders with the answer to its next heartbeat; changed_workers() names those that should send one at once.
 #pragma once
 
-#include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "storage/namespace/types.hpp"
+#include "storage/tables/catalogue_records.hpp"
 #include "storage/tables/protocol.hpp"
 
 namespace weft::storage::tables {
 
 struct CatalogueOptions {
-  Time lease = std::chrono::seconds(2);          // of a primary that hears nothing of the master
+  Time lease = std::chrono::seconds(2);          // of a primary that cannot reach the master
   Time client_lease = std::chrono::seconds(60);  // of unnamed snapshots and transactions nobody renews
   Time lost_grace = std::chrono::seconds(2);     // a lost worker may come back before its partitions are copied
 };
@@ -32,10 +32,7 @@ struct TableNode {
 /// One thread. Calls in any order are applied, or refused with a reason; a refusal changes nothing.
 class TableCatalogue {
  public:
-  explicit TableCatalogue(CatalogueOptions options = {});
-  TableCatalogue(TableCatalogue&&) noexcept;
-  TableCatalogue& operator=(TableCatalogue&&) noexcept;
-  ~TableCatalogue();
+  explicit TableCatalogue(CatalogueOptions options = {}) : options_(options) {}
 
   /// Restart: each Change that was made durable, then restored(). Keys begin with 't'. Leases begin again.
   Result<void> restore(std::string_view key, std::string_view value);
@@ -46,7 +43,7 @@ class TableCatalogue {
   /// Partitions go to as many workers as wanted, spread over racks, or to as many as there are. unavailable when there is none.
   /// `token`: the same when a client asks again (0: none): then it is done already.
   Result<void> create(const std::string& name, std::uint32_t partitions, std::uint32_t replication, std::uint64_t token = 0);
-  /// Of this id only, unless it is 0.
+  /// Drops the table if it has this id, or whatever id it has when that is 0.
   Result<void> drop(const std::string& name, TableId id = {});
   std::vector<TableStatus> list() const;
   Result<TableStatus> describe(const std::string& name) const;
@@ -74,22 +71,23 @@ class TableCatalogue {
   /// invalid_argument: there is no such partition.
   Result<RemainingReplicas> promote_remaining(const std::string& table, bool accept_loss, Time now);
 
-  // ---- what workers say
+  // ---- what workers report
 
-  /// The answer to a worker's heartbeat. Refused when it was called another name before it was lost.
+  /// The answer to a worker's heartbeat.
   TableOrders heartbeat(const TableNode& node, const TableHeartbeat& message, Time now);
   void node_lost(const std::string& name, Time now);
   /// Partitions move from the worker to others, as soon as these have them; it gets no new ones. Not kept over a restart.
   void drain(const std::string& name, bool on);
-  /// The worker is about to end. Others become primary where they can. `returns`: with its replicas, so that partitions need one
-  /// other that has everything; otherwise they move as from a drained worker. Until it has left.
+  /// The worker is about to end. Others become primary where they can. With `returns` it comes back with its replicas, so that
+  /// each partition needs one other member that has everything; otherwise partitions move as from a drained worker. Until
+  /// node_left().
   void node_leaves(const std::string& name, bool returns);
   void node_left(const std::string& name);
-  /// Partitions for whose sake a worker that leaves should stay a little.
+  /// Partitions for which a worker that leaves should stay a little longer.
   std::size_t to_hand_over(const std::string& name) const;
   /// Partitions the worker still keeps.
   std::size_t replicas_on(const std::string& name) const;
-  /// True: it is so now. False: refused; the assignment says what is.
+  /// True: changed. False: refused. `assignment` is set to the current one, if there is such a partition.
   bool change_in_sync(const std::string& sender, const InSyncChange& change, Assignment& assignment);
 
   /// Promotions, replacements of lost replicas, what nobody renews. To be called several times a second.
@@ -99,8 +97,89 @@ class TableCatalogue {
   std::set<std::string> changed_workers();
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Table {
+    TableRecord record;
+    std::map<SnapshotId, SnapshotRecord> making;  // a restart forgets them
+    std::map<std::uint64_t, Time> leases;         // of unnamed snapshots and transactions, until when
+    std::set<std::uint32_t> resigning;            // partitions whose primary is to stop; a restart forgets them, and every primary
+  };
+  struct Node {
+    TableNode site;
+    bool live = false;
+    Time lost_at{};
+    Time leased_until{};
+    std::map<PlaceId, ReplicaReport> replicas;
+  };
+
+  /// How well a member can serve. Damaged and full ones serve what can be read, while no other can.
+  enum class Fitness { none, damaged, full, good };
+
+  struct Load {
+    std::size_t primaries = 0, members = 0;
+  };
+  using Loads = std::map<std::string, Load>;
+
+  Result<Table*> find(const std::string& name);
+  Result<const Table*> find(const std::string& name) const;
+  const Node* live(const std::string& name) const;
+  void changed(Table& table);  // for all its partitions
+  void changed(Table& table, PartitionRecord& partition);
+  Assignment assignment_of(const Table& table, std::uint32_t partition) const;
+  PartitionStatus status(const Table& table, std::uint32_t partition, bool whole) const;
+  TableStatus status(const Table& table, bool whole) const;
+  void promote(Table& table, std::uint32_t partition);
+  void become_primary(Table& table, std::uint32_t partition, const std::string& name, std::vector<std::string> in_sync);
+  /// When no worker that was made primary can still act as one.
+  Time free_from(const PartitionRecord& partition) const;
+  /// No member in sync can serve it, nor is about to.
+  bool is_stranded(const Table& table, std::uint32_t partition, Time now) const;
+  RemainingReplica remaining(const Table& table, std::uint32_t partition) const;
+  /// Why the member cannot be primary; empty when it can.
+  std::string flaw(const Table& table, std::uint32_t partition, const std::string& name) const;
+  bool is_good(const Table& table, std::uint32_t partition, const std::string& name) const {
+    return flaw(table, partition, name).empty();
+  }
+  Fitness fitness(const Table& table, std::uint32_t partition, const std::string& name) const;
+  std::vector<std::string> fittest(const Table& table, std::uint32_t partition) const;
+  /// The primary is ordered to stop; when it has, a better member becomes primary.
+  void resign(Table& table, std::uint32_t partition);
+  void replace_primary(Table& table, std::uint32_t partition, Time now);
+  void look_after(Table& table, std::uint32_t partition, const Node& primary, Time now, Loads& loads);
+  void drop_damaged(Table& table, std::uint32_t partition);
+  void replace_lost(Table& table, std::uint32_t partition, Time now, Loads& loads);
+  void move_away(Table& table, std::uint32_t partition, Time now);
+  void drop_needless(Table& table, std::uint32_t partition);
+  void expire(Table& table, Time now);
+  /// For longer than a worker may take to come back.
+  bool gone(const std::string& name, Time now) const { return away(name, now, options_.lost_grace); }
+  bool away(const std::string& name, Time now, Time time) const;
+  /// The best worker for one more replica; empty when there is none.
+  std::string choose(const std::vector<std::string>& members, const Loads& loads) const;
+  /// Whether its replicas move to other workers.
+  bool moves_away(const std::string& name) const {
+    const auto leaves = leaving_.find(name);
+    return draining_.contains(name) || (leaves != leaving_.end() && !leaves->second);
+  }
+  bool stays(const std::string& name) const { return !draining_.contains(name) && !leaving_.contains(name); }
+  /// A member, other than that one, that could be primary at once, and stays.
+  bool has_successor(const Table& table, std::uint32_t partition, const std::string& than) const;
+  Loads count_loads() const;
+  std::optional<ReplicaState> state_of(const std::string& name, const PlaceId& place) const;  // nothing: not known
+  bool needless(const std::string& node, const PlaceId& place) const;
+
+  CatalogueOptions options_;
+  std::map<TableId, Table> tables_;
+  std::map<std::string, TableId> names_;
+  std::map<std::string, Node> nodes_;
+  std::uint64_t next_table_ = 1;
+  std::uint64_t next_id_ = 1;  // of snapshots and transactions
+  Time restored_at_{};
+  std::set<std::string> draining_;
+  std::map<std::string, bool> leaving_;  // and whether it comes back
+
+  std::set<TableId> dirty_;  // also those that are gone
+  bool dirty_ids_ = false;
+  std::set<std::string> changed_workers_;
 };
 
 }  // namespace weft::storage::tables

@@ -1,9 +1,9 @@
-// What workers say, and what comes of it: who is primary, who keeps what.
+// What workers report: which are live, which replicas they have, and what they are ordered to do.
 #include <algorithm>
 
 #include <fmt/core.h>
 
-#include "storage/tables/catalogue_impl.hpp"
+#include "storage/tables/catalogue.hpp"
 #include "storage/tables/table_placement.hpp"
 
 namespace weft::storage::tables {
@@ -16,20 +16,20 @@ bool reported_failure(const std::map<PlaceId, ReplicaReport>& replicas, const Pl
 
 }  // namespace
 
-const TableCatalogue::Impl::Node* TableCatalogue::Impl::live(const std::string& name) const {
-  const auto found = nodes.find(name);
-  return found != nodes.end() && found->second.live ? &found->second : nullptr;
+const TableCatalogue::Node* TableCatalogue::live(const std::string& name) const {
+  const auto found = nodes_.find(name);
+  return found != nodes_.end() && found->second.live ? &found->second : nullptr;
 }
 
-bool TableCatalogue::Impl::away(const std::string& name, Time now, Time time) const {
-  const auto found = nodes.find(name);
-  if (found != nodes.end() && found->second.live) return false;
-  return now >= (found == nodes.end() ? restored_at : found->second.lost_at) + time;
+bool TableCatalogue::away(const std::string& name, Time now, Time time) const {
+  const auto found = nodes_.find(name);
+  if (found != nodes_.end() && found->second.live) return false;
+  return now >= (found == nodes_.end() ? restored_at_ : found->second.lost_at) + time;
 }
 
-TableCatalogue::Impl::Loads TableCatalogue::Impl::count_loads() const {
+TableCatalogue::Loads TableCatalogue::count_loads() const {
   Loads loads;
-  for (const auto& [id, table] : tables)
+  for (const auto& [id, table] : tables_)
     for (const PartitionRecord& partition : table.record.partitions) {
       if (!partition.primary.empty()) ++loads[partition.primary].primaries;
       for (const std::string& name : partition.members) ++loads[name].members;
@@ -37,9 +37,9 @@ TableCatalogue::Impl::Loads TableCatalogue::Impl::count_loads() const {
   return loads;
 }
 
-std::string TableCatalogue::Impl::choose(const std::vector<std::string>& members, const Loads& loads) const {
+std::string TableCatalogue::choose(const std::vector<std::string>& members, const Loads& loads) const {
   std::vector<TableWorker> usable, taken;
-  for (const auto& [name, node] : nodes) {
+  for (const auto& [name, node] : nodes_) {
     const auto known = loads.find(name);
     const Load load = known == loads.end() ? Load{} : known->second;
     const TableWorker worker{name, node.site.rack, node.site.host, load.primaries + (members.empty() ? 0 : load.members)};
@@ -51,7 +51,7 @@ std::string TableCatalogue::Impl::choose(const std::vector<std::string>& members
   return choose_worker(usable, taken);
 }
 
-Assignment TableCatalogue::Impl::assignment(const Table& table, std::uint32_t number) const {
+Assignment TableCatalogue::assignment_of(const Table& table, std::uint32_t number) const {
   const PartitionRecord& partition = table.record.partitions.at(number);
   Assignment made;
   made.place = {table.record.id, number};
@@ -64,22 +64,22 @@ Assignment TableCatalogue::Impl::assignment(const Table& table, std::uint32_t nu
   for (const SnapshotRecord& snapshot : table.record.snapshots) made.snapshots.push_back(snapshot.id);
   for (const auto& [id, snapshot] : table.making) made.snapshots.push_back(id);
   made.transactions = table.record.transactions;
-  made.next_id = next_id;
+  made.next_id = next_id_;
   made.commit = table.record.commit;
   made.made = partition.made;
   return made;
 }
 
-PartitionStatus TableCatalogue::Impl::status(const Table& table, std::uint32_t number, bool whole) const {
+PartitionStatus TableCatalogue::status(const Table& table, std::uint32_t number, bool whole) const {
   const PartitionRecord& partition = table.record.partitions.at(number);
   PartitionStatus status;
   status.epoch = partition.epoch;
   if (live(partition.primary) != nullptr) status.primary = partition.primary;
   for (const std::string& name : partition.members) {
-    const auto known = nodes.find(name);
+    const auto known = nodes_.find(name);
     MemberStatus member{name, "", "", "", has(partition.in_sync, name)};
     const Node* node = live(name);
-    if (known != nodes.end()) member.host = known->second.site.host, member.rack = known->second.site.rack;
+    if (known != nodes_.end()) member.host = known->second.site.host, member.rack = known->second.site.rack;
     if (node != nullptr) member.address = node->site.address;
     if (node != nullptr) {
       const auto report = node->replicas.find({table.record.id, number});
@@ -94,7 +94,7 @@ PartitionStatus TableCatalogue::Impl::status(const Table& table, std::uint32_t n
   return status;
 }
 
-TableStatus TableCatalogue::Impl::status(const Table& table, bool whole) const {
+TableStatus TableCatalogue::status(const Table& table, bool whole) const {
   const TableRecord& record = table.record;
   TableStatus all;
   all.id = record.id, all.name = record.name, all.replication = record.replication;
@@ -112,7 +112,7 @@ TableStatus TableCatalogue::Impl::status(const Table& table, bool whole) const {
   return all;
 }
 
-std::string TableCatalogue::Impl::flaw(const Table& table, std::uint32_t number, const std::string& name) const {
+std::string TableCatalogue::flaw(const Table& table, std::uint32_t number, const std::string& name) const {
   const PartitionRecord& partition = table.record.partitions.at(number);
   const Node* node = live(name);
   if (node == nullptr) return fmt::format("worker {} is away", name);
@@ -132,88 +132,84 @@ std::string TableCatalogue::Impl::flaw(const Table& table, std::uint32_t number,
 }
 
 TableOrders TableCatalogue::heartbeat(const TableNode& site, const TableHeartbeat& beat, Time now) {
-  Impl::Node& node = impl_->nodes[site.name];
+  Node& node = nodes_[site.name];
   const bool fresh = beat.first || !node.live || node.site.address != site.address;
   node.site = site;
   node.live = true;
-  node.leased_until = now + impl_->options.lease;
+  node.leased_until = now + options_.lease;
   node.replicas.clear();
   for (const ReplicaReport& report : beat.replicas) node.replicas.emplace(report.place, report);
 
   TableOrders orders;
-  orders.lease_ms = std::chrono::duration_cast<std::chrono::milliseconds>(impl_->options.lease).count();
-  for (auto& [id, table] : impl_->tables) {
+  orders.lease_ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.lease).count();
+  for (auto& [id, table] : tables_) {
     for (std::uint32_t p = 0; p < table.record.partitions.size(); ++p) {
       PartitionRecord& partition = table.record.partitions[p];
       if (!has(partition.members, site.name)) continue;
       if (fresh) {
         // It does not serve what it served before: somebody else may, or itself again.
         if (partition.primary == site.name) partition.primary.clear(), table.resigning.erase(p);
-        impl_->changed(table, partition);
+        changed(table, partition);
         continue;
       }
       const auto report = node.replicas.find({id, p});
-      const bool opened = report != node.replicas.end() &&
-                          (report->second.state == ReplicaState::good || report->second.state == ReplicaState::full);
+      const bool opened = report != node.replicas.end() && is_whole(report->second.state);
       if (!partition.made && partition.primary == site.name && opened && report->second.revision == partition.revision) {
         partition.made = true;
-        impl_->changed(table, partition);
+        changed(table, partition);
       }
       if (report == node.replicas.end() || report->second.revision != partition.revision)
-        orders.assignments.push_back(impl_->assignment(table, p));
+        orders.assignments.push_back(assignment_of(table, p));
     }
   }
   for (const ReplicaReport& report : beat.replicas)
-    if (impl_->needless(site.name, report.place)) orders.erase.push_back(report.place);
+    if (needless(site.name, report.place)) orders.erase.push_back(report.place);
   return orders;
 }
 
 void TableCatalogue::node_lost(const std::string& name, Time now) {
-  const auto found = impl_->nodes.find(name);
-  if (found == impl_->nodes.end() || !found->second.live) return;
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end() || !found->second.live) return;
   found->second.live = false;
   found->second.lost_at = now;
 }
 
-void TableCatalogue::node_leaves(const std::string& name, bool returns) { impl_->leaving[name] = returns; }
-void TableCatalogue::node_left(const std::string& name) { impl_->leaving.erase(name); }
+void TableCatalogue::node_leaves(const std::string& name, bool returns) { leaving_[name] = returns; }
+void TableCatalogue::node_left(const std::string& name) { leaving_.erase(name); }
 
-bool TableCatalogue::Impl::has_successor(const Table& table, std::uint32_t number, const std::string& than) const {
+bool TableCatalogue::has_successor(const Table& table, std::uint32_t number, const std::string& than) const {
   const auto& in_sync = table.record.partitions.at(number).in_sync;
   return std::any_of(in_sync.begin(), in_sync.end(),
-                     [&](const std::string& name) { return name != than && stays(name) && flaw(table, number, name).empty(); });
+                     [&](const std::string& name) { return name != than && stays(name) && is_good(table, number, name); });
 }
 
 std::size_t TableCatalogue::to_hand_over(const std::string& name) const {
-  const Impl& impl = *impl_;
-  if (!impl.leaving.contains(name)) return 0;
-  if (impl.moves_away(name)) return replicas_on(name);
-  const bool alone = std::none_of(impl.nodes.begin(), impl.nodes.end(),
-                                  [&](const auto& node) { return node.second.live && impl.stays(node.first); });
+  if (!leaving_.contains(name)) return 0;
+  if (moves_away(name)) return replicas_on(name);
+  const bool alone =
+      std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& node) { return node.second.live && stays(node.first); });
   if (alone) return 0;  // it comes back before anybody could take them
   std::size_t count = 0;
-  for (const auto& [id, table] : impl.tables)
+  for (const auto& [id, table] : tables_)
     for (std::uint32_t p = 0; p < table.record.partitions.size(); ++p) {
       const PartitionRecord& partition = table.record.partitions[p];
-      count += has(partition.members, name) && (partition.primary == name || !impl.has_successor(table, p, name)) ? 1 : 0;
+      count += has(partition.members, name) && (partition.primary == name || !has_successor(table, p, name)) ? 1 : 0;
     }
   return count;
 }
 
-void TableCatalogue::drain(const std::string& name, bool on) {
-  on ? void(impl_->draining.insert(name)) : void(impl_->draining.erase(name));
-}
+void TableCatalogue::drain(const std::string& name, bool on) { on ? void(draining_.insert(name)) : void(draining_.erase(name)); }
 
 std::size_t TableCatalogue::replicas_on(const std::string& name) const {
   std::size_t count = 0;
-  for (const auto& [id, table] : impl_->tables)
+  for (const auto& [id, table] : tables_)
     for (const PartitionRecord& partition : table.record.partitions) count += has(partition.members, name);
   return count;
 }
 
 bool TableCatalogue::change_in_sync(const std::string& sender, const InSyncChange& change, Assignment& assignment) {
-  const auto table = impl_->tables.find(change.place.table);
-  if (table == impl_->tables.end() || change.place.partition >= table->second.record.partitions.size()) return false;
+  const auto table = tables_.find(change.place.table);
+  if (table == tables_.end() || change.place.partition >= table->second.record.partitions.size()) return false;
   PartitionRecord& partition = table->second.record.partitions[change.place.partition];
   const bool allowed = partition.primary == sender && partition.epoch == change.epoch && partition.revision == change.revision &&
                        has(change.in_sync, sender) &&
@@ -223,9 +219,9 @@ bool TableCatalogue::change_in_sync(const std::string& sender, const InSyncChang
     partition.in_sync = change.in_sync;
     partition.made = true;
     partition.at_least = std::max(partition.at_least, change.last);
-    impl_->changed(table->second, partition);
+    changed(table->second, partition);
   }
-  assignment = impl_->assignment(table->second, change.place.partition);
+  assignment = assignment_of(table->second, change.place.partition);
   return allowed;
 }
 

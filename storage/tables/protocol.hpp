@@ -180,6 +180,8 @@ enum class ReplicaState : std::uint8_t {
 };
 
 constexpr ReplicaState last_of(ReplicaState) { return ReplicaState::full; }
+/// All entries that it has can be read.
+constexpr bool is_whole(ReplicaState state) { return state == ReplicaState::good || state == ReplicaState::full; }
 
 struct ReplicaReport {
   PlaceId place;
