@@ -1,4 +1,5 @@
-// expand_inputs(): from what the user wrote to the files to read.
+#include "storage/inputs.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #include "storage/scheme.hpp"
-#include "storage/split.hpp"
 
 namespace weft::storage {
 namespace {

@@ -1,3 +1,5 @@
+#include "storage/output_directory.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -20,7 +22,6 @@
 
 #include "base/log.hpp"
 #include "base/named_file.hpp"
-#include "storage/output.hpp"
 #include "storage/staged_name.hpp"
 
 namespace weft::storage {

@@ -1,6 +1,9 @@
+#include "storage/output_file.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include <fcntl.h>
@@ -8,7 +11,7 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
-#include "storage/output.hpp"
+#include "storage/compression/compressor.hpp"
 #include "storage/staged_name.hpp"
 
 namespace weft::storage {
@@ -19,34 +22,16 @@ constexpr std::size_t kBufferBytes = 256u << 10;
 // has little to wait for (256 MiB at once: 0.13 s on a fast local disk).
 constexpr std::uint64_t kWriteBackBytes = 8u << 20;
 
-}  // namespace
-
-class OutputFile::Impl {
+/// In the cluster or a store elsewhere.
+class RemoteOutputFile final : public OutputFile {
  public:
-  explicit Impl(std::string name) : name_(std::move(name)) {}
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  virtual ~Impl() = default;
-  virtual Result<void> append(ByteView bytes) = 0;
-  virtual Result<void> close() = 0;
-  virtual std::string name() const { return name_; }
-  std::uint64_t bytes() const { return bytes_; }
-
- protected:
-  std::uint64_t bytes_ = 0;
-
- private:
-  std::string name_;
-};
-
-class OutputFile::Remote final : public OutputFile::Impl {
- public:
-  Remote(RemoteFiles& remote, std::string path, std::string name)
-      : Impl(std::move(name)), remote_(remote), path_(std::move(path)) {}
+  using Open = std::function<Result<std::unique_ptr<RemoteOutput>>()>;
+  /// `staged`: it is staged with a RemotePublisher.
+  RemoteOutputFile(Open open, std::string name, bool staged) : open_(std::move(open)), name_(std::move(name)), staged_(staged) {}
   Result<void> append(ByteView bytes) override {
     if (bytes.empty()) return {};
     if (!output_) {
-      WEFT_ASSIGN(output_, remote_.create(path_));
+      WEFT_ASSIGN(output_, open_());
     }
     bytes_ += bytes.size();
     return output_->append(bytes);
@@ -54,36 +39,18 @@ class OutputFile::Remote final : public OutputFile::Impl {
   Result<void> close() override { return output_ ? output_->close() : Result<void>(); }
 
  private:
-  RemoteFiles& remote_;
-  const std::string path_;
+  std::string written_name() const override { return staged_ ? staged_name(output_->receipt(), name_) : name_; }
+
+  const Open open_;
+  const std::string name_;
+  const bool staged_;
   std::unique_ptr<RemoteOutput> output_;
 };
 
-class OutputFile::Staged final : public OutputFile::Impl {
+class LocalOutputFile final : public OutputFile {
  public:
-  Staged(RemotePublisher& publisher, std::string path, std::string name)
-      : Impl(std::move(name)), publisher_(publisher), path_(std::move(path)) {}
-  Result<void> append(ByteView bytes) override {
-    if (bytes.empty()) return {};
-    if (!output_) {
-      WEFT_ASSIGN(output_, publisher_.stage(path_));
-    }
-    bytes_ += bytes.size();
-    return output_->append(bytes);
-  }
-  Result<void> close() override { return output_ ? output_->close() : Result<void>(); }
-  std::string name() const override { return staged_name(output_ ? output_->receipt() : std::string(), Impl::name()); }
-
- private:
-  RemotePublisher& publisher_;
-  const std::string path_;
-  std::unique_ptr<RemoteOutput> output_;
-};
-
-class OutputFile::Local final : public OutputFile::Impl {
- public:
-  Local(std::string path, std::string name) : Impl(std::move(name)), path_(std::move(path)) {}
-  ~Local() override {
+  LocalOutputFile(std::string path, std::string name) : path_(std::move(path)), name_(std::move(name)) {}
+  ~LocalOutputFile() override {
     if (fd_.valid()) ::unlink(path_.c_str());
   }
 
@@ -134,18 +101,20 @@ class OutputFile::Local final : public OutputFile::Impl {
     ::sync_file_range(fd_.get(), from, static_cast<off_t>(written_) - from, SYNC_FILE_RANGE_WRITE);
   }
 
+  std::string written_name() const override { return name_; }
+
   Fd fd_;
-  std::string path_;
+  const std::string path_, name_;
   Buffer buffer_;
   std::size_t used_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t started_ = 0;  // up to here writing back has begun
 };
 
-class OutputFile::Compressed final : public OutputFile::Impl {
+class CompressedOutputFile final : public OutputFile {
  public:
-  Compressed(std::unique_ptr<Impl> inner, std::unique_ptr<Compressor> compressor)
-      : Impl(inner->name()), inner_(std::move(inner)), compressor_(std::move(compressor)) {}
+  CompressedOutputFile(std::unique_ptr<OutputFile> inner, std::unique_ptr<Compressor> compressor)
+      : inner_(std::move(inner)), compressor_(std::move(compressor)) {}
   Result<void> append(ByteView bytes) override {
     while (!bytes.empty()) {
       const std::size_t count = std::min(bytes.size(), compressor_->block_bytes() - text_.size());
@@ -159,9 +128,9 @@ class OutputFile::Compressed final : public OutputFile::Impl {
     if (!text_.empty() || bytes_ == 0) WEFT_TRY(flush());
     return inner_->close();
   }
-  std::string name() const override { return inner_->name(); }
 
  private:
+  std::string written_name() const override { return inner_->name(); }
   Result<void> flush() {
     block_.clear();
     WEFT_TRY(compressor_->compress(as_bytes(text_), block_));
@@ -170,35 +139,32 @@ class OutputFile::Compressed final : public OutputFile::Impl {
     return inner_->append(as_bytes(block_));
   }
 
-  const std::unique_ptr<Impl> inner_;
+  const std::unique_ptr<OutputFile> inner_;
   const std::unique_ptr<Compressor> compressor_;
   std::string text_, block_;
 };
 
-OutputFile::OutputFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-OutputFile::~OutputFile() = default;
+}  // namespace
 
 Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::string& work_directory, std::string name, RemoteFiles* remote,
                                                        Compression compression, const std::string& part) {
   const std::string suffix(suffix_of(compression));
   name += suffix;
-  std::string path = work_directory + "/" + name;
-  std::unique_ptr<Impl> impl;
-  if (!is_remote(work_directory))
-    impl = std::make_unique<Local>(std::move(path), std::move(name));
-  else if (RemotePublisher* const publisher = remote != nullptr ? remote->publisher(work_directory) : nullptr)
-    impl = std::make_unique<Staged>(*publisher, work_directory + "/" + part + suffix, std::move(name));
-  else if (remote != nullptr)
-    impl = std::make_unique<Remote>(*remote, std::move(path), std::move(name));
-  else
+  const std::string path = work_directory + "/" + name;
+  std::unique_ptr<OutputFile> file;
+  if (!is_remote(work_directory)) {
+    file = std::make_unique<LocalOutputFile>(path, std::move(name));
+  } else if (remote == nullptr) {
     return fail(Code::invalid_argument, "output " + path + " is no local file");
-  if (auto compressor = make_compressor(compression)) impl = std::make_unique<Compressed>(std::move(impl), std::move(compressor));
-  return std::unique_ptr<OutputFile>(new OutputFile(std::move(impl)));
+  } else if (RemotePublisher* const publisher = remote->publisher(work_directory)) {
+    const auto stage = [publisher, final_path = work_directory + "/" + part + suffix] { return publisher->stage(final_path); };
+    file = std::make_unique<RemoteOutputFile>(stage, std::move(name), true);
+  } else {
+    file = std::make_unique<RemoteOutputFile>([remote, path] { return remote->create(path); }, std::move(name), false);
+  }
+  if (auto compressor = make_compressor(compression))
+    file = std::make_unique<CompressedOutputFile>(std::move(file), std::move(compressor));
+  return file;
 }
-
-Result<void> OutputFile::append(ByteView bytes) { return impl_->append(bytes); }
-Result<void> OutputFile::close() { return impl_->close(); }
-std::string OutputFile::name() const { return impl_->bytes() == 0 ? std::string() : impl_->name(); }
-std::uint64_t OutputFile::bytes() const { return impl_->bytes(); }
 
 }  // namespace weft::storage

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,22 +36,6 @@ struct SplitOptions {
   bool whole_files = false;                 // no file is cut: its records can be found from its beginning only
   bool growing_files = false;               // a file that only grows is read as far as it was listed (FileVersion::may_grow)
 };
-
-/// What there is to say of a job's inputs when it has ended: InputFiles, of all that it read.
-struct InputNotes {
-  std::set<std::string> skipped, repeated, empty;
-};
-
-/// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order. What is
-/// named twice is read once, and so is with Repeats::once what several names mean: hard links, and symbolic links to a file or
-/// directory that is read anyway, which the names without a link on their way have first. A plain path that does not exist, a
-/// pattern without a match, an unreadable file and what can be read only once (FIFOs, sockets, devices) are errors that name it.
-/// "file://" is stripped; "weft://" means files of the cluster, "s3://" objects, "hdfs://" and "webhdfs://" files of HDFS, for
-/// which `remote` is asked; other schemes are refused. An empty directory is an empty input. Links in directories are followed, but
-/// not those to a directory that they lie in. Links of /dev and /proc that mean another file in each process are followed here.
-enum class Repeats : std::uint8_t { once, by_name };
-Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote = nullptr,
-                                 Repeats repeats = Repeats::once);
 
 /// Cuts the files into groups of about target_bytes, those of the cluster where their pieces end, with the hosts that hold these: a
 /// group has pieces that some host holds all of. Empty files give no split. Zero groups for zero bytes. A file that claims to have

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "storage/output.hpp"
+#include "storage/inputs.hpp"
+#include "storage/output_directory.hpp"
 #include "storage/remote_tables.hpp"
 #include "storage/split.hpp"
 #include "weft/failure.hpp"

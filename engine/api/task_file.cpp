@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/timed.hpp"
-#include "storage/output.hpp"
+#include "storage/output_directory.hpp"
+#include "storage/output_file.hpp"
 #include "weft/detail/actions.hpp"
 
 namespace weft::detail {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/master/core/core.hpp"
-#include "storage/split.hpp"
+#include "storage/inputs.hpp"
 
 namespace weft::client {
 

@@ -1,4 +1,5 @@
-// One request as libcurl carries it out: its options, its bytes there and back, and what its failures mean. Private to storage/http.
+// One request as libcurl carries it out: its options, its bytes there and back, and what its failures mean. Private to
+// storage/http.
 #pragma once
 
 #include <cstddef>

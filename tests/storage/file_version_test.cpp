@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "storage/inputs.hpp"
 #include "storage/record_reader.hpp"
 #include "storage/split.hpp"
 #include "storage/text_reader.hpp"

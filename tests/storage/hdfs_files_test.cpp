@@ -7,7 +7,9 @@
 #include "storage/hdfs/file.hpp"
 #include "storage/hdfs/path.hpp"
 #include "storage/hdfs/spool.hpp"
-#include "storage/output.hpp"
+#include "storage/inputs.hpp"
+#include "storage/output_directory.hpp"
+#include "storage/output_file.hpp"
 #include "storage/split.hpp"
 #include "tests/storage/hdfs_service.hpp"
 

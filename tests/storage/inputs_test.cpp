@@ -1,3 +1,5 @@
+#include "storage/inputs.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <string>

@@ -1,5 +1,3 @@
-#include "storage/output.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -12,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "storage/output_directory.hpp"
+#include "storage/output_file.hpp"
 
 namespace weft::storage {
 namespace {

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "storage/output.hpp"
+#include "storage/inputs.hpp"
+#include "storage/output_directory.hpp"
+#include "storage/output_file.hpp"
 #include "storage/record_reader.hpp"
 #include "storage/split.hpp"
 #include "storage/text_reader.hpp"

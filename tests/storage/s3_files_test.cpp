@@ -10,9 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "storage/access/remote_views.hpp"
+#include "storage/inputs.hpp"
 #include "storage/objects/s3_errors.hpp"
 #include "storage/objects/s3_file.hpp"
-#include "storage/output.hpp"
+#include "storage/output_directory.hpp"
+#include "storage/output_file.hpp"
 #include "storage/split.hpp"
 #include "storage/staged_name.hpp"
 #include "storage/text_reader.hpp"

@@ -11,7 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "storage/access/remote.hpp"
-#include "storage/output.hpp"
+#include "storage/inputs.hpp"
+#include "storage/output_directory.hpp"
+#include "storage/output_file.hpp"
 #include "storage/split.hpp"
 #include "storage/text_reader.hpp"
 

@@ -19,9 +19,9 @@
 #include "storage/access/input_file.hpp"
 #include "storage/files/job_files.hpp"
 #include "storage/hdfs/hdfs_files.hpp"
+#include "storage/inputs.hpp"
 #include "storage/namespace/path.hpp"
 #include "storage/objects/s3_files.hpp"
-#include "storage/split.hpp"
 
 namespace weft::tools {
 

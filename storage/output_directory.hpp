@@ -1,34 +1,30 @@
 // Job output that appears all at once (where files cannot be renamed: one by one, _SUCCESS last; RemotePublisher). Attempts write
-// private files below a hidden sibling of the output directory; the driver renames the winners to part-NNNNN, adds _SUCCESS, syncs,
-// and renames the directory into place.
+// private files (storage/output_file.hpp) below a hidden sibling of the output directory; the driver renames the winners to
+// part-NNNNN, adds _SUCCESS, syncs, and renames the directory into place.
 #pragma once
 
-#include <cstdint>
-#include <memory>
+#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "storage/access/remote.hpp"
-#include "storage/compression/compressor.hpp"
 
 namespace weft::storage {
 
 /// Driver side of one output directory.
 class OutputDirectory {
  public:
-  /// Checks that `path` can be created: already_exists unless `overwrite` (and then, too,
-  /// when it is no directory that a run has written, which has a _SUCCESS, nor empty), not_found when the parent is missing, io
-  /// when not writable. Creates the hidden work directory (`.NAME.weft-<token>` beside it). `token` is unique per run. An output in
+  /// Checks that `path` can be created. already_exists: something is there, and `overwrite` is not set or it is neither empty nor
+  /// the output of a run, which has a _SUCCESS; not_found: the parent is missing; io: it is not writable. Creates the hidden work directory (`.NAME.weft-<token>` beside it). `token` is unique per run. An output in
   /// the cluster, an S3 service or HDFS ("weft://…", "s3://…", "hdfs://…") goes through `remote`, which outlives this.
   static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote = nullptr);
 
   /// Looks (and makes nothing) whether an output at `path` or outputs below it are bound to be refused by prepare(): the parent is
-  /// missing or not writable, `path` is no directory, it is the output of a run and not `overwrite`, or it has files of others and
-  /// neither it nor a directory in it is the output of a run. For whoever has work to do first. Of stores elsewhere only an output
-  /// of a run is found.
+  /// missing or not writable, `path` is no directory, it is the output of a run and not `overwrite`, or it has other files and
+  /// neither it nor a directory in it is the output of a run. For callers that have work to do before prepare(). In stores elsewhere
+  /// only the output of a run is found.
   static Result<void> check_early(const std::string& path, bool overwrite, RemoteFiles* remote = nullptr);
 
   OutputDirectory(OutputDirectory&&) noexcept;
@@ -65,33 +61,5 @@ class OutputDirectory {
 
 /// "part-00017": the name of a task's part of an output.
 std::string part_name(std::size_t index);
-
-/// Executor side: one attempt's file. Buffered, large sequential writes. One thread. The file is made with its first bytes: of many
-/// partitions most may be empty, and a file costs more than a task that finds nothing.
-class OutputFile {
- public:
-  /// Makes nothing yet: that a file cannot be made is the error of append() or close().
-  /// Compressed, the file is made even when nothing is written, because an empty file would be no valid one; its name ends as
-  /// suffix_of(compression), and so will the part's. `part` is where the file will be below the output directory, without that
-  /// suffix: stores that cannot rename need it now.
-  static Result<std::unique_ptr<OutputFile>> create(const std::string& work_directory, std::string name,
-                                                    RemoteFiles* remote = nullptr, Compression compression = Compression::none,
-                                                    const std::string& part = {});
-  ~OutputFile();  // removes the file unless closed
-  Result<void> append(ByteView bytes);
-  Result<void> close();
-  /// Empty when nothing was written: what commit() wants to know (of staged files the receipt, too).
-  std::string name() const;
-  std::uint64_t bytes() const;
-
- private:
-  class Impl;
-  class Local;
-  class Remote;
-  class Staged;
-  class Compressed;
-  explicit OutputFile(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
-};
 
 }  // namespace weft::storage
