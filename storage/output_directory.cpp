@@ -1,15 +1,11 @@
 #include "storage/output_directory.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <mutex>
-#include <optional>
 #include <set>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <dirent.h>
@@ -22,6 +18,7 @@
 
 #include "base/log.hpp"
 #include "base/named_file.hpp"
+#include "storage/in_parallel.hpp"
 #include "storage/staged_name.hpp"
 
 namespace weft::storage {
@@ -76,29 +73,11 @@ Result<void> make_empty(const fs::path& path) {
   return {};
 }
 
-/// By several threads: each sync mostly waits for the file system's journal, which takes many at once.
-Result<void> sync_all(const fs::path& directory, const std::vector<std::string>& names) {
+/// By several threads: the file system's journal takes many syncs at once.
+Result<void> sync_all(const fs::path& directory, const std::vector<Winner>& parts) {
   constexpr std::size_t kThreads = 8;
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::optional<Error> failure;
-  const auto sync_some = [&] {
-    for (std::size_t i = next++; i < names.size(); i = next++) {
-      if (names[i].empty()) continue;
-      auto synced = sync_path(directory / names[i]);
-      const std::lock_guard lock(mutex);
-      if (!synced && !failure) failure = std::move(synced).error();
-    }
-  };
-  std::vector<std::jthread> threads;
-  try {
-    while (threads.size() + 1 < std::min(kThreads, names.size())) threads.emplace_back(sync_some);
-  } catch (const std::system_error&) {  // fewer will do
-  }
-  sync_some();
-  threads.clear();
-  if (failure) return fail(*std::move(failure));
-  return {};
+  return in_parallel(kThreads, parts.size(),
+                     [&](std::size_t i) { return parts[i].file.empty() ? Result<void>() : sync_path(directory / parts[i].file); });
 }
 
 /// Locks the directory if it is still the one at `path`; otherwise an invalid descriptor.
@@ -326,9 +305,7 @@ Result<void> OutputDirectory::commit(const std::vector<std::string>& attempt_fil
 Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt_files) {
   const fs::path work(work_);
   const std::vector<Winner> parts = winners(attempt_files);
-  std::vector<std::string> files;
-  for (const Winner& part : parts) files.push_back(part.file);
-  WEFT_TRY(sync_all(work, files));
+  WEFT_TRY(sync_all(work, parts));
   std::set<std::string> kept, directories;
   std::error_code error;
   for (const auto& [file, name, directory] : parts) {

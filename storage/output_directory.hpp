@@ -17,14 +17,15 @@ namespace weft::storage {
 class OutputDirectory {
  public:
   /// Checks that `path` can be created. already_exists: something is there, and `overwrite` is not set or it is neither empty nor
-  /// the output of a run, which has a _SUCCESS; not_found: the parent is missing; io: it is not writable. Creates the hidden work directory (`.NAME.weft-<token>` beside it). `token` is unique per run. An output in
-  /// the cluster, an S3 service or HDFS ("weft://…", "s3://…", "hdfs://…") goes through `remote`, which outlives this.
+  /// the output of a run, which has a _SUCCESS; not_found: the parent is missing; io: it is not writable. Creates the hidden work
+  /// directory (`.NAME.weft-<token>` beside it). `token` is unique per run. An output in the cluster, an S3 service or HDFS
+  /// ("weft://…", "s3://…", "hdfs://…") goes through `remote`, which outlives this.
   static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote = nullptr);
 
   /// Looks (and makes nothing) whether an output at `path` or outputs below it are bound to be refused by prepare(): the parent is
   /// missing or not writable, `path` is no directory, it is the output of a run and not `overwrite`, or it has other files and
-  /// neither it nor a directory in it is the output of a run. For callers that have work to do before prepare(). In stores elsewhere
-  /// only the output of a run is found.
+  /// neither it nor a directory in it is the output of a run. For callers that have work to do before prepare(). In stores
+  /// elsewhere only the output of a run is found.
   static Result<void> check_early(const std::string& path, bool overwrite, RemoteFiles* remote = nullptr);
 
   OutputDirectory(OutputDirectory&&) noexcept;

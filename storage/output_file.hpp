@@ -12,8 +12,8 @@
 
 namespace weft::storage {
 
-/// Buffered, large sequential writes. One thread. The file is made with its first bytes: of many partitions most may be empty, and a
-/// file costs more than a task that finds nothing.
+/// Buffered, large sequential writes. One thread. The file is made with its first bytes: of many partitions most may be empty, and
+/// a file costs more than a task that finds nothing.
 class OutputFile {
  public:
   /// Makes nothing yet: that a file cannot be made is the error of append() or close().

@@ -2,6 +2,7 @@
 // those of the cluster, storage/objects those of S3 services, storage/hdfs those of HDFS.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,14 +15,16 @@
 
 namespace weft::storage {
 
-/// Whether a path is an object, or a prefix of objects, of an S3 service: "s3://bucket/key".
-inline bool is_object(std::string_view path) { return path.starts_with("s3://"); }
+/// What URLs of stores begin with that are neither this machine nor the cluster: S3 services ("s3://bucket/key") and HDFS
+/// ("hdfs://host/path"). storage/files/foreign_stores.cpp has the stores.
+inline constexpr std::array<std::string_view, 3> kForeignSchemes{"s3://", "hdfs://", "webhdfs://"};
 
-/// Whether a path is a file or directory of HDFS: "hdfs://host/path", "webhdfs://host/path".
-inline bool is_hdfs(std::string_view path) { return path.starts_with("hdfs://") || path.starts_with("webhdfs://"); }
-
-/// Whether a path belongs to a store that is neither this machine nor the cluster.
-inline bool is_foreign(std::string_view path) { return is_object(path) || is_hdfs(path); }
+/// Whether a path belongs to such a store.
+constexpr bool is_foreign(std::string_view path) {
+  for (const std::string_view scheme : kForeignSchemes)
+    if (path.starts_with(scheme)) return true;
+  return false;
+}
 
 /// Whether an input or output of a job is no local path. ("weft://a/b" is the file or directory /a/b of the cluster.)
 inline bool is_remote(std::string_view path) { return path.starts_with("weft://") || is_foreign(path); }

@@ -11,9 +11,7 @@
 #include "base/log.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/files/routed_files.hpp"
-#include "storage/hdfs/hdfs_files.hpp"
 #include "storage/namespace/path.hpp"
-#include "storage/objects/s3_files.hpp"
 #include "storage/remote_waiting.hpp"
 #include "storage/tables/job_tables.hpp"
 
@@ -33,9 +31,9 @@ std::string url_of(std::string_view path) { return std::string(kScheme) + std::s
 
 FileVersion version_of(const FileStatus& status) { return {.bytes = status.bytes, .id = status.id.value()}; }
 
-class File final : public RemoteFile {
+class ClusterFile final : public RemoteFile {
  public:
-  explicit File(std::unique_ptr<FileReader> reader) : reader_(std::move(reader)) {}
+  explicit ClusterFile(std::unique_ptr<FileReader> reader) : reader_(std::move(reader)) {}
   std::uint64_t size() const override { return reader_->status().bytes; }
   Result<std::size_t> read(std::uint64_t offset, MutableBytes into) override { return reader_->read(offset, into); }
   void will_read(std::uint64_t, std::uint64_t end) override { reader_->will_read(end); }
@@ -44,9 +42,9 @@ class File final : public RemoteFile {
   std::unique_ptr<FileReader> reader_;
 };
 
-class Output final : public RemoteOutput {
+class ClusterOutput final : public RemoteOutput {
  public:
-  explicit Output(std::unique_ptr<FileWriter> writer) : writer_(std::move(writer)) {}
+  explicit ClusterOutput(std::unique_ptr<FileWriter> writer) : writer_(std::move(writer)) {}
   Result<void> append(ByteView bytes) override { return writer_->append(bytes); }
   Result<void> close() override { return writer_->close(); }
 
@@ -83,13 +81,13 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
     WEFT_ASSIGN(const auto files, connected());
     WEFT_ASSIGN(auto reader, files->open(path));
     WEFT_TRY(check_same(path, listed, version_of(reader->status())));
-    return std::unique_ptr<RemoteFile>(std::make_unique<File>(std::move(reader)));
+    return std::unique_ptr<RemoteFile>(std::make_unique<ClusterFile>(std::move(reader)));
   }
 
   Result<std::unique_ptr<RemoteOutput>> create(const std::string& path) override {
     WEFT_ASSIGN(const auto files, connected());
     WEFT_ASSIGN(auto writer, files->create(path, {.together = true}));
-    return std::unique_ptr<RemoteOutput>(std::make_unique<Output>(std::move(writer)));
+    return std::unique_ptr<RemoteOutput>(std::make_unique<ClusterOutput>(std::move(writer)));
   }
 
   Result<std::string> normal(const std::string& path) override { return parse_path(path).map(url_of); }
@@ -195,8 +193,8 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
 }  // namespace
 
 std::shared_ptr<RemoteFiles> job_files(JobFilesOptions options) {
-  auto hdfs = hdfs::hdfs_files(options.directory);
-  return routed_files(std::make_shared<JobFiles>(std::move(options)), objects::s3_files(), std::move(hdfs));
+  const std::string scratch = options.directory;
+  return routed_files(std::make_shared<JobFiles>(std::move(options)), scratch);
 }
 
 std::shared_ptr<RemoteFiles> job_files_of_environment(std::shared_ptr<RackTally> racks) {

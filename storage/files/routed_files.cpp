@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "storage/files/foreign_stores.hpp"
 #include "storage/remote_tables.hpp"
 #include "storage/remote_waiting.hpp"
 
@@ -10,8 +11,7 @@ namespace {
 
 class RoutedFiles final : public RemoteFiles, public TablesBesideFiles, public WaitsForMaster {
  public:
-  RoutedFiles(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects, std::unique_ptr<RemoteFiles> hdfs)
-      : cluster_(std::move(cluster)), objects_(std::move(objects)), hdfs_(std::move(hdfs)) {}
+  RoutedFiles(std::shared_ptr<RemoteFiles> cluster, const std::string& scratch) : cluster_(std::move(cluster)), foreign_(scratch) {}
 
   Result<InputFiles> expand(const std::string& input) override { return of(input).expand(input); }
   Result<std::vector<RemotePiece>> pieces(const std::string& path, const FileVersion& listed) override {
@@ -37,19 +37,18 @@ class RoutedFiles final : public RemoteFiles, public TablesBesideFiles, public W
 
  private:
   RemoteFiles& of(const std::string& path) {
-    if (is_object(path)) return *objects_;
-    return is_hdfs(path) ? *hdfs_ : *cluster_;
+    RemoteFiles* const foreign = foreign_.of(path);
+    return foreign != nullptr ? *foreign : *cluster_;
   }
 
   const std::shared_ptr<RemoteFiles> cluster_;
-  const std::unique_ptr<RemoteFiles> objects_, hdfs_;
+  const ForeignStores foreign_;
 };
 
 }  // namespace
 
-std::shared_ptr<RemoteFiles> routed_files(std::shared_ptr<RemoteFiles> cluster, std::unique_ptr<RemoteFiles> objects,
-                                          std::unique_ptr<RemoteFiles> hdfs) {
-  return std::make_shared<RoutedFiles>(std::move(cluster), std::move(objects), std::move(hdfs));
+std::shared_ptr<RemoteFiles> routed_files(std::shared_ptr<RemoteFiles> cluster, const std::string& scratch) {
+  return std::make_shared<RoutedFiles>(std::move(cluster), scratch);
 }
 
 }  // namespace weft::storage::files

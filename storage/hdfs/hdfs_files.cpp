@@ -13,7 +13,8 @@
 #include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "storage/hdfs/client.hpp"
-#include "storage/hdfs/file.hpp"
+#include "storage/hdfs/input.hpp"
+#include "storage/hdfs/output.hpp"
 #include "storage/pattern.hpp"
 
 namespace weft::storage::hdfs {
@@ -45,10 +46,10 @@ struct Known {
   std::optional<std::vector<RemotePiece>> pieces;
 };
 
-class Files final : public ForeignFiles {
+class HdfsFiles final : public ForeignFiles {
  public:
-  explicit Files(std::string scratch) : scratch_(std::move(scratch)) {}
-  Files(HdfsSettings settings, HttpOptions options, std::string scratch)
+  explicit HdfsFiles(std::string scratch) : scratch_(std::move(scratch)) {}
+  HdfsFiles(HdfsSettings settings, HttpOptions options, std::string scratch)
       : settings_(std::move(settings)), options_(std::move(options)), scratch_(std::move(scratch)) {}
 
   Result<InputFiles> expand(const std::string& input) override {
@@ -314,9 +315,9 @@ class Files final : public ForeignFiles {
 
 }  // namespace
 
-std::unique_ptr<ForeignFiles> hdfs_files(std::string scratch) { return std::make_unique<Files>(std::move(scratch)); }
+std::unique_ptr<ForeignFiles> hdfs_files(std::string scratch) { return std::make_unique<HdfsFiles>(std::move(scratch)); }
 std::unique_ptr<ForeignFiles> hdfs_files(HdfsSettings settings, HttpOptions options, std::string scratch) {
-  return std::make_unique<Files>(std::move(settings), std::move(options), std::move(scratch));
+  return std::make_unique<HdfsFiles>(std::move(settings), std::move(options), std::move(scratch));
 }
 
 }  // namespace weft::storage::hdfs

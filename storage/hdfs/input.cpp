@@ -1,8 +1,9 @@
+#include "storage/hdfs/input.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "base/text.hpp"
-#include "storage/hdfs/file.hpp"
 #include "storage/http/range_reader.hpp"
 
 namespace weft::storage::hdfs {
@@ -12,7 +13,7 @@ constexpr std::uint64_t kPartBytes =
     4u << 20;  // each asks a NameNode, and opens a connection to a datanode, which ends with the answer
 
 /// A file, for the reads of its parts. Immutable.
-struct OpenFile {
+struct HdfsFile {
   HdfsClient& client;
   HdfsPath path;
   FileVersion listed;
@@ -25,9 +26,9 @@ struct OpenFile {
   }
 };
 
-class Part final : public http::RangeRead {
+class HdfsRead final : public http::RangeRead {
  public:
-  Part(std::shared_ptr<const OpenFile> file, std::uint64_t offset, std::uint64_t length, bool last)
+  HdfsRead(std::shared_ptr<const HdfsFile> file, std::uint64_t offset, std::uint64_t length, bool last)
       : file_(std::move(file)), offset_(offset), length_(length), last_(last) {
     call_ = file_->client.start_read(file_->path, offset, length);
   }
@@ -46,7 +47,7 @@ class Part final : public http::RangeRead {
   void recycle(std::string bytes) override { file_->client.http().recycle(std::move(bytes)); }
 
  private:
-  const std::shared_ptr<const OpenFile> file_;
+  const std::shared_ptr<const HdfsFile> file_;
   const std::uint64_t offset_, length_;
   const bool last_;
   std::unique_ptr<HdfsCall> call_;
@@ -62,10 +63,10 @@ FileVersion version_of(const HdfsStatus& status) {
 }
 
 std::unique_ptr<RemoteFile> open_file(HdfsClient& client, HdfsPath path, const FileVersion& listed) {
-  auto file = std::make_shared<const OpenFile>(OpenFile{client, std::move(path), listed});
+  auto file = std::make_shared<const HdfsFile>(HdfsFile{client, std::move(path), listed});
   const std::uint64_t size = listed.bytes;
   return http::read_ranges(size, kPartBytes, client.read_ahead(), [file](std::uint64_t offset, std::uint64_t length, bool last) {
-    return std::make_unique<Part>(file, offset, length, last);
+    return std::make_unique<HdfsRead>(file, offset, length, last);
   });
 }
 

@@ -1,3 +1,5 @@
+#include "storage/hdfs/output.hpp"
+
 #include <optional>
 #include <utility>
 
@@ -5,9 +7,9 @@
 
 #include "base/log.hpp"
 #include "base/named_file.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "storage/hdfs/errors.hpp"
-#include "storage/hdfs/file.hpp"
 #include "storage/hdfs/spool.hpp"
 
 namespace weft::storage::hdfs {
@@ -33,14 +35,14 @@ HdfsPath hidden_beside(const HdfsPath& path) {
   return below(parent_of(path), "." + short_name(name_of(path)) + ".weft-" + std::to_string(random()));
 }
 
-class Output final : public RemoteOutput {
+class HdfsOutput final : public RemoteOutput {
  public:
-  Output(HdfsClient& client, HdfsPath path, std::string scratch)
+  HdfsOutput(HdfsClient& client, HdfsPath path, std::string scratch)
       : client_(client),
         target_(std::move(path)),
         written_(is_hidden(target_) ? target_ : hidden_beside(target_)),
         scratch_(std::move(scratch)) {}
-  ~Output() override {
+  ~HdfsOutput() override {
     if (closed_ || !begun_) return;
     exchange_.reset();
     if (auto removed = client_.remove(written_); !removed) Log("hdfs").warn("{}; it is hidden", removed.error().to_string());
@@ -163,7 +165,7 @@ class Output final : public RemoteOutput {
 }  // namespace
 
 std::unique_ptr<RemoteOutput> create_file(HdfsClient& client, HdfsPath path, std::string scratch) {
-  return std::make_unique<Output>(client, std::move(path), std::move(scratch));
+  return std::make_unique<HdfsOutput>(client, std::move(path), std::move(scratch));
 }
 
 }  // namespace weft::storage::hdfs

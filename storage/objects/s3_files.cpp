@@ -1,15 +1,14 @@
 #include "storage/objects/s3_files.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "storage/in_parallel.hpp"
 #include "storage/objects/s3_file.hpp"
 #include "storage/pattern.hpp"
 
@@ -50,34 +49,10 @@ std::size_t skipped_at(std::string_view key, std::size_t begin) {
   return std::string_view::npos;
 }
 
-/// Calls `each(i)` for all i below `count` from several threads, all of them whatever fails. The first failure.
-template <class Each>
-Result<void> in_parallel(std::size_t count, Each&& each) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::optional<Error> failure;
-  const auto some = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      Result<void> done = each(i);
-      const std::lock_guard lock(mutex);
-      if (!done && !failure) failure = std::move(done).error();
-    }
-  };
-  std::vector<std::jthread> threads;
-  try {
-    while (threads.size() + 1 < std::min(kPublishingThreads, count)) threads.emplace_back(some);
-  } catch (const std::system_error&) {  // fewer will do
-  }
-  some();
-  threads.clear();
-  if (failure) return fail(*std::move(failure));
-  return {};
-}
-
-class Files final : public S3Files {
+class ObjectFiles final : public S3Files {
  public:
-  Files() = default;
-  Files(S3Settings settings, HttpOptions options) : settings_(std::move(settings)), options_(std::move(options)) {}
+  ObjectFiles() = default;
+  ObjectFiles(S3Settings settings, HttpOptions options) : settings_(std::move(settings)), options_(std::move(options)) {}
 
   Result<InputFiles> expand(const std::string& input) override {
     WEFT_ASSIGN(const S3Path path, parse_s3(input));
@@ -144,7 +119,7 @@ class Files final : public S3Files {
   Result<std::vector<std::string>> names(const std::string& directory) override {
     WEFT_ASSIGN(const auto all, entries_in(directory));
     std::vector<std::string> names;
-    for (const S3Entry& entry : all) names.push_back(entry.url.substr(entry.url.rfind('/') + 1));
+    for (const ForeignEntry& entry : all) names.push_back(entry.url.substr(entry.url.rfind('/') + 1));
     return names;
   }
   Result<void> rename(const std::string& from, const std::string&, bool) override {
@@ -196,13 +171,15 @@ class Files final : public S3Files {
     WEFT_ASSIGN(const S3Path path, parse_s3(directory));
     WEFT_ASSIGN(S3Client* const client, connected());
     WEFT_ASSIGN(const auto uploads, client->uploads(path.bucket, path.key + "/"));
-    return in_parallel(uploads.size(), [&](std::size_t i) { return client->abort({path.bucket, uploads[i].key}, uploads[i].id); });
+    return in_parallel(kPublishingThreads, uploads.size(), [&](std::size_t i) {
+      return client->abort({path.bucket, uploads[i].key}, uploads[i].id);
+    });
   }
 
-  Result<std::vector<S3Entry>> entries(const std::string& url) override {
+  Result<std::vector<ForeignEntry>> entries(const std::string& url) override {
     WEFT_ASSIGN(const S3Path path, parse_s3(url));
     if (is_pattern(path.key)) return entries_of_pattern(path, url);
-    WEFT_ASSIGN(std::vector<S3Entry> found, entries_in(url));
+    WEFT_ASSIGN(std::vector<ForeignEntry> found, entries_in(url));
     if (!found.empty() || path.key.empty()) return found;
     WEFT_ASSIGN(S3Client* const client, connected());
     WEFT_ASSIGN(const S3Listing beside, client->list(path.bucket, path.key, false));
@@ -282,7 +259,7 @@ class Files final : public S3Files {
     return etags;
   }
   static Result<void> show(S3Client& client, const std::vector<StagedFile>& files, const std::map<std::string, std::string>& old) {
-    return in_parallel(files.size(), [&](std::size_t i) -> Result<void> {
+    return in_parallel(kPublishingThreads, files.size(), [&](std::size_t i) -> Result<void> {
       WEFT_ASSIGN(const S3Path path, parse_s3(files[i].path));
       if (files[i].receipt.empty()) return client.put(path, {});
       WEFT_ASSIGN(const auto parts, client.parts(path, files[i].receipt));
@@ -292,7 +269,7 @@ class Files final : public S3Files {
   }
   /// Uploads of the same names, asked for one by one, and of the one that check_writable() began.
   static Result<void> discard_of(S3Client& client, const std::vector<StagedFile>& files, const S3Path& mark) {
-    return in_parallel(files.size() + 1, [&](std::size_t i) -> Result<void> {
+    return in_parallel(kPublishingThreads, files.size() + 1, [&](std::size_t i) -> Result<void> {
       S3Path path = mark;
       if (i < files.size()) {
         WEFT_ASSIGN(path, parse_s3(files[i].path));
@@ -324,31 +301,32 @@ class Files final : public S3Files {
   }
 
   /// What a directory holds, by name.
-  Result<std::vector<S3Entry>> entries_in(const std::string& url) {
+  Result<std::vector<ForeignEntry>> entries_in(const std::string& url) {
     WEFT_ASSIGN(const S3Path path, parse_s3(url));
     WEFT_ASSIGN(S3Client* const client, connected());
     WEFT_ASSIGN(const S3Listing listing, client->list(path.bucket, path.key.empty() ? "" : path.key + "/", false));
-    std::vector<S3Entry> found;
+    std::vector<ForeignEntry> found;
     for (const std::string& prefix : listing.prefixes)
       found.push_back({url_of({path.bucket, prefix.substr(0, prefix.size() - 1)}), true});
     for (const S3Object& object : listing.objects)
       if (!is_mark(object, listing)) found.push_back({url_of({path.bucket, object.key}), false, object.size, object.modified});
-    std::sort(found.begin(), found.end(), [](const S3Entry& a, const S3Entry& b) { return a.url < b.url; });
+    std::sort(found.begin(), found.end(), [](const ForeignEntry& a, const ForeignEntry& b) { return a.url < b.url; });
     return found;
   }
-  Result<std::vector<S3Entry>> entries_of_pattern(const S3Path& path, const std::string& url) {
+  Result<std::vector<ForeignEntry>> entries_of_pattern(const S3Path& path, const std::string& url) {
     WEFT_ASSIGN(S3Client* const client, connected());
     WEFT_ASSIGN(const S3Listing listing, client->list(path.bucket, std::string(fixed_prefix(path.key)), true));
     const Pattern pattern(path.key);
-    std::map<std::string, S3Entry> found;
+    std::map<std::string, ForeignEntry> found;
     for (const S3Object& object : listing.objects) {
       const std::size_t end = pattern.match(object.key);
       if (end == std::string::npos || is_mark(object, listing)) continue;
       const std::string name = url_of({path.bucket, object.key.substr(0, end)});
-      found.try_emplace(name, S3Entry{name, end != object.key.size(), end == object.key.size() ? object.size : 0, object.modified});
+      found.try_emplace(name,
+                        ForeignEntry{name, end != object.key.size(), end == object.key.size() ? object.size : 0, object.modified});
     }
     if (found.empty()) return fail(Code::not_found, "no object matches the pattern " + escaped(url));
-    std::vector<S3Entry> all;
+    std::vector<ForeignEntry> all;
     for (auto& [name, entry] : found) all.push_back(std::move(entry));
     return all;
   }
@@ -362,9 +340,9 @@ class Files final : public S3Files {
 
 }  // namespace
 
-std::unique_ptr<S3Files> s3_files() { return std::make_unique<Files>(); }
+std::unique_ptr<S3Files> s3_files() { return std::make_unique<ObjectFiles>(); }
 std::unique_ptr<S3Files> s3_files(S3Settings settings, HttpOptions options) {
-  return std::make_unique<Files>(std::move(settings), std::move(options));
+  return std::make_unique<ObjectFiles>(std::move(settings), std::move(options));
 }
 
 }  // namespace weft::storage::objects

@@ -8,10 +8,8 @@
 
 namespace weft::storage::objects {
 
-using S3Entry = ForeignEntry;
-
-/// The objects of one service. "/" in keys parts names, as in paths; a directory is there when an object is below it, and an object
-/// whose key ends with "/" is none. Any thread.
+/// The objects of one service. "/" separates names in keys, as in paths. A directory exists when an object is below it. An object
+/// whose key ends with "/" only marks a directory. Any thread.
 class S3Files : public ForeignFiles, public RemotePublisher {};
 
 /// Reads the environment, and connects, when it is first used.

@@ -4,7 +4,8 @@
 #include <optional>
 
 #include "storage/hdfs/answers.hpp"
-#include "storage/hdfs/file.hpp"
+#include "storage/hdfs/input.hpp"
+#include "storage/hdfs/output.hpp"
 #include "storage/hdfs/path.hpp"
 #include "storage/hdfs/spool.hpp"
 #include "storage/inputs.hpp"

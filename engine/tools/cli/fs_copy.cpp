@@ -17,11 +17,10 @@
 #include "engine/tools/display/storage_json.hpp"
 #include "engine/tools/display/table.hpp"
 #include "storage/access/input_file.hpp"
+#include "storage/files/foreign_stores.hpp"
 #include "storage/files/job_files.hpp"
-#include "storage/hdfs/hdfs_files.hpp"
 #include "storage/inputs.hpp"
 #include "storage/namespace/path.hpp"
-#include "storage/objects/s3_files.hpp"
 
 namespace weft::tools {
 
@@ -69,15 +68,6 @@ class WriterTarget final : public Target {
   const std::unique_ptr<Writer> writer_;
 };
 
-/// Those that are not the cluster's.
-class ForeignStores {
- public:
-  storage::ForeignFiles& of(const std::string& path) { return storage::is_object(path) ? *objects_ : *hdfs_; }
-
- private:
-  const std::unique_ptr<storage::ForeignFiles> objects_ = storage::objects::s3_files(), hdfs_ = storage::hdfs::hdfs_files();
-};
-
 /// The stores that a copy is between; the cluster is asked only when one of the paths is its own.
 class Stores {
  public:
@@ -96,7 +86,7 @@ class Stores {
     if (path.ends_with('/')) return true;
     std::error_code error;
     if (!storage::is_remote(path)) return fs::is_directory(path, error);
-    if (storage::is_foreign(path)) return foreign_.of(path).is_directory(path);
+    if (storage::is_foreign(path)) return foreign_.of(path)->is_directory(path);
     WEFT_ASSIGN(const auto cluster, connected());
     const auto status = cluster->stat(path);
     return status && status->directory;
@@ -126,7 +116,7 @@ class Stores {
   }
 
   const FsOptions& options_;
-  ForeignStores foreign_;
+  storage::files::ForeignStores foreign_;
   const std::shared_ptr<RemoteFiles> files_;
   std::shared_ptr<storage::files::FileSystem> cluster_;
 };
@@ -244,10 +234,10 @@ Result<bool> names_foreign(const std::vector<std::string>& paths) {
 }
 
 Result<void> list_foreign(const FsOptions& options) {
-  ForeignStores stores;
+  storage::files::ForeignStores stores;
   std::vector<storage::ForeignEntry> all;
   for (const std::string& path : options.paths) {
-    WEFT_ASSIGN(const auto some, stores.of(path).entries(path));
+    WEFT_ASSIGN(const auto some, stores.of(path)->entries(path));
     all.insert(all.end(), some.begin(), some.end());
   }
   JsonWriter json;
@@ -266,9 +256,9 @@ Result<void> list_foreign(const FsOptions& options) {
 }
 
 Result<void> print_foreign(const FsOptions& options) {
-  ForeignStores stores;
+  storage::files::ForeignStores stores;
   for (const std::string& path : options.paths) {
-    storage::ForeignFiles& files = stores.of(path);
+    storage::ForeignFiles& files = *stores.of(path);
     WEFT_ASSIGN(const auto sources, sources_of(files, path, false));
     for (const Source& source : sources) WEFT_TRY(read_file_in_pieces(source.path, source.version, files, print_bytes));
   }
