@@ -12,10 +12,6 @@ constexpr Duration kUnnoticed = std::chrono::milliseconds(500);  // a wait as sh
 
 }  // namespace
 
-bool is_transient(const Error& error) {
-  return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded || error.code() == Code::cancelled;
-}
-
 Retry::Retry(Duration time, const Waiting& waiting, Pauses pauses)
     : waiting_(waiting), begin_(SystemClock().now()), end_(begin_ + time), longest_(pauses.longest), pause_(pauses.first) {}
 

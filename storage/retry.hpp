@@ -7,14 +7,12 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "storage/transient.hpp"
 
 namespace weft::storage {
 
-/// Told what a call waits for.
+/// Called with what a call waits for.
 using Waiting = std::function<void(const std::string&)>;
-
-/// The failure says that who was asked is away or busy: another try, there or elsewhere, may succeed.
-bool is_transient(const Error& error);
 
 /// The tries of one call, for as long as its client's options allow. One thread.
 class Retry {
@@ -23,7 +21,7 @@ class Retry {
     Duration first{}, longest{};  // each is twice as long as the one before
   };
   /// From the options of a client: its `patience` is the time for all tries together; `waiting`, which outlives this and may be
-  /// empty, is told once what is waited for, unless that takes only a moment.
+  /// empty, is called once with what is waited for, unless that takes only a moment.
   template <class Options>
   Retry(const Options& options, Pauses pauses) : Retry(options.patience, options.waiting, pauses) {}
   /// For the first answer of all: `at_first` is the time for that, and no more than `patience`. A wrong address shows soon.

@@ -30,6 +30,11 @@ std::optional<ChunkStore::Impl::Found> ChunkStore::Impl::locate(ChunkId id) cons
   return std::nullopt;
 }
 
+std::optional<ChunkStore::Impl::Found> ChunkStore::Impl::lock_and_locate(ChunkId id) const {
+  const std::lock_guard lock(mutex_);
+  return locate(id);
+}
+
 Result<std::uint64_t> ChunkStore::Impl::room(const Slot& slot) const {
   if (slot.directory == nullptr || slot.failure) return std::uint64_t{0};
   WEFT_ASSIGN(const auto space, slot.directory->file_system());
@@ -81,7 +86,7 @@ Result<void> ChunkStore::Impl::check_room(std::uint32_t slot, std::uint64_t byte
                           human_bytes(space.second), human_bytes(options_.reserve)));
 }
 
-/// A full disk is a full disk; anything else means that the directory takes no more chunks.
+/// A disk that is full may have room again. After any other error the directory takes no more chunks.
 Error ChunkStore::Impl::write_failed(std::uint32_t slot, const std::string& what, int error) {
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) return {Code::resource_exhausted, errno_error(what, error).to_string()};
   const Error why = errno_error(what, error);
@@ -119,11 +124,7 @@ void ChunkStore::Impl::given_up(ChunkId id) {
 }
 
 Result<std::shared_ptr<const ChunkFile>> ChunkStore::Impl::open_chunk(ChunkId id) {
-  std::optional<Found> found;
-  {
-    const std::lock_guard lock(mutex_);
-    found = locate(id);
-  }
+  const auto found = lock_and_locate(id);
   if (!found) return not_here(id);
   const auto path = directory(found->slot).chunk_path(id);
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -170,11 +171,7 @@ void ChunkStore::Impl::judge(ChunkId id, const Result<void>& checked) {
 }
 
 Result<void> ChunkStore::Impl::check(ChunkId id) {
-  std::optional<Found> found;
-  {
-    const std::lock_guard lock(mutex_);
-    found = locate(id);
-  }
+  const auto found = lock_and_locate(id);
   if (!found) return not_here(id);
   Directory& where = directory(found->slot);
   auto checked = audit_chunk_file(where.chunk_path(id), found->info, where.cluster(), [](std::uint64_t) { return true; });
@@ -199,11 +196,7 @@ void ChunkStore::Impl::set_aside(ChunkId id) {
 }
 
 void ChunkStore::Impl::missing(ChunkId id) {
-  std::optional<Found> found;
-  {
-    const std::lock_guard lock(mutex_);
-    found = locate(id);
-  }
+  const auto found = lock_and_locate(id);
   if (!found) return;
   if (!directory(found->slot).alive()) return lose_directory(found->slot, "the directory is gone or does not answer");
   const std::lock_guard in_order(event_mutex_);
@@ -233,8 +226,7 @@ void ChunkStore::Impl::lose_directory(std::uint32_t slot, const std::string& why
 }
 
 Result<ChunkInfo> ChunkStore::Impl::find(ChunkId id) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = locate(id);
+  const auto found = lock_and_locate(id);
   if (!found) return not_here(id);
   return found->info;
 }

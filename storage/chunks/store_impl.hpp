@@ -39,7 +39,7 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
 
   // For appenders. `slot` is the directory's number.
   Directory& directory(std::uint32_t slot) { return *slots_[slot].directory; }
-  /// resource_exhausted when writing so many bytes more would use up the reserve.
+  /// resource_exhausted when writing that many bytes more would use up the reserve.
   Result<void> check_room(std::uint32_t slot, std::uint64_t bytes);
   Error write_failed(std::uint32_t slot, const std::string& what, int error);
   void written(std::uint32_t slot, std::uint64_t bytes_of_reservation);
@@ -67,12 +67,13 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
 
   Result<void> open_slot(Slot& slot);
   void open_full_slots();
-  std::optional<Found> locate(ChunkId id) const;
+  std::optional<Found> locate(ChunkId id) const;  // with mutex_ locked
+  std::optional<Found> lock_and_locate(ChunkId id) const;
   std::optional<std::uint32_t> roomiest(std::uint64_t bytes, const std::set<std::uint32_t>& except) const;
   Result<std::uint64_t> room(const Slot& slot) const;
-  /// With event_mutex_ locked since before that happened.
+  /// With event_mutex_ locked since before the event.
   void report(ChunkEvent event, std::span<const ChunkInfo> chunks);
-  /// Its file is not there: unless it was erased meanwhile, it is lost, and perhaps its directory with it.
+  /// The chunk's file is missing. Unless the chunk was erased meanwhile it is lost, and perhaps its directory with it.
   void missing(ChunkId id);
   void lose_directory(std::uint32_t slot, const std::string& why);
   void judge(ChunkId id, const Result<void>& checked);

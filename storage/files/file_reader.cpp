@@ -84,7 +84,7 @@ class Reader final : public FileReader {
       const auto explained_by = [&](Error why) {
         return std::move(why).wrap(fmt::format("cannot read {} at byte {}", escaped(status_.path), offset));
       };
-      const bool may_come_back = got.error().code() == Code::unavailable || got.error().code() == Code::deadline_exceeded;
+      const bool may_come_back = is_transient(got.error());
       const Error why = explained_by(std::move(got).error());
       auto moved = locate_again(offset);
       if (!moved) return fail(explained_by(std::move(moved).error()));

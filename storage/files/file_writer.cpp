@@ -16,7 +16,7 @@ namespace {
 constexpr Retry::Pauses kWritePauses{std::chrono::milliseconds(100), std::chrono::milliseconds(100)};
 constexpr std::uint64_t kUnknownBytes = 1u << 20;
 
-/// Keeps a chunk's bytes until it is durable, so that one whose first worker dies can be begun again elsewhere.
+/// Keeps a chunk's bytes until it is durable, so that it can be written elsewhere when its first worker dies.
 class Writer final : public FileWriter {
  public:
   Writer(std::shared_ptr<FileSystemImpl> files, std::string path, const Leased& leased, CreateOptions options)
@@ -92,8 +92,7 @@ class Writer final : public FileWriter {
         continue;
       }
       if (unknown) return fail(*std::move(unknown));  // nobody else is left, and waiting makes no host known
-      const bool quiet = begun.error().code() == Code::unavailable || begun.error().code() == Code::deadline_exceeded;
-      if (!quiet || !retry.wait(begun.error())) return begun;
+      if (!retry.again(begun.error())) return begun;
       // Workers that failed may have been busy only: all are asked again when nobody else is left.
       excluded_.clear();
     }

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "storage/hdfs/errors.hpp"
 #include "storage/http/web_text.hpp"
+#include "storage/transient.hpp"
 
 namespace weft::storage::hdfs {
 namespace {
@@ -137,7 +138,7 @@ bool HdfsCall::retry(const HttpResponse& answer) {
 }
 
 bool HdfsCall::retry(const Error& failure) {
-  if (failure.code() != Code::unavailable && failure.code() != Code::deadline_exceeded) return false;
+  if (!is_transient(failure)) return false;
   if (server_of(exchange_->reached()) != client_.nodes_[node_]) {
     tries_.exclude(exchange_->reached());
     return tries_.again();
@@ -227,9 +228,7 @@ std::unique_ptr<HdfsCall> HdfsClient::start_blocks(const HdfsPath& path, std::ui
 Result<std::vector<RemotePiece>> HdfsClient::finish_blocks(HdfsCall& call, std::uint64_t length) {
   const auto answer = call.finish();
   const std::string url = url_of(call.path());
-  if (!answer && (answer.error().code() == Code::not_found || answer.error().code() == Code::unavailable ||
-                  answer.error().code() == Code::deadline_exceeded))
-    return fail(answer.error());
+  if (!answer && (answer.error().code() == Code::not_found || is_transient(answer.error()))) return fail(answer.error());
   Result<std::vector<RemotePiece>> pieces = answer ? parse_blocks(answer->body, length, url) : fail(answer.error());
   if (pieces) return pieces;
   Log("hdfs").debug("the blocks of {} may be anywhere: {}", url, pieces.error().to_string());

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "storage/hdfs/errors.hpp"
 #include "storage/hdfs/spool.hpp"
+#include "storage/transient.hpp"
 
 namespace weft::storage::hdfs {
 namespace {
@@ -104,8 +105,7 @@ class HdfsOutput final : public RemoteOutput {
   Result<bool> finish() {
     auto answer = exchange_->wait();
     if (answer && answer->status >= 200 && answer->status < 300) return true;
-    const bool passes =
-        answer ? may_pass(*answer) : answer.error().code() == Code::unavailable || answer.error().code() == Code::deadline_exceeded;
+    const bool passes = answer ? may_pass(*answer) : is_transient(answer.error());
     if (!answer || verdict_of(*answer) != Verdict::safe_mode) tries_->exclude(exchange_->reached());
     if (passes && tries_->again(seldom_ ? kSeldom : UINT32_MAX)) return false;
     if (answer) return fail(hdfs_error(*answer, "write", url_of(target_), client_.user()));

@@ -6,14 +6,12 @@
 #include <fmt/core.h>
 
 #include "storage/chunks/chunk_file.hpp"
+#include "storage/transient.hpp"
 
 namespace weft::storage {
 namespace {
 
-bool may_come_back(const ReplicaFailure& failure) {
-  const Code code = failure.error.code();
-  return code == Code::unavailable || code == Code::deadline_exceeded || code == Code::cancelled;
-}
+bool may_come_back(const ReplicaFailure& failure) { return is_transient(failure.error); }
 
 }  // namespace
 
@@ -68,7 +66,7 @@ void PageFetch::open_from(std::size_t next, std::vector<ReplicaFailure> failures
        &address](const Result<rpc::Message>& reply) mutable {
         const auto taken = self->take_checksums(reply);
         if (taken) return done(Result<void>());
-        // One whose checksums are damaged has pages that are not, perhaps.
+        // A replica with damaged checksums may have good pages.
         const Code why = reply ? Code::corrupt : reply.error().code();
         if (why != Code::corrupt && why != Code::io) self->gone_.emplace(address, reply.error());
         failures.push_back({address, taken.error()});
