@@ -15,8 +15,8 @@
 
 namespace weft::storage {
 
-/// Calls `each(i)` for all i below `count` from at most `threads` threads, this one included; all of them, whatever fails. The first
-/// failure.
+/// Calls `each(i)` for all i below `count` from at most `threads` threads, this one included; all of them, whatever fails. The
+/// first failure.
 template <class Each>
 Result<void> in_parallel(std::size_t threads, std::size_t count, Each&& each) {
   std::atomic<std::size_t> next{0};

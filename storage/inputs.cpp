@@ -286,7 +286,7 @@ class Expansion {
 
   RemoteFiles* remote_;
   const bool once_;
-  InputFiles found_;          // but for the files
+  InputFiles found_;          // without the files
   std::vector<Found> files_;  // in any order, some several times
   std::vector<Place> above_;
   std::set<Place> entered_;      // directories

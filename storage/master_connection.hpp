@@ -1,4 +1,4 @@
-// A client's line to the master, made again when it was closed.
+// A client's connection to the master, made again when it was closed.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@
 
 namespace weft::storage {
 
-/// Any thread but the reactor's; blocks.
+/// Any thread except the reactor's; blocks.
 class MasterConnection {
  public:
-  /// `reactor` outlives the link, but for what close() is for. `name`: the master's address as the user wrote it.
+  /// `reactor` outlives this; before it stops, close() is called. `name`: the master's address as the user wrote it.
   MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name);
 
   /// The open connection or a new one. `unavailable`, with what to do, when no master answers within 3 s.

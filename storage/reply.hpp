@@ -1,4 +1,4 @@
-// Replies of which each operation has one of its own.
+// The reply of each operation has a type of its own.
 #pragma once
 
 #include <utility>
@@ -16,7 +16,7 @@ template <class Operation, class Reply>
 Result<typename Operation::Reply> reply_to(Result<Reply> reply) {
   if (!reply) return fail(std::move(reply).error());
   if (auto* const expected = std::get_if<typename Operation::Reply>(&*reply)) return std::move(*expected);
-  return fail(Code::corrupt, "the answer is one to another question");
+  return fail(Code::corrupt, "the reply is of another operation");
 }
 
 }  // namespace weft::storage

@@ -35,7 +35,7 @@ class RocksStore {
 
   /// To read from; iterators need it for as long as they live. After a failure it may show what was refused.
   std::shared_ptr<rocksdb::DB> db() const;
-  /// OK, or why it takes no writes: what its disk said first.
+  /// OK, or why it takes no writes: the first error of its disk.
   rocksdb::Status writable() const;
 
   /// Each is done, durably where the options say so, when it returns OK. After an error of the disk it may be done or not, which

@@ -1,10 +1,10 @@
 // The files of one open RocksDB database, between it and the disk. For storage/rocks.cpp.
 //
 // RocksDB does not survive a disk that refuses: builds with assertions, such as Debian's, abort when a log, a manifest or the log
-// of messages could not be written, at once or when the database is closed. So it never hears of that here. At the first refusal
-// the files are *fenced*: from then on nothing changes on the disk, and RocksDB is told that all went well. What is on the disk is
-// then what a process that is killed at that moment leaves, which RocksDB knows how to recover. Whoever writes looks at failure()
-// when RocksDB is done, and believes nothing that comes after it.
+// of messages could not be written, at once or when the database is closed. So RocksDB never sees such an error here. At the first
+// refusal the files are *fenced*: from then on nothing changes on the disk, and RocksDB is answered that all went well. What is on
+// the disk is then what a process that is killed at that moment leaves, which RocksDB knows how to recover. The caller looks at
+// failure() when RocksDB is done, and believes nothing that comes after it.
 #pragma once
 
 #include <atomic>
@@ -52,7 +52,7 @@ class FencedFiles final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus CreateDirIfMissing(const std::string& path, const rocksdb::IOOptions& options,
                                        rocksdb::IODebugContext* debug) override;
   rocksdb::IOStatus DeleteDir(const std::string& path, const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override;
-  /// The lock is its owner's (RocksStore), who holds it from before the first opening until after the last.
+  /// RocksStore has the lock, from before the first opening until after the last.
   rocksdb::IOStatus LockFile(const std::string& path, const rocksdb::IOOptions& options, rocksdb::FileLock** lock,
                              rocksdb::IODebugContext* debug) override;
   rocksdb::IOStatus UnlockFile(rocksdb::FileLock* lock, const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) override;

@@ -19,9 +19,9 @@ constexpr std::uint64_t kSmallestPiece = 64u << 10;
 constexpr std::uint64_t kPage = 4u << 10;
 // Opening a file costs about as much as reading this many bytes; keeps a group of tiny files from being endless.
 constexpr std::uint64_t kCostOfOpening = 16u << 10;
-// Who reads a piece of a compressed file searches for its first block and decompresses a block of the next piece.
+// The reader of a piece of a compressed file searches for its first block and decompresses a block of the next piece.
 constexpr std::uint64_t kSmallestCompressedPiece = 2u << 20;
-// So many local files are opened to see what they are, so that the plan tells; of more, those that would be cut.
+// Up to this many local files are opened to see what they are, for the plan. Of more files, those that would be cut.
 constexpr std::size_t kFilesToLookAt = 1000;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }

@@ -4,7 +4,7 @@
 // a compressed file (storage/compression) these are bytes of the file: the split has the text of the blocks that begin in them, and
 // owns the lines that start in it or exactly behind it; what begins with a part of a line, or exactly with a line, starts later.
 // A line ends with '\n', or with the file; "\r\n" reads like "\n". Any other byte, valid UTF-8 or not, belongs to the line. Length
-// is bounded by memory only. A file that is known to be no text (storage/access/content.hpp) is refused by whoever reads its first
+// is bounded by memory only. A file that is known to be no text (storage/access/content.hpp) is refused by the reader of its first
 // split.
 #pragma once
 
@@ -26,7 +26,7 @@ class TextReader {
   explicit TextReader(std::uint64_t longest_line = UINT64_MAX, RemoteFiles* remote = nullptr) : window_(longest_line, remote) {}
 
   /// Calls `fn(std::string_view line)` for each line; the view is valid during the call. `fn` may return false to stop early; it
-  /// may throw. The error that a file changed may come when all lines were given: who got them must not use them.
+  /// may throw. The error that a file changed may come after all lines were given: then they must not be used.
   /// `position(std::uint64_t offset)` is called with the offset of the line first: in the file, or in the text of the split when
   /// the file is compressed. Errors name the path.
   template <class Position, class Fn>

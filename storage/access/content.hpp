@@ -16,7 +16,7 @@ struct Content {
   std::string_view remedy;  // "extract the files in it first"
 };
 
-/// So many bytes of the beginning tell all kinds apart.
+/// How many bytes of the beginning distinguish all kinds.
 inline constexpr std::size_t kContentBytes = 512;
 
 /// Archives, binary formats of tables, programs, images, text of 16 or 32 bits a character and what is compressed in ways that weft

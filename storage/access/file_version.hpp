@@ -1,4 +1,4 @@
-// Which file a path meant when the inputs of a job were listed, so that who reads it later notices that it is another one by now.
+// Which file a path meant when the inputs of a job were listed, so that later readers notice that it is another one by now.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct FileVersion {
 Result<void> check_same(const std::string& path, const FileVersion& listed, const FileVersion& now);
 
 /// The files of which check_same() compares the ids only where this is the same: the processes of a running kernel that see the
-/// same mounts. 0 when it cannot be told.
+/// same mounts. 0 when it is not known.
 std::uint64_t this_machine();
 
 /// Of a local file. Its id counts where file systems keep the numbers of inodes, as `keeps_inodes` says.

@@ -98,7 +98,8 @@ struct RemotePiece {
 class RemoteFiles {
  public:
   virtual ~RemoteFiles() = default;
-  /// The files that an input means: itself, all below a directory (but names that begin with . or _), those that match a pattern.
+  /// The files that an input means: itself, all below a directory (except names that begin with . or _), those that match a
+  /// pattern.
   virtual Result<InputFiles> expand(const std::string& input) = 0;
   /// All of the file, in order; of one that was listed and may grow, as far as it was listed. One that is not what was listed any
   /// more is the error of check_same(), which may also come when it is read, but before its last byte.
@@ -139,7 +140,7 @@ class ForeignFiles : public RemoteFiles {
  public:
   /// What is in a directory, or the file itself; of patterns all that match. not_found when there is nothing.
   virtual Result<std::vector<ForeignEntry>> entries(const std::string& url) = 0;
-  /// Whether something copied to the path goes into it. Where directories are but names, only a slash at the end tells.
+  /// Whether something copied to the path goes into it. Where directories are only names, a slash at the end says so.
   virtual Result<bool> is_directory(const std::string& /*url*/) { return false; }
 };
 

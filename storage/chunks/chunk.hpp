@@ -32,8 +32,8 @@ enum class ChunkEvent : std::uint8_t {
   sealed,    // new and durable
   corrupt,   // was here, is damaged, is set aside
   lost,      // was here, its file or its whole directory is gone
-  erased,    // as it was told; it is not here, and was not perhaps
-  verified,  // was read in full, as it was told, and is whole
+  erased,    // as commanded; it is not here, and perhaps never was
+  verified,  // was read in full, as commanded, and is whole
 };
 constexpr ChunkEvent last_of(ChunkEvent) { return ChunkEvent::verified; }
 
@@ -51,7 +51,7 @@ inline void append(std::vector<ByteRange>& ranges, const ByteRange& next) {
     ranges.push_back(next);
 }
 
-/// What was read of something damaged: so many bytes, of which these ranges, ascending and apart, could not be had and are zeros.
+/// What was read of something damaged. The missing ranges, ascending and apart, could not be read and are zeros.
 struct Salvaged {
   std::uint64_t bytes = 0;
   std::vector<ByteRange> missing;

@@ -25,8 +25,8 @@
 namespace weft::storage {
 
 /// Called after the fact, from any thread that uses the store or from its scrubber, one call at a time, in the order in which
-/// things happened: whoever goes along with the events knows what is here. Of what was erased only the ids are told. Must not call
-/// the store.
+/// things happened: all events together say what is here. Of chunks that were erased only the ids are given. Must not call the
+/// store.
 using ChunkListener = std::function<void(ChunkEvent, std::span<const ChunkInfo>)>;
 
 struct ChunkStoreOptions {

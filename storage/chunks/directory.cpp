@@ -160,7 +160,7 @@ Result<void> Directory::make_folders() const {
   return sync(folder, path_);
 }
 
-/// The files say what there is; the index saves looking into each of them.
+/// The files are the truth; the index saves opening each of them.
 Result<void> Directory::recover(FoundChunks& found) {
   WEFT_ASSIGN(const auto unsealed, entries(path_ / "unsealed"));
   for (const auto& [name, size] : unsealed)

@@ -71,7 +71,7 @@ std::optional<ChunkStore::Impl::Found> ChunkStore::Impl::next_to_scrub(SteadyClo
   return std::nullopt;
 }
 
-/// Waits until so many bytes may be read. False when the store closes.
+/// Waits until that many bytes may be read. False when the store closes.
 bool ChunkStore::Impl::pace(std::uint64_t bytes) {
   std::unique_lock lock(mutex_);
   if (wake_.wait_until(lock, scrub_due_, [this] { return stopping_; })) return false;

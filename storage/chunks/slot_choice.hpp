@@ -8,7 +8,7 @@
 
 namespace weft::storage {
 
-/// The directory with most room, of those with room for so many bytes (and some at all) that are not in `except`; the first among
+/// The directory with most room, of those with room for `bytes` (and some at all) that are not in `except`; the first among
 /// equals. Nothing when there is none. `rooms` is by the directories' numbers.
 inline std::optional<std::uint32_t> roomiest_slot(const std::vector<std::uint64_t>& rooms, std::uint64_t bytes,
                                                   const std::set<std::uint32_t>& except) {

@@ -1,4 +1,4 @@
-// How output is compressed: in blocks that stand for themselves, so that who reads it can split it.
+// How output is compressed: in independent blocks, so that its readers can split it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace weft::storage {
 class Compressor {
  public:
   virtual ~Compressor() = default;
-  /// So much text makes a block; at the end there may be less.
+  /// How much text makes a block; the last may have less.
   virtual std::size_t block_bytes() const = 0;
   /// Appends a block of this text to `out`; no text makes a file of none that is valid.
   virtual Result<void> compress(ByteView text, std::string& out) = 0;

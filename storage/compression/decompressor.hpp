@@ -1,8 +1,8 @@
 // The text of a compressed file, decompressed as it is read.
 //
 // A split of such a file owns the blocks that begin in [begin, end) of it: members of bgzip, frames of zstd and lz4, blocks of
-// bzip2, the whole file for gzip, zlib and xz. Who reads a split finds its first block by searching from `begin` on, and goes from
-// block to block until one begins at or behind `end`. In formats of frames, which say themselves how long they are, it then
+// bzip2, the whole file for gzip, zlib and xz. The reader of a split finds its first block by searching from `begin` on, and goes
+// from block to block until one begins at or behind `end`. In formats of frames, which say themselves how long they are, it then
 // searches from `end` on as the reader of the next split does: when that finds another block, one of the two is damaged, and this
 // is an error. A block of bzip2 ends where the next one is found, by the same search for all readers, so that they cannot disagree.
 // So no way of cutting a file loses or doubles a byte of it.

@@ -29,9 +29,9 @@ constexpr std::string_view name_of(Format format) {
   return kNames[static_cast<std::size_t>(format)];
 }
 
-/// Which of the compressed formats a file has that begins like this; nothing when none. kContentBytes of it tell.
+/// Which of the compressed formats a file has that begins like this; nothing when none. kContentBytes of it suffice.
 std::optional<Format> compression_of(std::string_view beginning);
-/// Likewise by its name where that alone tells: what zlib compresses begins with nothing that text could not begin with.
+/// The same, and by the name where only that shows it: text may begin with the same bytes as a file of zlib.
 std::optional<Format> compression_of(std::string_view path, std::string_view beginning);
 
 }  // namespace weft::storage

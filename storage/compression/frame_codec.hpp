@@ -19,7 +19,7 @@ inline constexpr std::string_view kZstdMagic{"\x28\xb5\x2f\xfd", 4};
 inline constexpr std::string_view kLz4Magic{"\x04\x22\x4d\x18", 4};
 inline constexpr std::string_view kXzMagic{"\xfd\x37\x7a\x58\x5a\x00", 6};
 
-/// So many bytes tell what begins with them.
+/// How many bytes say which format begins with them.
 inline constexpr std::size_t kFrameHead = 18;
 
 bool is_bgzip_member(std::string_view bytes);
@@ -55,7 +55,7 @@ class FrameCodec {
 
   /// Of at least kFrameHead bytes, unless the file has fewer.
   virtual FrameKind kind(std::string_view head) const = 0;
-  /// Zeros may follow frames of all formats, as tapes and blocks of devices pad them: so many, or a multiple of it.
+  /// Zeros may follow frames of all formats, as tapes and block devices pad them: a multiple of this many.
   virtual std::size_t padding_unit() const { return 1; }
   /// What every block begins with; empty when a file of this format cannot be split.
   virtual std::string_view magic() const { return {}; }

@@ -60,7 +60,7 @@ class Lz4Codec final : public FrameCodec {
     for (at += header.bytes; headers > 0; --headers) {
       std::array<std::byte, 4> four;
       WEFT_ASSIGN(const std::string_view block, peek(file, at, four));
-      if (block.size() < four.size()) break;  // truncated: who reads it says so
+      if (block.size() < four.size()) break;  // truncated: its reader reports that
       const std::uint64_t length = little_endian(block) & 0x7fff'ffff;
       at += four.size() + length + (header.block_checksums ? 4 : 0);
       if (little_endian(block) == 0)

@@ -62,7 +62,7 @@ class ZstdCodec final : public FrameCodec {
     for (at += size; headers > 0; --headers) {
       std::array<std::byte, 3> three;
       WEFT_ASSIGN(const std::string_view block, peek(file, at, three));
-      if (block.size() < three.size()) break;  // truncated: who reads it says so
+      if (block.size() < three.size()) break;  // truncated: its reader reports that
       const std::uint64_t header = little_endian(block), type = header >> 1 & 3, length = header >> 3;
       if (type == 3 || length > kLargestZstdBlock) return FrameExtent{};
       at += three.size() + (type == 1 ? 1 : length);

@@ -21,12 +21,12 @@
 namespace weft::storage::files {
 
 struct FileSystemOptions {
-  std::string user;    // owner of what is made; empty: who runs the program
-  std::string writer;  // host or name of the worker on whose machine this is: first replicas go there; empty: this machine's name
-  std::string directory;                            // writers keep the chunk they write in an unlinked file there; empty: in memory
+  std::string user;       // owner of what is made; empty: the user of the process
+  std::string writer;     // host or name of the worker on this machine: first replicas go there; empty: this machine's name
+  std::string directory;  // writers keep the chunk they write in an unlinked file there; empty: in memory
   Duration patience = std::chrono::seconds(30);     // for a master, workers or replicas that are away
   Duration at_first = std::chrono::seconds(5);      // for a master that has not answered yet; `patience` at most
-  std::function<void(const std::string&)> waiting;  // told what a call waits for, once, when that takes a while. Any thread
+  std::function<void(const std::string&)> waiting;  // called once with what a call waits for, when that takes a while. Any thread
   bool share = true;                                // chunks of workers on this machine are read from their files
   std::shared_ptr<RackTally> racks = std::make_shared<RackTally>();  // as ChunkClientOptions::racks
 };
@@ -39,8 +39,8 @@ class FileReader {
   virtual const FileStatus& status() const = 0;
   /// Fills `into` from `offset` on; fewer bytes only at the file's end. A replica that fails is replaced by another.
   virtual Result<std::size_t> read(std::uint64_t offset, MutableBytes into) = 0;
-  /// As RemoteFile::will_read(): the file is read on until `end`, and what is behind that is not read ahead. Without it, who goes
-  /// on where the last call ended reads the whole file ahead.
+  /// As RemoteFile::will_read(): the file is read on until `end`, and what is behind that is not read ahead. Unless it is
+  /// called, a reader that continues where the last call ended reads the whole file ahead.
   virtual void will_read(std::uint64_t end) = 0;
   /// As read(), but goes on where no replica is good: zeros are in the place of what cannot be had, ranges of the file. What may
   /// come back is waited for once per chunk.
@@ -56,8 +56,8 @@ class FileReader {
 class FileWriter {
  public:
   virtual ~FileWriter() = default;
-  /// So many bytes will be appended in all: room is looked for and reserved accordingly. Without it, workers with little room are
-  /// taken as well, and a chunk that outgrows one begins again elsewhere. Before the first append().
+  /// How many bytes will be appended in all: room is looked for and reserved accordingly. Unless it is called, workers with little
+  /// room are taken as well, and a chunk that outgrows one begins again elsewhere. Before the first append().
   virtual void expect(std::uint64_t bytes) = 0;
   virtual Result<void> append(ByteView bytes) = 0;
   /// Returns when every chunk is durable on all its workers, or on fewer if some failed: see short_chunks(). After success the file

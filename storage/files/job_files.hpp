@@ -13,8 +13,8 @@ namespace weft::storage::files {
 
 struct JobFilesOptions {
   std::string master{};     // empty: every use of the cluster's files is an error that says what to do
-  std::string host{};       // or worker, on whose machine the tasks run; empty: this machine
-  std::string user{};       // owner of what is written; empty: who runs the process
+  std::string host{};       // or worker, where the tasks run; empty: this machine
+  std::string user{};       // owner of what is written; empty: the user of the process
   std::string directory{};  // for temporary files; empty: $TMPDIR, or /tmp
   std::shared_ptr<RackTally> racks = std::make_shared<RackTally>();  // as ChunkClientOptions::racks
   Duration at_first = std::chrono::seconds(5);                       // for a master that is away when it is needed first
@@ -22,7 +22,7 @@ struct JobFilesOptions {
 
 /// Connects when it is first used.
 std::shared_ptr<RemoteFiles> job_files(JobFilesOptions options);
-/// As the environment says: for the tasks of a worker, in whose rack they are.
+/// As the environment says: for the tasks of a worker, which run in its rack.
 std::shared_ptr<RemoteFiles> job_files_of_environment(std::shared_ptr<RackTally> racks);
 /// "NAME=value" of all that is not empty, which job_files_of_environment() understands.
 std::vector<std::string> environment_of(const JobFilesOptions& options);

@@ -21,7 +21,7 @@ class Lease {
 
   LeaseId id() const { return id_; }
   void end();
-  /// Ends it, and tells the master, once: or else it runs out there.
+  /// Ends it, and asks the master once to drop it; if that fails, the lease runs out there.
   void abandon();
 
  private:

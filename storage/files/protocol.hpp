@@ -72,7 +72,7 @@ struct CreateFile {
 };
 struct AllocateChunk {
   LeaseId lease;
-  std::string writer;  // host of who writes, or the name of the worker there
+  std::string writer;  // host of the writer, or the name of the worker there
   std::vector<NodeId> excluded;
   std::uint64_t bytes = 0;  // expected; 0: not known
   using Reply = Allocated;

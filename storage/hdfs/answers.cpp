@@ -139,7 +139,7 @@ Result<std::vector<RemotePiece>> parse_blocks(std::string_view text, std::uint64
     return member(json, "BlockLocation", [&] {
       return json.array([&]() -> Result<void> {
         WEFT_ASSIGN(RemotePiece piece, one_block(json));
-        if (end == length) return {};  // of a file that grew meanwhile: who reads it sees that
+        if (end == length) return {};  // the file grew meanwhile: its reader notices
         if (piece.offset != end) return fail(json.error("the blocks are not those of the file"));
         piece.length = std::min(piece.length, length - end);
         end += piece.length;

@@ -1,6 +1,5 @@
 // The requests of WebHDFS that files need, as functions: tried again, with the other NameNode when one is away or in standby, and
-// after a while when HDFS is in safe mode. They block unless they are said to start something; errors name the URL and say what to
-// do.
+// after a while when HDFS is in safe mode. They block, except those called start_…. Errors name the URL and say what to do.
 #pragma once
 
 #include <atomic>
@@ -22,7 +21,7 @@ namespace weft::storage::hdfs {
 
 class HdfsClient;
 
-/// Tries of what may pass and seldom does (Verdict::seldom).
+/// Tries of failures that seldom pass (Verdict::seldom).
 inline constexpr std::uint32_t kSeldom = 4;
 
 struct HdfsRequest {

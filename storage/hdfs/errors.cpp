@@ -48,7 +48,7 @@ Error of_a_stranger(const HttpResponse& answer) {
       "belongs to it with WEFT_HDFS_HTTP=HOST:PORT=HOST:9870";
   if (answer.body.find("Hadoop IPC port") != std::string::npos)
     return {Code::invalid_argument, "the port is that of Hadoop's RPC, and weft needs that of WebHDFS" + remedy};
-  return {Code::invalid_argument, "who answers (with " + std::to_string(answer.status) + ") is no WebHDFS" + remedy};
+  return {Code::invalid_argument, "the server that answers (with " + std::to_string(answer.status) + ") is no WebHDFS" + remedy};
 }
 
 Error of_rights(const RemoteException* exception, const std::string& user) {
@@ -59,7 +59,7 @@ Error of_rights(const RemoteException* exception, const std::string& user) {
                                         "; get a new one (hdfs fetchdt) and set WEFT_HDFS_DELEGATION_TOKEN"};
   if (exception == nullptr || exception->name == "SecurityException" || exception->name == "AuthenticationException")
     return {Code::invalid_argument,
-            "HDFS wants to know who asks" + said + "; get a delegation token (hdfs fetchdt) and set WEFT_HDFS_DELEGATION_TOKEN"};
+            "HDFS requires authentication" + said + "; get a delegation token (hdfs fetchdt) and set WEFT_HDFS_DELEGATION_TOKEN"};
   return {Code::invalid_argument, "the user " + escaped(user) + " has no right to it" + said +
                                       "; ask its owner, or name another user with HADOOP_USER_NAME"};
 }

@@ -1,4 +1,4 @@
-// What refusals of HDFS mean to who runs a job.
+// What refusals of HDFS mean to the user of a job.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft::storage::hdfs {
 
-/// What an answer is to who asked.
+/// What to do after an answer.
 enum class Verdict {
   done,
   standby,    // of a NameNode that is not the active one: another may be
@@ -22,7 +22,7 @@ enum class Verdict {
 Verdict verdict_of(const http::HttpResponse& answer);
 
 /// The error of an answer that is no success: "cannot read hdfs://nn/path: …", one line, cause and remedy. `doing` is the verb,
-/// `user` who asked.
+/// `user` the one that the request named.
 Error hdfs_error(const http::HttpResponse& answer, std::string_view doing, const std::string& url, const std::string& user);
 
 }  // namespace weft::storage::hdfs

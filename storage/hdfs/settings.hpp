@@ -1,4 +1,4 @@
-// Where the NameNodes of HDFS are and who asks: from variables of the environment.
+// The NameNodes of HDFS, and the user or token of requests, from variables of the environment.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,9 @@ struct HdfsSettings {
 /// The value of a variable of the environment, if it is set.
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// From HADOOP_USER_NAME (else who runs the process), WEFT_HDFS_DELEGATION_TOKEN, WEFT_HDFS_CA_BUNDLE and WEFT_HDFS_HTTP, which is
-/// NAME=ADDRESS[,ADDRESS…] and more of these behind spaces; an address is HOST, HOST:PORT, http://HOST:PORT or https://HOST:PORT,
-/// and without NAME= it is where "hdfs:///path" is. invalid_argument when one of them is not usable.
+/// From HADOOP_USER_NAME (else the user of the process), WEFT_HDFS_DELEGATION_TOKEN, WEFT_HDFS_CA_BUNDLE and WEFT_HDFS_HTTP, which
+/// is NAME=ADDRESS[,ADDRESS…] and more of these behind spaces; an address is HOST, HOST:PORT, http://HOST:PORT or
+/// https://HOST:PORT, and without NAME= it is where "hdfs:///path" is. invalid_argument when one of them is not usable.
 Result<HdfsSettings> hdfs_settings(const Variables& variable);
 Result<HdfsSettings> hdfs_settings_of_environment();
 

@@ -1,4 +1,4 @@
-// Bytes between who writes a file and the request that sends them: kept in an unlinked file, so that they can be sent again.
+// Bytes between the writer of a file and the request that sends them: kept in an unlinked file, so that they can be sent again.
 #pragma once
 
 #include <condition_variable>

@@ -8,7 +8,7 @@
 
 namespace weft::storage::http {
 
-/// As URLs need it, and signatures want it: all but letters, digits and "-_.~" as %XX, and slashes too unless they part names.
+/// As URLs and signatures need it: everything except letters, digits and "-_.~" as %XX; slashes too, unless `keep_slashes`.
 std::string uri_encoded(std::string_view text, bool keep_slashes = false);
 /// The opposite, with "+" for a space, as forms and listings have it. What is no %XX stays as it is.
 std::string uri_decoded(std::string_view text);

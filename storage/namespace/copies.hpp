@@ -21,13 +21,13 @@ struct Copy {
 /// Keeps what nodes send, receive, expect and read up to date.
 class Copies {
  public:
-  using Key = std::pair<ChunkId, NodeId>;  // the node: the target, or who reads
+  using Key = std::pair<ChunkId, NodeId>;  // the node: the target, or the one that reads
 
   explicit Copies(NodeTable& nodes) : nodes_(nodes) {}
 
   /// False when one is on its way there already.
   bool start(const ChunkInfo& chunk, NodeId from, NodeId to, Time deadline, bool moves);
-  /// It came, or it will not come.
+  /// The copy arrived, or will not arrive.
   void end(ChunkId chunk, NodeId to);
   const Copy* find(ChunkId chunk, NodeId to) const;
   /// Where copies of the chunk are on their way to.
@@ -38,16 +38,16 @@ class Copies {
   /// Not before then.
   void back_off(ChunkId chunk, Time until) { backoff_[chunk] = until; }
   bool backed_off(ChunkId chunk) const { return backoff_.contains(chunk); }
-  /// The node whose replica goes first, since it was moved from there.
+  /// The node from which the chunk was moved: its replica goes first.
   std::optional<NodeId> moved_from(ChunkId chunk) const;
   void moved(ChunkId chunk) { moved_from_.erase(chunk); }
   bool moving() const { return !moved_from_.empty(); }
 
-  /// False when the node was told already, or reads enough others.
+  /// False when the node was ordered already, or reads enough others.
   bool start_verification(ChunkId chunk, NodeId node, Time deadline);
   void end_verification(ChunkId chunk, NodeId node);
 
-  /// Ends what nobody has heard of in time.
+  /// Ends what was not reported in time.
   void expire(Time now);
   /// Ends all that the node, which is still there, has to do with.
   void node_lost(NodeId node);

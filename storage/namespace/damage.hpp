@@ -14,7 +14,7 @@ namespace weft::storage {
 struct Damage {
   std::set<NodeId> nodes;      // that keep one
   std::set<NodeId> foreign;    // of these: something else under its id, of no use
-  std::set<NodeId> verified;   // whose whole replica was read or written in full since
+  std::set<NodeId> verified;   // their whole replica was read or written in full since
   std::uint32_t failures = 0;  // of copies, one after the other
 };
 

@@ -29,10 +29,10 @@ struct OpenFile {
   std::vector<ChunkId> chunks;  // sealed, in order
   std::uint64_t length = 0;
   ChunkId pending{};                                     // allocated; 0: none
-  std::uint64_t pending_bytes = 0;                       // what room was looked for
+  std::uint64_t pending_bytes = 0;                       // for which room was looked for
   std::vector<NodeId> targets{};                         // of it
-  std::vector<std::pair<NodeId, ChunkInfo>> reported{};  // replicas of it, as workers say
-  std::vector<NodeId> gone{};                            // workers that said later that they have none
+  std::vector<std::pair<NodeId, ChunkInfo>> reported{};  // replicas of it, as workers report
+  std::vector<NodeId> gone{};                            // workers that reported later that they have none
 };
 
 class Leases {
@@ -59,7 +59,7 @@ class Leases {
   /// Those nobody has renewed in time. Forgets what was completed long ago.
   std::vector<LeaseId> expired(Time now);
 
-  /// Restart: those of before, whose time begins again with restored().
+  /// Restart: a lease of before; its time begins again with restored().
   OpenFile& restore(LeaseId lease);
   void restore_completed(LeaseId lease) { completed_[lease] = Time{0}; }
   void restored(Time now);

@@ -40,10 +40,10 @@ class Namespace {
   Result<void> make_directory(std::string_view path, std::string_view user, bool parents, std::int64_t clock_ms);
   /// Begins a file. It appears when it is complete; until then nobody sees it.
   Result<LeaseId> create(std::string_view path, std::string_view user, const CreateOptions& options, Time now);
-  /// A new chunk for the file and where it is to be written: `writer` is the host (or the worker's name) of who writes. `excluded`
-  /// just failed. resource_exhausted when no node has room, unavailable when there may be others later. An earlier chunk that was
-  /// not sealed is given up. Nodes need room for `bytes`, what the writer expects of the chunk (0: it does not know, and little is
-  /// asked for); it may become longer, up to its file's chunk size, where the node has room then.
+  /// A new chunk for the file and where it is to be written: `writer` is the writer's host, or the name of the worker there. The
+  /// `excluded` nodes just failed. resource_exhausted when no node has room, unavailable when there may be others later. An earlier
+  /// chunk that was not sealed is given up. Nodes need room for `bytes`, what the writer expects of the chunk (0: it does not know,
+  /// and little is asked for); it may become longer, up to its file's chunk size, where the node has room then.
   Result<Allocation> allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now,
                               std::uint64_t bytes = 0);
   /// The chunk allocated last is durable on these nodes and is now the end of the file. Repeating it is fine.
@@ -55,7 +55,7 @@ class Namespace {
   Result<LeaseId> lease_directory(std::string_view path, std::string_view user, std::int64_t clock_ms, Time now);
   Result<void> abandon(LeaseId lease);
   Result<void> renew(LeaseId lease, Time now);
-  /// After so long a lease that nobody renews is over.
+  /// How long a lease lasts that nobody renews.
   Time lease_length() const;
   /// Gone at once; its chunks are reclaimed later.
   Result<void> remove(std::string_view path, bool recursive, Time now);
@@ -87,7 +87,7 @@ class Namespace {
   /// node is enough until then; otherwise all are copied, as far as there is room. Forgotten when the node is lost. not_found when
   /// it keeps no chunks.
   Result<void> node_leaves(NodeId id, bool returns);
-  /// Chunks for whose sake a node that leaves should stay a little; 1 at least before it has reported all that it has.
+  /// Chunks for which a node that leaves should stay a little longer; 1 at least before it has reported all that it has.
   std::uint64_t to_hand_over(NodeId id) const;
   Result<void> heartbeat(NodeId id, Space space, Time now);
   /// All chunks of the node, in pieces: `first` begins, `last` ends. What it does not name the node has not.
@@ -95,8 +95,8 @@ class Namespace {
   /// What happened to some chunks there; of those that were not sealed now, the id alone counts.
   /// - corrupt: the node keeps its damaged replicas until as many others as wanted were verified: what is only believed to be whole
   ///   replaces nothing.
-  /// - verified, erased: as commanded. Until a node says that a chunk is erased, it does not count there, whatever else is heard of
-  ///   it, and is not copied there.
+  /// - verified, erased: as commanded. Until a node says that a chunk is erased, it does not count there, whatever else is reported
+  ///   of it, and is not copied there.
   Result<void> chunks_changed(NodeId id, ChunkEvent event, const std::vector<ChunkInfo>& chunks);
   /// A copy that was ordered did not succeed. (One that did is a sealed chunk of its target.)
   Result<void> copy_failed(NodeId from, ChunkId chunk, NodeId to, Time now);

@@ -98,7 +98,7 @@ class Namespace::Impl {
 
   NamespaceOptions options;
   Time clock{0};     // advances by longest_step at most per call
-  Time last_now{0};  // as the shell said
+  Time last_now{0};  // as the caller gave it
 
   Ids ids;
   Tree tree;

@@ -30,9 +30,9 @@ struct Node {
   std::set<ChunkId> unreported;  // of a report that is under way
   bool reporting = false;
   std::uint32_t sending = 0, receiving = 0;  // copies
-  std::uint32_t verifying = 0;               // chunks it was told to read
+  std::uint32_t verifying = 0;               // chunks it was ordered to read
   std::uint64_t expected = 0;                // bytes of copies and pipelines on their way here
-  std::set<ChunkId> erasing;                 // until it says that they are gone
+  std::set<ChunkId> erasing;                 // until it reports that they are gone
   std::vector<ChunkId> to_erase;             // of them, not yet commanded
 
   /// It may be given more, and what it has stays there.
@@ -42,7 +42,7 @@ struct Node {
 
   void expect(std::uint64_t bytes) { expected += bytes; }
   void expect_no_more(std::uint64_t bytes) { expected -= bytes < expected ? bytes : expected; }
-  /// Its space as it is with a replica of so many bytes more, or fewer.
+  /// Changes its space by one replica of that many bytes, added or removed.
   void stored(std::uint64_t bytes) {
     space.used += bytes;
     space.free -= bytes < space.free ? bytes : space.free;
@@ -76,10 +76,10 @@ class NodeTable {
 
   Node& add(NodeId id, StorageNode info, Space space, Time now);
   void remove(NodeId id) { nodes_.erase(id); }
-  /// Those that have not been heard of since then.
+  /// Those that have reported nothing since then.
   std::vector<NodeId> silent_since(Time then) const;
 
-  /// Nothing new goes to the worker of this name. False when that was so already.
+  /// Whether the worker of this name is drained: nothing new goes there. False when that was so already.
   bool drain(std::string_view name, bool on);
   const std::set<std::string, std::less<>>& draining() const { return draining_; }
   void restore_drain(std::string_view name) { draining_.emplace(name); }

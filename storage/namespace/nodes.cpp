@@ -1,4 +1,4 @@
-// Workers and what they say of their chunks.
+// Workers and what they report of their chunks.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -85,7 +85,7 @@ void Namespace::Impl::remove_replica(Node& there, ChunkId id) {
   const auto found = chunks.find(id);
   if (found == chunks.end()) return;
   Chunk& chunk = found->second;
-  if (!chunk.sealed) {  // its writer may not have heard of that when it names who has it
+  if (!chunk.sealed) {  // its writer may not know that yet when it names its replicas
     OpenFile& file = leases.at(chunk.lease);
     file.forget_report_of(there.id);
     std::erase(file.gone, there.id);

@@ -8,7 +8,7 @@
 namespace weft::storage {
 namespace {
 
-/// So much more is asked for than is needed, but not more than that again: reports are not instantaneous.
+/// Room that a node must have beyond what is needed, at most as much again: reports are not instantaneous.
 constexpr std::uint64_t kSlack = 16u << 20;
 /// Nodes whose use differs by less are equal.
 constexpr double kFullnessStep = 0.1;

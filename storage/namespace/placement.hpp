@@ -15,11 +15,11 @@ namespace weft::storage {
 struct PlacementRequest {
   ChunkId chunk;
   std::span<const NodeId> replicas{};       // that it has
-  std::string_view together{};              // those with the same word have a replica in the same rack; empty: no matter
-  std::string_view writer{};                // host of who writes, or the name of the worker there
+  std::string_view together{};              // chunks with the same word have a replica in the same rack; empty: anywhere
+  std::string_view writer{};                // host of the writer, or the name of the worker there
   std::size_t count = 1;                    // of nodes that are wanted
-  std::span<const NodeId> excluded{};       // are not asked
-  const std::set<NodeId>* unfit = nullptr;  // neither; null: none
+  std::span<const NodeId> excluded{};       // not chosen
+  const std::set<NodeId>* unfit = nullptr;  // not chosen either; null: none
   std::uint64_t bytes = 0;                  // room that is needed
   std::uint64_t seed = 0;
 };

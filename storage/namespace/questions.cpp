@@ -1,4 +1,4 @@
-// What people and clients ask.
+// Queries of clients and people.
 #include <algorithm>
 #include <span>
 
@@ -18,7 +18,7 @@ bool walk(const Entry& entry, const std::string& path, std::span<const std::stri
   auto at = after.empty() ? entry.children->begin() : entry.children->lower_bound(after.front());
   for (; at != entry.children->end(); ++at) {
     const bool here = !after.empty() && at->first == after.front();
-    if (here && !at->second->directory()) continue;  // the last one told
+    if (here && !at->second->directory()) continue;  // the last one visited
     if (!walk(*at->second, joined(path, at->first), here ? after.subspan(1) : std::span<const std::string_view>(), visit))
       return false;
   }

@@ -1,4 +1,4 @@
-// Chunks of which replicas lack, or are too many, in the order in which that is looked after. Private to storage/namespace.
+// Chunks with too few or too many replicas, in the order in which they are repaired. Private to storage/namespace.
 #pragma once
 
 #include <set>
@@ -18,7 +18,7 @@ class RepairQueue {
  public:
   /// Out of whatever list it is in.
   void remove(Chunk& chunk);
-  /// Lacks replicas: it has so many.
+  /// It lacks replicas, and has `replicas`.
   void lacks(Chunk& chunk, std::size_t replicas);
   void only_one_rack(Chunk& chunk);
   /// It lacks some, but no node can take one now.
@@ -31,7 +31,7 @@ class RepairQueue {
   const std::set<ChunkId>& surplus() const { return surplus_; }
   const std::set<ChunkId>& blocked() const { return blocked_; }
   std::size_t missing() const { return missing_.size(); }
-  /// Some of the blocked whose turn it is to be looked at again; none while the last look was a moment ago.
+  /// The blocked chunks to look at next, `most` at most; none while the last look was a moment ago.
   std::vector<ChunkId> blocked_in_turn(std::size_t most, Time now);
 
  private:

@@ -10,7 +10,7 @@ namespace weft::storage {
 
 class SafeMode {
  public:
-  /// Over when `fraction` of the chunks have had a replica for `grace`: who comes back a little later is no loss.
+  /// Over when `fraction` of the chunks have had a replica for `grace`: a worker that comes back a little later is no loss.
   SafeMode(double fraction, Time grace) : fraction_(fraction), grace_(grace) {}
 
   bool on() const { return on_; }

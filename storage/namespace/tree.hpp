@@ -68,7 +68,7 @@ class Tree {
   std::uint64_t files() const { return files_; }
 
   Account& account(std::string_view user);
-  /// Who is to own so many more things. Whoever asks is refused before the name is kept.
+  /// The account that is to own `entries` more. A quota that is used up is an error before the name is stored.
   Result<Account*> owner(std::string_view user, std::string_view path, std::size_t entries);
   Result<void> set_quota(std::string_view user, const Quota& quota);
   const std::map<std::string, std::unique_ptr<Account>, std::less<>>& accounts() const { return accounts_; }

@@ -23,13 +23,13 @@ inline constexpr std::uint32_t kDefaultReplication = 3;
 inline constexpr std::uint32_t kMostReplicas = 64;
 
 struct NamespaceOptions {
-  Time lease = std::chrono::seconds(60);          // of a writer that says nothing
+  Time lease = std::chrono::seconds(60);          // of a writer that is silent
   Time reclaim_delay = std::chrono::seconds(60);  // from a deletion until the chunks go
-  Time node_timeout = std::chrono::seconds(30);   // of a worker that says nothing
+  Time node_timeout = std::chrono::seconds(30);   // of a worker that is silent
   Time lost_grace = std::chrono::seconds(2);      // a lost worker may come back before its chunks are copied
-  Time copy_timeout = std::chrono::minutes(2);    // of a copy nobody hears of
+  Time copy_timeout = std::chrono::minutes(2);    // of a copy that is not reported
   Time copy_backoff = std::chrono::seconds(1);    // after a copy that failed
-  Time longest_step = std::chrono::seconds(5);    // time that passes from one call to the next counts so much at most
+  Time longest_step = std::chrono::seconds(5);    // the most that counts as passed between two calls
   double safe_fraction = 0.999;                   // of the chunks must have reported after a restart
   std::uint32_t copies_per_node = 4;              // each way
   std::uint64_t copy_bytes_in_flight = std::uint64_t{2} << 30;
@@ -71,7 +71,7 @@ struct FileStatus {
   std::uint64_t chunks = 0;
   std::string user;
   std::int64_t modified_ms = 0;  // of the calendar, for people only
-  EntryId id{};                  // the same for as long as it is there, whatever it is called; 0: a master that does not tell
+  EntryId id{};                  // the same for as long as it is there, whatever it is called; 0: an old master, which does not say
 };
 
 /// A chunk of a file.

@@ -10,9 +10,9 @@ namespace weft::storage::objects {
 
 /// A role that is taken with the token of an identity provider (AssumeRoleWithWebIdentity).
 struct WebIdentity {
-  std::string token_file;    // read for each fetch: whoever writes it replaces it
+  std::string token_file;    // read for each fetch, because it is replaced before it expires
   std::string role;          // its ARN
-  std::string session_name;  // how the service's logs call who took it
+  std::string session_name;  // the name of this program in the service's logs
   std::string endpoint;      // of the service of tokens
   std::string certificates;  // file of trusted authorities; empty: those of the system
 };

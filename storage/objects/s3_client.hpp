@@ -1,5 +1,5 @@
-// The requests of S3 that files need, as functions. They block unless they are said to start something; errors name the object and
-// say what to do.
+// The requests of S3 that files need, as functions. They block, except those called start_…. Errors name the object and say what to
+// do.
 #pragma once
 
 #include <atomic>
@@ -81,8 +81,8 @@ class S3Client {
                                                  SharedBytes bytes);
   Result<void> finish_part(http::HttpExchange& part, const S3Path& path);
   Result<std::vector<S3Part>> parts(const S3Path& path, const std::string& id);
-  /// `before` is the ETag of the object that is there now, if any: an answer may be lost, and then it shows who wrote what is
-  /// there.
+  /// `before` is the ETag of the object that is there now, if any. When an answer is lost, it shows whether the object that is
+  /// there was written by this call.
   Result<void> complete(const S3Path& path, const std::string& id, const std::vector<S3Part>& parts,
                         const std::string& before = {});
   /// An upload that is no longer there is no error.

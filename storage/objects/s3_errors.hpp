@@ -1,4 +1,4 @@
-// What an S3 service's refusals mean to who runs a job.
+// What an S3 service's refusals mean to the user of a job.
 #pragma once
 
 #include <cstdint>

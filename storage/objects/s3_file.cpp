@@ -33,7 +33,7 @@ class ObjectRead final : public RangeRead {
 };
 
 constexpr std::uint64_t kRangeBytes = 2u << 20;    // of one request to read
-constexpr std::uint64_t kSmallestPart = 5u << 20;  // S3 allows no smaller ones but the last
+constexpr std::uint64_t kSmallestPart = 5u << 20;  // S3 allows a smaller one only as the last
 constexpr std::uint32_t kMostParts = 10'000;
 constexpr std::size_t kUploadsAtOnce = 2;
 

@@ -19,7 +19,7 @@ enum class Appears {
   when_closed,
   when_published,  // receipt() is the upload that completes it
 };
-/// How large part number 1, 2, … of an object is that is being written: so much that 10,000 suffice for 2 TiB, and never more than
+/// The size of part number 1, 2, … of an object that is being written: 10,000 parts suffice for 2 TiB, and none is larger than
 /// 640 MiB.
 std::uint64_t part_bytes(std::uint32_t number);
 /// Uploads parts of 5 MiB and more, two at once, while it is written. Nothing is begun before the first bytes come; an empty object

@@ -159,7 +159,7 @@ Result<std::shared_ptr<KeySource>> web_identity(const Sources& sources, const S3
   return web_identity_keys(std::move(identity));
 }
 
-/// Keys are for those only who shall have them: in the clear they go no further than to the machine's own services.
+/// Keys stay secret: without TLS they are requested from this machine's own services only.
 bool may_be_asked(const std::string& url) {
   if (url.starts_with("https://")) return true;
   const std::string_view rest = std::string_view(url).substr(std::string_view("http://").size());

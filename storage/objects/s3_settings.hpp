@@ -1,4 +1,4 @@
-// Where an S3 service is and who asks: from the variables and files that all programs for S3 read.
+// The endpoint and the credentials of an S3 service, from the variables and files that all programs for S3 read.
 #pragma once
 
 #include <functional>

@@ -59,7 +59,7 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   };
   /// Sends all at once; those that fail again and again, for as long as the options allow. In the order of the parts.
   Result<std::vector<PartitionReply>> ask_partitions(const std::string& table, std::vector<Part> parts);
-  /// Where the table's partitions are, as last heard.
+  /// Where the table's partitions are, as the master reported last.
   Result<std::shared_ptr<const TableStatus>> route(const std::string& table, bool refresh);
   void forget(const std::string& table, std::uint64_t lease);
 

@@ -19,7 +19,7 @@
 
 namespace weft::storage::tables {
 
-/// What readers see who name no snapshot.
+/// The version that is read when no snapshot is named.
 inline constexpr std::uint64_t kNewest = UINT64_MAX;
 
 /// All that a partition holds, as it was when this was made. One thread.
@@ -61,7 +61,7 @@ class TablePartition {
   /// Entries up to `version` are on all replicas: what reads of kNewest see. Begins with last().
   virtual void set_committed(std::uint64_t version) = 0;
 
-  /// Entries after `version`, in order, as many as fit `most_bytes` but at least one if there is any: for replicas that fell
+  /// Entries after `version`, in order, as many as fit `most_bytes`, and at least one if there is any: for replicas that fell
   /// behind. not_found: the log does not go back so far.
   virtual Result<std::vector<LogEntry>> log_after(std::uint64_t version, std::uint64_t most_bytes) const = 0;
   /// Forgets the entries up to `version`; the keys stay.

@@ -36,8 +36,8 @@ class PartitionPeers {
   PartitionPeers& operator=(const PartitionPeers&) = delete;
 
   /// `answer` is called exactly once, never from within. The deadline begins when the request is sent; but when the worker does
-  /// not answer another one in time, what has waited in line for as long as its own deadline fails as well: of a worker that hangs
-  /// everybody hears within two deadlines, however long the line.
+  /// not answer another one in time, what has waited in line for as long as its own deadline fails as well: requests to a worker
+  /// that hangs fail within two deadlines, however long the line.
   void ask(const std::string& address, const PartitionRequest& request, Duration deadline, Answer answer);
 
  private:

@@ -1,4 +1,4 @@
-// The primary's streams to its followers: where each is, what it lacks, and who is in sync.
+// The primary's streams to its followers: where each is, what it lacks, and which are in sync.
 #include <algorithm>
 #include <utility>
 
@@ -80,7 +80,7 @@ void PrimaryRole::send_entries(const std::string& name, std::vector<LogEntry> en
       });
 }
 
-/// It is tried again, for ever; but one in sync is not waited for when there is no hope.
+/// The stream is tried again, for ever. A follower in sync is not waited for when `hopeless`.
 void PrimaryRole::stream_failed(const std::string& name, const Error& why, bool hopeless) {
   Follower& follower = followers_.at(name);
   const bool was_synced = std::exchange(follower.phase, Follower::Phase::behind) == Follower::Phase::synced;
@@ -105,7 +105,7 @@ void PrimaryRole::order_copy(const std::string& name) {
       });
 }
 
-/// Asks the master to have exactly those in sync whom entries reach, and those who may still be reached.
+/// Asks the master to have in sync exactly the members that entries reach, or may still reach.
 void PrimaryRole::change_in_sync() {
   if (changing_ || retry_change_) return;
   InSyncChange change{parts_.place, parts_.assignment->epoch, parts_.assignment->revision, {parts_.context.name}, last_};

@@ -110,7 +110,7 @@ void PrimaryRole::stage(StageRows request, SharedResponder responder) {
   if (std::find(open.begin(), open.end(), request.transaction) == open.end()) {
     if (id < parts_.assignment->next_id) return responder->fail(Error(Code::cancelled, "the job whose rows these are has ended"));
     parts_.context.heartbeat_soon();
-    return responder->fail(not_now(parts_.place, "has not heard of the job's rows yet"));
+    return responder->fail(not_now(parts_.place, "does not know the job's rows yet"));
   }
   LogEntry entry;
   entry.kind = EntryKind::stage;
@@ -120,7 +120,7 @@ void PrimaryRole::stage(StageRows request, SharedResponder responder) {
   write(std::move(entry), request.request, request.repeated, std::move(responder));
 }
 
-/// One whose answer was lost is repeated, and may be heard again even behind its repetition.
+/// A request whose answer was lost is repeated, and may arrive again even after its repetition.
 void PrimaryRole::write(LogEntry entry, std::uint64_t request, bool repeated, SharedResponder responder) {
   if (const auto under_way = requests_.find(request); under_way != requests_.end())
     return under_way->second.push_back(std::move(responder));
@@ -287,8 +287,8 @@ void PrimaryRole::end_hold() {
   pump();
 }
 
-/// The master has forgotten it, or was forgotten. Not so while a commit may have been decided and others may show it: who has a
-/// lease knows of every decision that was made in time, unless the master's disk was too full to write it down.
+/// The master has forgotten the hold, or has been restarted. The hold does not end while a commit may have been decided that others
+/// may show: a primary with a lease knows every decision that was made in time, unless the master's disk was full.
 void PrimaryRole::hold_is_old() {
   if (over_ || hold_.ticket == 0) return;
   const bool decided = hold_.reads && (parts_.assignment->commit || parts_.context.withheld || !parts_.context.leased());

@@ -35,11 +35,11 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   /// Nothing may be on its way to the store any more.
   explicit PrimaryRole(Parts parts) : parts_(std::move(parts)), last_(parts_.store->last()) {}
 
-  /// To be called once at its begin, and when the assignment has changed (but for epoch and primary, which end the role).
+  /// To be called when the role begins, and when the assignment has changed (a new epoch or primary ends the role instead).
   void adopt_assignment();
   /// The partition takes entries again: what waits goes on.
   void go_on() { settle(); }
-  /// Whoever waits is answered with why. Nothing else happens after that.
+  /// Requests that wait are answered with `why`. The role does nothing after that.
   void end(const char* why);
 
   void put(PutRows request, SharedResponder responder);
@@ -73,7 +73,7 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
     bool failed = false;     // nothing to wait for now
     enum class Phase : std::uint8_t {
       behind,   // lacks entries, or nothing is known of it
-      joining,  // lacks but the entry under way: no other begins before it has that
+      joining,  // lacks only the entry under way: no other begins before it has that
       synced,   // gets every entry; what it does not get is not acknowledged
     } phase = Phase::behind;
     std::uint64_t stream = 0;
@@ -95,9 +95,10 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
     std::unique_ptr<rpc::Timer> timeout;
   };
 
-  /// `entry` but for its version and epoch, carrying out a client's request once.
+  /// Makes `entry`, whose version and epoch are set here, and carries out a client's request once.
   void write(LogEntry entry, std::uint64_t request, bool repeated, SharedResponder responder);
-  /// Why this disk refuses an entry: a mark, or so many bytes of rows. The error is transient while another member may take over.
+  /// Why this disk refuses an entry: a mark, or one of that many bytes of rows. The error is transient while another member may
+  /// take over.
   std::optional<Error> refusal(std::optional<std::size_t> row_bytes);
   void update_followers();
   void drop_what_is_over();

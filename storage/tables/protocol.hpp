@@ -73,10 +73,10 @@ struct BegunTransaction {
 /// What is left of a partition that no member in sync can serve.
 struct RemainingReplica {
   std::uint32_t partition = 0;
-  std::string worker;         // whose replica is the newest; empty: there is none
+  std::string worker;         // that has the newest replica; empty: none has one
   std::uint64_t version = 0;  // its last
   std::uint64_t known = 0;    // a version that was acknowledged, the highest the master knows of
-  std::string fault;          // why nobody in sync can serve it
+  std::string fault;          // why no member in sync can serve it
   bool promoted = false;
 };
 struct RemainingReplicas {
@@ -84,7 +84,7 @@ struct RemainingReplicas {
 };
 using TableReply = std::variant<Done, TableStatus, TableList, TakenSnapshot, BegunTransaction, RemainingReplicas>;
 
-/// `token`, here and below: chosen by who asks, the same when it asks again.
+/// `token`, here and below: chosen by the client, the same when it repeats the request.
 struct MakeTable {
   std::string table;
   std::uint32_t partitions = 0, replication = 0;
@@ -167,7 +167,7 @@ struct Assignment {
   std::vector<TransactionId> transactions;  // those that are open
   std::uint64_t next_id = 0;                // ids of both from here on are newer than this
   std::optional<TableCommit> commit;        // decided: to be carried out before anything else is served
-  bool made = false;                        // it is in use: who is in sync had it, and never begins with an empty one
+  bool made = false;                        // it holds data: members in sync must not begin with an empty database
 };
 
 enum class ReplicaState : std::uint8_t {

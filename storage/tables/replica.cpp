@@ -29,7 +29,7 @@ Error not_now(const PlaceId& place, std::string_view why) {
 Replica::Replica(ReplicaContext& context, PlaceId place, std::string path)
     : context_(context), place_(place), path_(std::move(path)), queue_(std::make_shared<IoQueue>(context.threads)) {}
 
-/// Who is in sync has what was acknowledged: when it is not there, it is lost, or its disk is not mounted.
+/// A member in sync has what was acknowledged: when its database is missing, it is lost, or its disk is not mounted.
 bool Replica::may_create() const {
   if (!assignment_) return false;
   return !assignment_->made || std::none_of(assignment_->members.begin(), assignment_->members.end(), [this](const Member& member) {
@@ -142,7 +142,7 @@ Error Replica::unusable() const {
   return not_now(place_, failure_.empty() ? copying_ ? "is being copied" : "is being opened" : failure_);
 }
 
-/// The disk let it down: it begins again with what is there, when somebody else has taken over.
+/// The disk has failed: the replica opens its database again when another member has become primary.
 void Replica::give_up(const Error& why) {
   if (why.code() == Code::corrupt) found_damage(why);
   context_.log.warn("partition {}: {}", to_string(place_), why.to_string());

@@ -20,7 +20,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
  public:
   Replica(ReplicaContext& context, PlaceId place, std::string path);
 
-  /// Opens what is there, or makes it if the assignment says that nothing can have been there. May be called again after a failure.
+  /// Opens the database, or makes one if the assignment says that there can have been none. May be called again after a failure.
   void open();
   bool opening() const { return disk_ == Disk::opening; }
   ReplicaReport report() const;
@@ -100,10 +100,10 @@ class Replica : public std::enable_shared_from_this<Replica> {
   std::unique_ptr<rpc::Timer> reopen_, recover_;
   std::optional<Assignment> assignment_;
   std::shared_ptr<PrimaryRole> primary_;
-  std::uint64_t fence_ = 0;                                // the highest epoch heard of
-  std::uint64_t led_ = 0;                                  // the last epoch in which it was primary: never again in that one
-  std::string given_up_ = "has heard of a later primary";  // why it is not, though the master has it so
-  std::uint64_t stream_ = 0;                               // from the primary
+  std::uint64_t fence_ = 0;                            // the highest epoch it knows of
+  std::uint64_t led_ = 0;                              // the last epoch in which it was primary: never again in that one
+  std::string given_up_ = "knows of a later primary";  // why it is not, though the master has it so
+  std::uint64_t stream_ = 0;                           // from the primary
   std::uint64_t next_stream_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Pages>> pages_;
   std::unique_ptr<rpc::Timer> forget_pages_;

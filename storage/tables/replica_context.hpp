@@ -78,7 +78,7 @@ void ask(ReplicaContext& context, std::weak_ptr<Owner> owner, const std::string&
 void answer(const SharedResponder& responder, const Result<std::uint64_t>& version);
 /// Another try, at the right place or later, may succeed.
 Error not_now(const PlaceId& place, std::string_view why);
-/// Whether the disk of that path has room for so many bytes of rows beside what is kept free.
+/// Whether the disk of that path has room for that many bytes of rows beside what is kept free.
 Result<void> check_space(const ReplicaContext& context, const std::string& path, std::size_t bytes);
 
 }  // namespace weft::storage::tables

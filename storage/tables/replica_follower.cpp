@@ -10,7 +10,8 @@
 namespace weft::storage::tables {
 
 void Replica::begin_stream(std::uint64_t epoch, const BeginStream& request, SharedResponder responder) {
-  if (!assignment_) return responder->fail(not_now(place_, "waits for the master"));  // of who is primary since it was last here
+  if (!assignment_)
+    return responder->fail(not_now(place_, "waits for the master"));  // it does not know the primary since it was last here
   if (epoch < fence_) return responder->fail(not_now(place_, "has a later primary"));
   if (primary_ && epoch > assignment_->epoch) leave_role("has another primary now");
   if (primary_) return responder->fail(not_now(place_, "has this worker as its primary"));

@@ -54,7 +54,7 @@ void Replica::read(SnapshotId snapshot, LookUp look_up, SharedResponder responde
   if (snapshot != SnapshotId()) {
     const auto snapshots = store_->snapshots();
     const auto known = snapshots.find(snapshot);
-    // Only who leads by the master's leave, and has what others acknowledged before, knows that there is none.
+    // Only a primary with a lease that has everything that was acknowledged before knows that there is none.
     const bool knows = primary_ && context_.leased() && primary_->established();
     if (known == snapshots.end() && !knows) return responder->fail(not_now(place_, "has not got the snapshot on this worker"));
     if (known == snapshots.end())
@@ -78,8 +78,8 @@ void Replica::read(SnapshotId snapshot, LookUp look_up, SharedResponder responde
   });
 }
 
-/// Of damage the asker hears when nobody else has what he wants. What a disk does not give it may give later: that is damage where
-/// others have it, and something to wait for where nobody has.
+/// Damage is reported to the client only when no other replica has the data. An error of the disk may pass: it counts as damage
+/// when another replica has the data, and is waited for when none has.
 Error Replica::read_failed(const Error& why) {
   if (why.code() != Code::corrupt && why.code() != Code::io) return why;
   const bool others =

@@ -182,7 +182,7 @@ void TableClientImpl::keep(const std::string& table, std::uint64_t lease) {
   if (!renewals_.joinable()) renewals_ = std::thread([this] { renew_all(); });
 }
 
-/// A snapshot nobody needs any more. When the master does not hear of it now, it drops it for its silence.
+/// Nobody needs the snapshot any more. If the request does not reach the master, the snapshot ends with its lease.
 void TableClientImpl::forget(const std::string& table, std::uint64_t lease) {
   {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// The tables of a cluster, for the command line, jobs and programs of one's own.
+// The tables of a cluster, for the command line, jobs and users' programs.
 //
 //   auto tables = TableClient::connect("master:7077");
 //   (*tables)->create("users", {});
@@ -23,11 +23,10 @@
 namespace weft::storage::tables {
 
 struct TableClientOptions {
-  std::string
-      host;  // host or name of the worker on whose machine this is: snapshots are read there first; empty: this machine's name
+  std::string host;  // or name of the worker on this machine: snapshots are read there first; empty: this machine's name
   Duration patience = std::chrono::seconds(30);  // for a master or workers that are away
   Duration at_first = std::chrono::seconds(5);   // for a master that has not answered yet; `patience` at most
-  Waiting waiting;  // told what a call waits for, once, when that takes a while; empty: the log. Any thread
+  Waiting waiting;  // called once with what a call waits for, when that takes a while; empty: the log. Any thread
 };
 
 struct CreateTable {

@@ -20,8 +20,8 @@ struct weft::Codec<weft::Id<Tag, Rep>> {
 namespace weft::storage::tables {
 
 using TableId = Id<struct TableTag, std::uint64_t>;              // never reused; 0 is none
-using SnapshotId = Id<struct SnapshotTag, std::uint64_t>;        // likewise
-using TransactionId = Id<struct TransactionTag, std::uint64_t>;  // likewise: rows that become visible together
+using SnapshotId = Id<struct SnapshotTag, std::uint64_t>;        // never reused; 0 is none
+using TransactionId = Id<struct TransactionTag, std::uint64_t>;  // never reused: rows that become visible together
 
 inline constexpr std::size_t kLargestKeyBytes = 64u << 10;
 inline constexpr std::size_t kLargestValueBytes = 16u << 20;

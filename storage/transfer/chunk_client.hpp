@@ -23,7 +23,7 @@ struct ChunkLocation {
   std::vector<std::string> damaged{};  // that are known as such: asked page by page when no other is left
 };
 
-/// A replica that could not be used, and why: corrupt (its worker was told), not_found, or it could not be reached.
+/// A replica that could not be used, and why: corrupt (reported to its worker), not_found, or it could not be reached.
 struct ReplicaFailure {
   std::string address;
   Error error;
@@ -31,7 +31,7 @@ struct ReplicaFailure {
 
 /// Reads one chunk. When no replica is whole, pages come from wherever they are. One thread at a time; calls block, and never
 /// longer than the deadlines of ChunkClientOptions times the number of replicas. What is returned was checked against the digest in
-/// the location, whoever served it.
+/// the location.
 class ChunkReader {
  public:
   virtual ~ChunkReader() = default;
@@ -42,8 +42,8 @@ class ChunkReader {
   /// which bytes no replica has (corrupt), or what was wrong with each replica.
   virtual Result<SharedBytes> next(std::uint64_t offset, std::uint64_t at_most) = 0;
   /// The chunk is read on until `end`, an offset in it, which is read ahead from the first call on; what is behind that will
-  /// perhaps not be read, and only what is asked for is fetched of it. Without this, the rest of the chunk is read ahead by who
-  /// goes on where the last call ended.
+  /// perhaps not be read, and only what is asked for is fetched of it. Unless it is called, a reader that
+  /// continues where the last call ended reads the rest of the chunk ahead.
   virtual void will_read(std::uint64_t end) = 0;
   /// Fills `into`; fewer bytes only at the chunk's end.
   Result<std::size_t> read(std::uint64_t offset, MutableBytes into);
@@ -70,7 +70,7 @@ class ChunkWriter {
   virtual Result<void> append(ByteView bytes) = 0;
   virtual std::uint64_t length() const = 0;
   /// Durable on at least one target when it succeeds; `durable` says on which. After an error it may be durable at some
-  /// targets or at none, under an id that nobody was told is valid: erase it there.
+  /// targets or at none, under an id that was never made valid: erase it there.
   virtual Result<ChunkWritten> seal() = 0;
 };
 
@@ -85,7 +85,7 @@ struct ChunkClientOptions {
   std::shared_ptr<RackTally> racks = std::make_shared<RackTally>();     // knows the rack, counts what crosses to others
 };
 
-/// Makes readers and writers; keeps connections between them. Any thread but the reactor's. Outlives what it made; `reactor`
+/// Makes readers and writers; keeps connections between them. Any thread except the reactor's. Outlives what it made; `reactor`
 /// outlives it.
 class ChunkClient {
  public:
@@ -97,8 +97,8 @@ class ChunkClient {
   /// Opens the first replica that works. The error (of the last one's code) says what was wrong with each; those with some result
   /// are in failures().
   Result<std::unique_ptr<ChunkReader>> open(const ChunkLocation& location);
-  /// Connects to the first target and it to the next. Targets further down that cannot be reached are left out (and told by
-  /// seal()).
+  /// Connects to the first target and it to the next. Targets further down that cannot be reached are left out (and
+  /// reported by seal()).
   Result<std::unique_ptr<ChunkWriter>> create(ChunkId id, const std::vector<std::string>& targets,
                                               std::uint64_t expected_length = kDefaultChunkBytes);
 

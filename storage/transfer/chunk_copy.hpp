@@ -17,7 +17,7 @@ class Pacer {
  public:
   explicit Pacer(std::uint64_t rate) : rate_(rate) {}
   void set_rate(std::uint64_t rate) { rate_ = rate; }
-  /// How long to wait before so many bytes may go; they are taken as gone.
+  /// How long to wait before that many bytes may be sent; they count as sent.
   Duration take(std::uint64_t bytes);
 
  private:

@@ -58,8 +58,8 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
   void open_damaged(ByteView header, rpc::Responder responder);
   void read_damaged(ByteView header, rpc::Responder responder);
   void answer(const ChunkWanted& wanted, rpc::Responder responder, std::function<Result<SharedBytes>(const DamagedChunk&)> read);
-  /// Reads the whole chunk from its disk; when it is damaged indeed, the store sets it aside. Once at a time: whoever speaks to
-  /// this port may ask for it.
+  /// Reads the whole chunk from its disk; when it is damaged indeed, the store sets it aside. Once at a time, because
+  /// anybody who reaches this port may ask for it.
   void check(ChunkId id);
 
   // chunk_server.cpp

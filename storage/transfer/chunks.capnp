@@ -11,7 +11,7 @@ struct OpenChunk {
   info @0 :Info;
   # What the reader expects. Answered with the checksums of the pages as bulk; on a Unix socket with a descriptor instead.
   rack @1 :Text;
-  # Of who asks; empty when that is not known, as in all of these.
+  # Of the requesting process; empty when that is not known, as in all of these.
 }
 
 struct ReadPages {

@@ -29,8 +29,7 @@ class ChunkClient::Impl {
 
   rpc::Reactor& reactor_;
   const ChunkClientOptions options_;
-  std::unique_ptr<rpc::Peers> workers_;     // on the reactor's thread
-  std::unique_ptr<rpc::Peers> neighbours_;  // likewise
+  std::unique_ptr<rpc::Peers> workers_, neighbours_;  // on the reactor's thread
 };
 
 /// One replica, being read. One thread at a time.

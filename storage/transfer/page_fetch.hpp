@@ -24,7 +24,7 @@ struct FetchedPages {
   bool contains(std::uint64_t at) const { return at >= offset && at - offset < bytes.bytes.size(); }
 };
 
-/// Reactor thread, one call at a time. Whoever made it keeps `peers` until it has called stop(), or until the last callback came.
+/// Reactor thread, one call at a time. The owner keeps `peers` until it has called stop(), or until the last callback.
 class PageFetch : public std::enable_shared_from_this<PageFetch> {
  public:
   PageFetch(rpc::Peers& peers, const ChunkClientOptions& options, const ChunkInfo& info, std::vector<std::string> replicas)

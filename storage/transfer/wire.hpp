@@ -25,8 +25,8 @@ inline constexpr rpc::MessageType kAbandonWrite = 413;  // one way
 inline constexpr rpc::MessageType kFirstChunkMessage = 400, kLastChunkMessage = 499;
 
 inline constexpr std::uint64_t kMostReadBytes = 8u << 20;    // of one request
-inline constexpr std::uint64_t kPacketBytes = 1u << 20;      // writers send so many at a time
-inline constexpr std::uint64_t kMostPacketBytes = 4u << 20;  // servers take so many
+inline constexpr std::uint64_t kPacketBytes = 1u << 20;      // writers send at a time
+inline constexpr std::uint64_t kMostPacketBytes = 4u << 20;  // servers take at most
 inline constexpr std::uint32_t kPacketsInFlight = 8;         // the credit of a writer
 inline constexpr std::size_t kMostTargets = 16;
 
@@ -41,7 +41,7 @@ struct ReadRange {
   std::uint32_t length = 0;
 };
 
-/// Racks here and below are those of who asks; empty: not known.
+/// Racks here and below are those of the requesting process; empty: not known.
 struct ChunkWanted {
   ChunkInfo info;
   std::string rack;

@@ -10,14 +10,14 @@
 
 namespace weft::master {
 
-/// What else concerns a worker whose chunks move elsewhere: its partitions of tables.
+/// The other part of draining a worker: its partitions of tables.
 struct DrainedTables {
   std::function<void(const std::string& worker, bool on)> drain;
   std::function<std::size_t(const std::string& worker)> replicas_on;
 };
 
-/// Applied, or refused with a reason; a refusal changes nothing. What has changed is to be durable before anyone hears of it. On
-/// the thread of the namespace.
+/// Applied, or refused with a reason; a refusal changes nothing. Changes must be durable before any answer shows them. On the
+/// thread of the namespace.
 Result<storage::files::FileReply> apply(const storage::files::FileRequest& request, storage::Namespace& tree,
                                         const DrainedTables& tables);
 

@@ -42,7 +42,7 @@ class FileService final : public StorageService {
     log_.info("cluster {}: {} files in {} directories, {} chunks", store_->cluster_id(), report.files, report.directories,
               report.chunks);
     safe_mode_ = report.safe_mode;
-    if (safe_mode_) log_.info("safe mode: nothing is copied or erased until the workers have told of their chunks");
+    if (safe_mode_) log_.info("safe mode: nothing is copied or erased until the workers have reported their chunks");
     tick();
     return {};
   }
@@ -75,7 +75,7 @@ class FileService final : public StorageService {
       return responder.fail(joined.error());
     if (const auto leaves = leaving_.find(worker.id); leaves != leaving_.end())
       (void)namespace_.node_leaves(worker.id, leaves->second.returns);  // it has just joined
-    if (store_->full()) return responder.reply({});                     // who only reads need not wait for what is to be written
+    if (store_->full()) return responder.reply({});                     // reads need not wait for changes that are to be written
     auto to = std::make_shared<rpc::Responder>(std::move(responder));
     publish([to](const Result<void>& written) { written ? to->reply({}) : to->fail(written.error()); });
   }
@@ -147,8 +147,8 @@ class FileService final : public StorageService {
     });
   }
 
-  /// The disk has become full, or has room again. Who waits for a change that was under way hears at once that it may not be done;
-  /// it is, as soon as there is room, if this master lives so long.
+  /// The disk has become full, or has room again. Requests that wait for a change under way fail at once: it may not be done. It
+  /// is, as soon as there is room, if this master lives that long.
   void look_at_disk() {
     const auto full = store_->full();
     if (full && !full_) log_.error("{}; until then files and tables are only read", full->to_string());
@@ -214,7 +214,7 @@ class FileService final : public StorageService {
 
   struct Answer {
     rpc::Payload payload;
-    std::optional<rpc::Responder> responder;  // none: it was told that the disk is full
+    std::optional<rpc::Responder> responder;  // none: it was answered that the disk is full
   };
 
   StorageShell shell_;

@@ -39,10 +39,10 @@ class StorageService {
   /// An error disconnects the worker.
   virtual Result<void> on_worker_notify(NodeId worker, const rpc::Message& message) = 0;
   /// It keeps chunks and is about to end. `returns`: with them and its tables, so that what others have, too, need not be copied.
-  /// It may not have said yet what it keeps.
+  /// It may not have reported yet what it keeps.
   virtual void worker_leaves(const WorkerSite& worker, bool returns) = 0;
-  /// Chunks and partitions of tables for whose sake a worker that leaves should stay a little; some, as long as it has not said
-  /// what it keeps.
+  /// Chunks and partitions of tables for which a worker that leaves should stay a little longer; some, as long as it has not
+  /// reported what it keeps.
   virtual std::uint64_t to_hand_over(const WorkerSite& worker) const = 0;
   virtual void worker_lost(NodeId worker) = 0;
 };

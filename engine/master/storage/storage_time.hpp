@@ -1,4 +1,4 @@
-// The clock of the services of files and tables, whose state machines are told the time.
+// The clock of the services of files and tables, which pass the time to their state machines.
 #pragma once
 
 #include <chrono>

@@ -17,7 +17,7 @@ bool TableCoordinator::led_as_before(const TableStatus& before) const {
 
 void TableCoordinator::release(const std::string& name, std::uint64_t ticket) {
   const auto table = parts_.catalogue.describe(name);
-  if (!table || table->down_partitions > 0) {  // who takes over holds nothing
+  if (!table || table->down_partitions > 0) {  // a new primary holds nothing
     if (table) barrier_.later([this, name, ticket] { release(name, ticket); });
     return;
   }
@@ -85,7 +85,7 @@ void TableCoordinator::hold_and_decide(const CommitTransaction& request, const O
   const storage::Time decisive = parts_.now() + kHoldDecisive;
   barrier_.each(*table, Hold{ticket, true}, [=, this, table = *table](Result<void> held) {
     if (held && parts_.now() > decisive) held = fail(Code::unavailable, "its partitions took too long to be held");
-    // Who has taken over since holds nothing, and may not hear of the decision before it answers a reader.
+    // A primary that has taken over since holds nothing, and may answer a reader before it knows the decision.
     if (held && !led_as_before(table)) held = fail(Code::unavailable, "one of its partitions has another primary now");
     const auto fresh = held ? parts_.catalogue.decide(table.name, request.commit) : fail(held.error());
     if (fresh && *fresh) return decided(request, ticket, done, finished);

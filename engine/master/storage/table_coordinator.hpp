@@ -34,14 +34,14 @@ class TableCoordinator {
 
   using OnDone = std::function<void(Result<void>)>;
   /// Success: every member in sync of every partition has the rows on its disk, and every read from now on sees them. An error may
-  /// come although the commit was decided: then it is carried out all the same, and who asks again hears so.
+  /// come although the commit was decided: then it is carried out all the same, and a repeated request succeeds.
   void commit(storage::tables::CommitTransaction request, OnDone done);
 
   /// To be called now and then: carries out what was decided and is not being carried out, as after a restart.
   void resume_commits();
 
  private:
-  /// Whether the partitions are led by whom they were led by then, in the same epochs: whatever these held, they still hold.
+  /// Whether the partitions have the same primaries as then, in the same epochs: what these held, they still hold.
   bool led_as_before(const storage::tables::TableStatus& before) const;
   void make_snapshot(const storage::tables::TakeSnapshot& request, std::int64_t clock_ms, const OnSnapshot& done,
                      const std::function<void()>& finished);
@@ -52,7 +52,7 @@ class TableCoordinator {
   /// Until all partitions have it.
   void carry_out(const std::string& table, const storage::tables::TableCommit& commit, std::uint64_t ticket,
                  std::function<void()> done);
-  /// Again and again, until every partition's primary has heard of it.
+  /// Repeated until every partition's primary knows it.
   void release(const std::string& table, std::uint64_t ticket);
 
   const Parts parts_;

@@ -30,7 +30,7 @@ void TableService::begin(std::string cluster, Time at) {
 
 bool TableService::is_for_tables(rpc::MessageType type) { return type == kTableHeartbeat || type == kInSyncChange; }
 
-/// Workers hear of what has changed when it is durable.
+/// Workers get changed orders when the change is durable.
 void TableService::publish(Published then) {
   publish_([this, then = std::move(then)](const Result<void>& written) {
     if (written)

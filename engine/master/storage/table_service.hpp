@@ -21,8 +21,8 @@ namespace weft::master {
 class TableService {
  public:
   /// `lost_grace`: how long a lost worker may take to come back. `publish` makes durable what take_changes() gives, then calls
-  /// back. `full`: nothing can be made durable now, and why: then changes are refused, and workers hear of none, but keep their
-  /// leases, so that what they have is read.
+  /// back. `full`: why nothing can be made durable now, if so. Then changes are refused and workers get no new orders, but keep
+  /// their leases, so that their data can be read.
   TableService(const StorageShell& shell, storage::Time lost_grace, std::function<void(Published)> publish,
                std::function<std::optional<Error>()> full);
 
@@ -48,7 +48,7 @@ class TableService {
   void on_heartbeat(const WorkerSite& worker, const storage::tables::TableHeartbeat& heartbeat, SharedResponder responder);
   void answer(storage::tables::TableReply reply, SharedResponder responder);
   void publish(Published then);
-  /// When it cannot be made durable, `responder` is told, and `then` is not called.
+  /// When it cannot be made durable, `responder` fails, and `then` is not called.
   void publish(SharedResponder responder, std::function<void()> then);
 
   const std::function<void(NodeId, rpc::MessageType, rpc::Payload)> send_;
