@@ -9,23 +9,57 @@
 
 namespace weft::schedulers {
 
+enum class NassKind : std::uint8_t {
+  starved,
+  home_reduce,
+  preferred_map,
+  node_map,
+  rack_map,
+  any_map,
+  light_part,
+  light_reduce,
+  heavy_part,
+  heavy_reduce,
+  early_part,
+  early_reduce,
+};
+
 namespace {
 
-constexpr std::array<std::string_view, 12> kReasons{"shufflewatcher: its job has waited for long",
-                                                    "shufflewatcher: reduce, most of its input in this rack",
-                                                    "shufflewatcher: map in a rack chosen for its job",
-                                                    "shufflewatcher: map, input on this node",
-                                                    "shufflewatcher: map, input in this rack",
-                                                    "shufflewatcher: map, input in another rack",
-                                                    "shufflewatcher: reduce of a light job, where its input is",
-                                                    "shufflewatcher: reduce of a light job",
-                                                    "shufflewatcher: reduce of a heavy job, where its input is",
-                                                    "shufflewatcher: reduce of a heavy job",
-                                                    "shufflewatcher: reduce before its maps have ended, where its input will be",
-                                                    "shufflewatcher: reduce before its maps have ended"};
-/// By Kind, which comes when: an early reduce comes last, and with a saturated uplink it is none.
-constexpr std::array<int, 12> kSaturated{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-constexpr std::array<int, 12> kOtherwise{0, 1, 6, 7, 8, 9, 4, 5, 2, 3, 10, 11};
+struct NassRule {
+  NassKind kind;
+  std::string_view reason;  // of its launch
+  int saturated;            // its place among the kinds where the uplink of the rack is saturated
+  int otherwise;
+};
+/// By kind. An early reduce comes last; with a saturated uplink it does not come at all.
+constexpr std::array kRules{
+    NassRule{NassKind::starved, "shufflewatcher: its job has waited for long", 0, 0},
+    NassRule{NassKind::home_reduce, "shufflewatcher: reduce, most of its input in this rack", 1, 1},
+    NassRule{NassKind::preferred_map, "shufflewatcher: map in a rack chosen for its job", 2, 6},
+    NassRule{NassKind::node_map, "shufflewatcher: map, input on this node", 3, 7},
+    NassRule{NassKind::rack_map, "shufflewatcher: map, input in this rack", 4, 8},
+    NassRule{NassKind::any_map, "shufflewatcher: map, input in another rack", 5, 9},
+    NassRule{NassKind::light_part, "shufflewatcher: reduce of a light job, where its input is", 6, 4},
+    NassRule{NassKind::light_reduce, "shufflewatcher: reduce of a light job", 7, 5},
+    NassRule{NassKind::heavy_part, "shufflewatcher: reduce of a heavy job, where its input is", 8, 2},
+    NassRule{NassKind::heavy_reduce, "shufflewatcher: reduce of a heavy job", 9, 3},
+    NassRule{NassKind::early_part, "shufflewatcher: reduce before its maps have ended, where its input will be", 10, 10},
+    NassRule{NassKind::early_reduce, "shufflewatcher: reduce before its maps have ended", 11, 11},
+};
+constexpr const NassRule& rule_of(NassKind kind) { return kRules.at(static_cast<std::size_t>(kind)); }
+
+constexpr bool rules_are_complete() {
+  unsigned saturated = 0, otherwise = 0;
+  for (std::size_t i = 0; i < kRules.size(); ++i) {
+    if (kRules[i].kind != static_cast<NassKind>(i)) return false;
+    saturated |= 1u << kRules[i].saturated;
+    otherwise |= 1u << kRules[i].otherwise;
+  }
+  return saturated == otherwise && saturated + 1 == 1u << kRules.size();
+}
+static_assert(kRules.back().kind == NassKind::early_reduce && rules_are_complete(),
+              "a rule for each kind, each at a place of its own");
 
 constexpr double kLongestWait = 10;  // seconds, of a map for the racks of its job
 constexpr double kHome = 0.5;        // a rack that has more of what a reduce reads is its home
@@ -161,14 +195,13 @@ bool NetworkAware::serve(Call& call, const JobInfo& offered) {
     const Candidate best = best_of(call, user, offered);
     if (best.job == nullptr || lets_others_go_first(call, user, best)) return false;
     if (launch(call, best)) return true;
-    if (best.kind != Kind::preferred_map || std::ranges::find(call.no_remote, best.stage) != call.no_remote.end()) return false;
+    if (best.kind != NassKind::preferred_map || std::ranges::find(call.no_remote, best.stage) != call.no_remote.end()) return false;
     call.no_remote.push_back(best.stage);
   }
 }
 
 NetworkAware::Candidate NetworkAware::best_of(Call& call, User& user, const JobInfo& offered) {
   Candidate best;
-  const auto& order = call.saturated ? kSaturated : kOtherwise;
   const bool typed = call.kind != SlotKind::any;
   for (auto& [order_of_job, job] : user.runnable) {
     for (const StageId id : job->info->runnable) {
@@ -179,7 +212,7 @@ NetworkAware::Candidate NetworkAware::best_of(Call& call, User& user, const JobI
       const auto near = call.turn.nearest(*job->info, stage);
       const auto kind = near ? kind_of(call, *job, stage, *near) : std::nullopt;
       if (!kind) continue;
-      const int place = order[static_cast<std::size_t>(*kind)];
+      const int place = call.saturated ? rule_of(*kind).saturated : rule_of(*kind).otherwise;
       const double rank = rank_of(*job);
       if (place < best.place || (place == best.place && rank < best.rank)) best = {place, rank, *kind, job, &stage};
     }
@@ -189,18 +222,18 @@ NetworkAware::Candidate NetworkAware::best_of(Call& call, User& user, const JobI
 }
 
 /// Nothing: the task is not to be launched now.
-std::optional<NetworkAware::Kind> NetworkAware::kind_of(Call& call, Job& job, const StageInfo& stage, Locality near) {
-  if (call.view.now() - job.served >= options_.starvation) return Kind::starved;
+std::optional<NassKind> NetworkAware::kind_of(Call& call, Job& job, const StageInfo& stage, Locality near) {
+  if (call.view.now() - job.served >= options_.starvation) return NassKind::starved;
   if (stage.reads_shuffle) return kind_of_reduce(call, job, stage);
   const MapRacks* chosen = choice_of(*job.info);
   const bool elsewhere = near == Locality::any;
   if (chosen != nullptr && chosen->has(call.node.rack) &&
       !(elsewhere && std::ranges::find(call.no_remote, &stage) != call.no_remote.end()))
-    return Kind::preferred_map;
-  return near == Locality::node ? Kind::node_map : elsewhere ? Kind::any_map : Kind::rack_map;
+    return NassKind::preferred_map;
+  return near == Locality::node ? NassKind::node_map : elsewhere ? NassKind::any_map : NassKind::rack_map;
 }
 
-std::optional<NetworkAware::Kind> NetworkAware::kind_of_reduce(Call& call, Job& job, const StageInfo& stage) {
+std::optional<NassKind> NetworkAware::kind_of_reduce(Call& call, Job& job, const StageInfo& stage) {
   const bool early = !inputs_complete(*job.info, stage);
   if (early && call.saturated) {
     job.waits = kUplinkSaturated;
@@ -208,10 +241,10 @@ std::optional<NetworkAware::Kind> NetworkAware::kind_of_reduce(Call& call, Job& 
   }
   const MapRacks* guess = map_racks_.of(job.info->id);
   const bool part = !options_.sarp || reduce_racks_.wants(call.view, *job.info, stage, call.node.rack, guess);
-  if (early) return part ? Kind::early_part : Kind::early_reduce;
-  if (part && options_.sarp && reduce_racks_.share({job.info->id, stage.id}, call.node.rack) > kHome) return Kind::home_reduce;
-  if (job.heavy) return part ? Kind::heavy_part : Kind::heavy_reduce;
-  return part ? Kind::light_part : Kind::light_reduce;
+  if (early) return part ? NassKind::early_part : NassKind::early_reduce;
+  if (part && options_.sarp && reduce_racks_.share({job.info->id, stage.id}, call.node.rack) > kHome) return NassKind::home_reduce;
+  if (job.heavy) return part ? NassKind::heavy_part : NassKind::heavy_reduce;
+  return part ? NassKind::light_part : NassKind::light_reduce;
 }
 
 const MapRacks* NetworkAware::choice_of(const JobInfo& job) const { return options_.samp ? map_racks_.of(job.id) : nullptr; }
@@ -234,8 +267,9 @@ double NetworkAware::rank_of(const Job& job) const {
 /// with maps that read here but write away from the racks that were chosen for their job. These go before an idle slot, unless it
 /// idles for less than some times what they write would take on the uplink.
 bool NetworkAware::lets_others_go_first(Call& call, User& user, const Candidate& best) {
-  const bool crosses = best.kind == Kind::any_map || best.kind == Kind::light_reduce || best.kind == Kind::heavy_reduce;
-  const MapRacks* chosen = best.kind == Kind::node_map || best.kind == Kind::rack_map ? choice_of(*best.job->info) : nullptr;
+  const bool crosses = best.kind == NassKind::any_map || best.kind == NassKind::light_reduce || best.kind == NassKind::heavy_reduce;
+  const MapRacks* chosen =
+      best.kind == NassKind::node_map || best.kind == NassKind::rack_map ? choice_of(*best.job->info) : nullptr;
   if (!crosses && chosen == nullptr) {
     user.passed_over.reset();
     return false;
@@ -270,7 +304,7 @@ Time NetworkAware::time_on_uplink(const Call& call, const JobInfo& job, const Ma
 }
 
 bool NetworkAware::launch(Call& call, const Candidate& best) const {
-  const MapRacks* chosen = best.kind == Kind::preferred_map ? map_racks_.of(best.job->info->id) : nullptr;
+  const MapRacks* chosen = best.kind == NassKind::preferred_map ? map_racks_.of(best.job->info->id) : nullptr;
   const TaskCheck may = [&](std::uint32_t task) {
     if (chosen == nullptr || chosen->preferred.size() == 1) return true;
     bool in_chosen = false;
@@ -281,7 +315,7 @@ bool NetworkAware::launch(Call& call, const Candidate& best) const {
     }
     return !in_chosen;  // it is to be read from another rack wherever it runs
   };
-  return call.turn.launch(*best.job->info, *best.stage, kReasons[static_cast<std::size_t>(best.kind)], may);
+  return call.turn.launch(*best.job->info, *best.stage, rule_of(best.kind).reason, may);
 }
 
 void NetworkAware::explain(const ClusterView&, Turn& turn) {

@@ -33,6 +33,9 @@ struct NetworkAwareOptions {
   Time starvation = std::chrono::minutes(10), relaxed{0};
 };
 
+/// What a task is to the node that has free capacity. The two orders of NASS are orders of these (network_aware.cpp).
+enum class NassKind : std::uint8_t;
+
 class NetworkAware final : public WhoNext {
  public:
   NetworkAware(std::unique_ptr<WhoNext> users, const NetworkAwareOptions& options);
@@ -60,21 +63,6 @@ class NetworkAware final : public WhoNext {
   RackParts parts_for(const ClusterView& view, const JobInfo& job, const StageInfo& reader) const;
 
  private:
-  /// What a task is to the node that asks. The two orders of NASS are orders of these.
-  enum class Kind : std::uint8_t {
-    starved,
-    home_reduce,
-    preferred_map,
-    node_map,
-    rack_map,
-    any_map,
-    light_part,
-    light_reduce,
-    heavy_part,
-    heavy_reduce,
-    early_part,
-    early_reduce,
-  };
   struct Job {
     const JobInfo* info = nullptr;
     Time served{0};  // when it launched a task last, or arrived
@@ -91,7 +79,7 @@ class NetworkAware final : public WhoNext {
   struct Candidate {
     int place = INT32_MAX;
     double rank = 0;
-    Kind kind{};
+    NassKind kind{};
     Job* job = nullptr;
     const StageInfo* stage = nullptr;
   };
@@ -113,8 +101,8 @@ class NetworkAware final : public WhoNext {
   void end(const JobInfo& job);
   bool serve(Call& call, const JobInfo& offered);
   Candidate best_of(Call& call, User& user, const JobInfo& offered);
-  std::optional<Kind> kind_of(Call& call, Job& job, const StageInfo& stage, Locality near);
-  std::optional<Kind> kind_of_reduce(Call& call, Job& job, const StageInfo& stage);
+  std::optional<NassKind> kind_of(Call& call, Job& job, const StageInfo& stage, Locality near);
+  std::optional<NassKind> kind_of_reduce(Call& call, Job& job, const StageInfo& stage);
   void look_at(Job& job) const;
   double rank_of(const Job& job) const;
   /// Null: none, or SAMP is off.
