@@ -16,10 +16,6 @@ namespace {
 /// Who must begin so soon must begin: what shares earn is rounded.
 constexpr Time kSoon = std::chrono::milliseconds(1);
 
-void add_to(Parts& sum, const Parts& what, double factor) {
-  for (std::size_t kind = 0; kind < sum.size(); ++kind) sum[kind] += factor * what[kind];
-}
-
 }  // namespace
 
 Altruism::Altruism(std::unique_ptr<JobShares> shares, const AltruismOptions& options)
@@ -130,8 +126,7 @@ void Altruism::take_capacity(const ClusterView& view) {
   capacity_ = view.capacity();
   largest_ = {};
   for (const auto& [id, node] : view.nodes()) {
-    const Parts parts = parts_of(node.capacity, capacity_, options_.plan.digits);
-    for (std::size_t kind = 0; kind < parts.size(); ++kind) largest_[kind] = std::max(largest_[kind], parts[kind]);
+    largest_ = pointwise_max(largest_, parts_of(node.capacity, capacity_, options_.plan.digits));
   }
 }
 
@@ -153,9 +148,9 @@ void Altruism::renew(const ClusterView& view) {
     if (share == nullptr || (!all && !plan.stale())) continue;
     const Parts part = parts_of(*share, capacity_, options_.plan.digits);
     if (!plan.stale() && plan.made_for(part)) continue;
-    add_to(free, plan.due_demand(), 1);
+    free += plan.due_demand();
     plan.make(view.now(), part, free, options_.plan);
-    add_to(free, plan.due_demand(), -1);
+    free -= plan.due_demand();
   }
 }
 
@@ -164,10 +159,10 @@ Parts Altruism::free_now(const ClusterView& view) const {
   Parts free = parts_of(capacity_ - view.used(), capacity_, {});
   for (const auto& [id, planned] : plans_) {
     if (planned.plan.trusted()) {
-      if (planned.plan.any_due()) add_to(free, planned.plan.due_demand(), -1);
+      if (planned.plan.any_due()) free -= planned.plan.due_demand();
       continue;
     }
-    if (planned.plan.job().pending > 0) add_to(free, kept_share(planned.plan.job()), -1);
+    if (planned.plan.job().pending > 0) free -= kept_share(planned.plan.job());
   }
   return free;
 }
@@ -202,9 +197,7 @@ void Altruism::begin_leftover(const ClusterView& view) { room_.begin(view.now(),
 Parts Altruism::kept_share(const JobInfo& job) const {
   const Resources* share = share_limit_.shares().share(job.id);
   if (share == nullptr) return {};
-  Parts left = parts_of(*share - job.used, capacity_, {});
-  for (double& part : left) part = std::max(part, 0.0);
-  return left;
+  return pointwise_max(parts_of(*share - job.used, capacity_, {}), {});
 }
 
 bool Altruism::has_spare_room(const ClusterView&, const JobInfo& job, const StageInfo& stage) {
@@ -214,7 +207,7 @@ bool Altruism::has_spare_room(const ClusterView&, const JobInfo& job, const Stag
   if (plan.trusted() && plan.due(stage.id) > 0) return true;
   const Time takes = believed_duration(stage).value_or(std::chrono::seconds(1));
   Parts demand = parts_of(stage.demand, capacity_, {});
-  if (!plan.trusted()) add_to(demand, kept_share(job), -1);
+  if (!plan.trusted()) demand -= kept_share(job);
   return room_.holds(demand, takes);
 }
 

@@ -23,9 +23,7 @@ void MeasuredTasks::on_event(const ClusterView& view, const Notice& notice) {
   using Kind = Notice::Kind;
   switch (notice.kind) {
     case Kind::job_ended:
-      stages_.erase(stages_.lower_bound({notice.job, StageId(0)}),
-                    stages_.lower_bound({JobId(notice.job.value() + 1), StageId(0)}));
-      return;
+      return erase_job(stages_, notice.job);
     case Kind::node_joined:
       intern(*view.node(notice.node));
       [[fallthrough]];

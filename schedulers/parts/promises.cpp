@@ -78,8 +78,7 @@ void Promises::launched(JobId job, const StageInfo& stage, std::uint32_t task, N
 }
 
 void Promises::ended(JobId job) {
-  for (Waits* waits : {&busy_, &idle_})
-    waits->erase(waits->lower_bound({job, StageId(0)}), waits->lower_bound({JobId(job.value() + 1), StageId(0)}));
+  for (Waits* waits : {&busy_, &idle_}) erase_job(*waits, job);
 }
 
 }  // namespace weft::schedulers

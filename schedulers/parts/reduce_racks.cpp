@@ -102,7 +102,7 @@ double maps_ended(const JobInfo& job, const StageInfo& stage) {
 void ReduceRacks::on_event(const ClusterView& view, const Notice& notice) {
   using Kind = Notice::Kind;
   if (notice.kind == Kind::job_ended) {
-    plans_.erase(plans_.lower_bound({notice.job, StageId(0)}), plans_.lower_bound({JobId(notice.job.value() + 1), StageId(0)}));
+    erase_job(plans_, notice.job);
   } else if (notice.kind == Kind::node_left) {  // with tasks, and perhaps with what they read
     for (auto& [key, plan] : plans_) plan = Plan{};
   } else if (notice.kind == Kind::stage_ready) {

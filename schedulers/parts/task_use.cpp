@@ -40,9 +40,7 @@ void TaskUse::on_event(const ClusterView& view, const Notice& notice) {
     gone.use += use;
     gone.part += use * std::min(1.0, in_seconds(view.now() - node->last_heard) / in_seconds(interval_of(view)));
   }
-  if (notice.kind != Kind::job_ended) return;
-  const Key first{notice.job, StageId(0)};
-  factors_.erase(factors_.lower_bound(first), factors_.lower_bound(Key{JobId(notice.job.value() + 1), StageId(0)}));
+  if (notice.kind == Kind::job_ended) erase_job(factors_, notice.job);
 }
 
 Resources TaskUse::gone(const ClusterView& view, const NodeInfo& node) const {

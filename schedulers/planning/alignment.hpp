@@ -8,7 +8,30 @@
 
 namespace weft::schedulers {
 
-using Parts = std::array<double, kResourceKinds.size()>;
+/// Of each kind of kResourceKinds an amount, as a part of some capacity.
+struct Parts : std::array<double, kResourceKinds.size()> {
+  Parts& operator+=(const Parts& more) {
+    for (std::size_t kind = 0; kind < size(); ++kind) (*this)[kind] += more[kind];
+    return *this;
+  }
+  Parts& operator-=(const Parts& less) {
+    for (std::size_t kind = 0; kind < size(); ++kind) (*this)[kind] -= less[kind];
+    return *this;
+  }
+  friend Parts operator*(Parts parts, double factor) {
+    for (double& part : parts) part *= factor;
+    return parts;
+  }
+};
+/// The smaller (larger) of each two.
+inline Parts pointwise_min(Parts a, const Parts& b) {
+  for (std::size_t kind = 0; kind < a.size(); ++kind) a[kind] = std::min(a[kind], b[kind]);
+  return a;
+}
+inline Parts pointwise_max(Parts a, const Parts& b) {
+  for (std::size_t kind = 0; kind < a.size(); ++kind) a[kind] = std::max(a[kind], b[kind]);
+  return a;
+}
 
 /// As parts of `capacity`; 0 where nothing is accounted. With digits in units, of which the node has as many as it has cores.
 inline Parts parts_of(const Resources& amounts, const Resources& capacity, Digits digits) {

@@ -72,9 +72,7 @@ class Packer {
     }
   }
 
-  void take(std::uint32_t i, double tasks) {
-    for (std::size_t kind = 0; kind < free_.size(); ++kind) free_[kind] -= tasks * dag_[i].demand[kind];
-  }
+  void take(std::uint32_t i, double tasks) { free_ -= dag_[i].demand * tasks; }
 
   /// Tasks of the stage that fit beside each other; 0: none.
   std::uint32_t room_for(std::uint32_t i) const {
@@ -155,10 +153,7 @@ class Packer {
 /// Amounts over time, as the steps by which they change.
 using Steps = std::map<Time, Parts>;
 
-void add(Steps& steps, Time at, const Parts& demand, double tasks) {
-  Parts& step = steps.try_emplace(at).first->second;
-  for (std::size_t kind = 0; kind < step.size(); ++kind) step[kind] += tasks * demand[kind];
-}
+void add(Steps& steps, Time at, const Parts& demand, double tasks) { steps[at] += demand * tasks; }
 
 /// By how much a plan must begin later than now so that it fits beside the tasks that run, and no stage begins before its parents
 /// have ended. What runs only becomes less with time.
@@ -173,7 +168,7 @@ Time delay_for_running(const Dag& dag, const Parts& capacity, const DagPlan& pla
     for (std::uint32_t child : dag[i].children) after = std::min(after, first[child]);
     for (const RunningTasks& running : dag[i].running) {
       add(ends, running.until, dag[i].demand, running.tasks);
-      for (std::size_t kind = 0; kind < free.size(); ++kind) free[kind] -= running.tasks * dag[i].demand[kind];
+      free -= dag[i].demand * running.tasks;
       if (after != Time::max()) delay = std::max(delay, running.until - after);
     }
     first[i] = std::min(first[i], after);
@@ -187,7 +182,7 @@ Time delay_for_running(const Dag& dag, const Parts& capacity, const DagPlan& pla
   Parts sum{};
   auto end = ends.begin();
   for (auto step = wanted.begin(); step != wanted.end() && end != ends.end(); ++step) {
-    for (std::size_t kind = 0; kind < sum.size(); ++kind) sum[kind] += step->second[kind];
+    sum += step->second;
     const auto too_much = [&] {
       for (std::size_t kind = 0; kind < sum.size(); ++kind) {
         if (sum[kind] > std::max(free[kind], 0.0) + kPackSlack * std::max(1.0, capacity[kind])) return true;
@@ -196,7 +191,7 @@ Time delay_for_running(const Dag& dag, const Parts& capacity, const DagPlan& pla
     };
     while (end != ends.end() && too_much()) {
       delay = std::max(delay, end->first - step->first);
-      for (std::size_t kind = 0; kind < free.size(); ++kind) free[kind] += end->second[kind];
+      free += end->second;
       ++end;
     }
   }

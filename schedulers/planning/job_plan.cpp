@@ -60,7 +60,7 @@ std::uint32_t JobPlan::due(StageId stage) const {
 void JobPlan::count_due(std::uint32_t position, double tasks) {
   due_[position] += static_cast<std::uint32_t>(static_cast<std::int64_t>(tasks));
   due_tasks_ += static_cast<std::uint32_t>(static_cast<std::int64_t>(tasks));
-  for (std::size_t kind = 0; kind < due_demand_.size(); ++kind) due_demand_[kind] += tasks * dag_.stages[position].demand[kind];
+  due_demand_ += dag_.stages[position].demand * tasks;
   if (due_tasks_ == 0) due_demand_ = {};
 }
 
@@ -124,8 +124,7 @@ void JobPlan::make(Time now, const Parts& share, const Parts& free, const PlanOp
   }
   add_running(now, dag);
   for (const DagStage& stage : dag.stages) {  // any job may run one task at a time
-    for (std::size_t kind = 0; kind < limit.size() && stage.waiting > 0; ++kind)
-      limit[kind] = std::max(limit[kind], stage.demand[kind]);
+    if (stage.waiting > 0) limit = pointwise_max(limit, stage.demand);
   }
   part_ = 1;
   for (std::size_t kind = 0; kind < limit.size(); ++kind) {

@@ -15,14 +15,6 @@ bool within(const Parts& demand, const Parts& free) {
   return true;
 }
 
-void subtract(Parts& from, const Parts& what) {
-  for (std::size_t kind = 0; kind < from.size(); ++kind) from[kind] -= what[kind];
-}
-
-void lower(Parts& low, const Parts& free) {
-  for (std::size_t kind = 0; kind < low.size(); ++kind) low[kind] = std::min(low[kind], free[kind]);
-}
-
 }  // namespace
 
 void RoomAhead::clear() {
@@ -36,7 +28,7 @@ void RoomAhead::take_back(Time at, const Parts& demand, double tasks) { change(a
 void RoomAhead::change(Time at, const Parts& demand, double tasks, bool back) {
   if (at <= now_) return;
   const auto [step, added] = steps_.try_emplace(at);
-  for (std::size_t kind = 0; kind < demand.size(); ++kind) step->second.used[kind] += tasks * demand[kind];
+  step->second.used += demand * tasks;
   if (back) {
     if (--step->second.changes > 0) return;
     const auto after = steps_.erase(step);
@@ -60,8 +52,8 @@ void RoomAhead::begin(Time now, const Parts& free) {
 bool RoomAhead::holds(const Parts& demand, Time duration) {
   const Time until = now_ + duration;
   for (; next_ != steps_.end() && next_->first < until; ++next_) {
-    subtract(free_, next_->second.used);
-    lower(low_, free_);
+    free_ -= next_->second.used;
+    low_ = pointwise_min(low_, free_);
     lows_.emplace_back(next_->first, low_);
   }
   const auto after =
@@ -70,17 +62,14 @@ bool RoomAhead::holds(const Parts& demand, Time duration) {
 }
 
 void RoomAhead::taken(const Parts& demand) {
-  subtract(free_, demand);
-  subtract(low_, demand);
-  for (auto& [from, low] : lows_) subtract(low, demand);
+  free_ -= demand;
+  low_ -= demand;
+  for (auto& [from, low] : lows_) low -= demand;
 }
 
 bool RoomAhead::holds(const Dag& dag, const DagPlan& plan, const Parts& free) const {
   std::map<Time, Parts> wanted;  // absolute
-  const auto want = [&](Time at, const DagStage& stage, double tasks) {
-    Parts& step = wanted.try_emplace(at).first->second;
-    for (std::size_t kind = 0; kind < step.size(); ++kind) step[kind] += tasks * stage.demand[kind];
-  };
+  const auto want = [&](Time at, const DagStage& stage, double tasks) { wanted[at] += stage.demand * tasks; };
   for (const PlannedLaunches& one : plan.launches) {
     want(now_ + one.start, dag[one.stage], one.tasks);
     want(now_ + one.start + dag[one.stage].duration, dag[one.stage], -static_cast<double>(one.tasks));
@@ -91,10 +80,10 @@ bool RoomAhead::holds(const Dag& dag, const DagPlan& plan, const Parts& free) co
     const bool ours = step == steps_.end() || next->first <= step->first;
     const Time at = ours ? next->first : step->first;
     for (; next != wanted.end() && next->first == at; ++next) {
-      subtract(left, next->second);
-      for (std::size_t kind = 0; kind < sum.size(); ++kind) sum[kind] += next->second[kind];
+      left -= next->second;
+      sum += next->second;
     }
-    for (; step != steps_.end() && step->first == at; ++step) subtract(left, step->second.used);
+    for (; step != steps_.end() && step->first == at; ++step) left -= step->second.used;
     for (std::size_t kind = 0; kind < left.size(); ++kind) {
       if (sum[kind] > kRoomSlack && left[kind] < -kRoomSlack) return false;
     }

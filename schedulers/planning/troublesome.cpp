@@ -56,9 +56,7 @@ class VirtualRoom {
   void take(Time from, Time until, const Parts& demand, double tasks) {
     split(from);
     split(until);
-    for (auto step = free_.find(from); step->first < until; ++step) {
-      for (std::size_t kind = 0; kind < demand.size(); ++kind) step->second[kind] -= tasks * demand[kind];
-    }
+    for (auto step = free_.find(from); step->first < until; ++step) step->second -= demand * tasks;
   }
   std::optional<Time> after(Time at) const {
     const auto next = free_.upper_bound(at);

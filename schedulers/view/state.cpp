@@ -112,7 +112,7 @@ void ClusterState::remove_job(JobId id) {
   };
   leave(users_, job.user);
   leave(pools_, job.pool);
-  stragglers_.erase(stragglers_.lower_bound({id, StageId(0), 0}), stragglers_.lower_bound({JobId(id.value() + 1), StageId(0), 0}));
+  erase_job(stragglers_, id);
   jobs_.erase(id);
 }
 

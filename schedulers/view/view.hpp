@@ -202,6 +202,13 @@ struct JobOrder {
   }
 };
 
+/// Erases the job from a map or set whose keys begin with job and stage: pairs of these, or TaskIds.
+template <class Ordered>
+void erase_job(Ordered& all, JobId job) {
+  using Key = typename Ordered::key_type;
+  all.erase(all.lower_bound(Key{job, StageId(0)}), all.lower_bound(Key{JobId(job.value() + 1), StageId(0)}));
+}
+
 class ClusterView {
  public:
   Time now() const { return now_; }
