@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -42,6 +44,15 @@ class Options {
   Result<std::string> text(const std::string& key, std::string otherwise);
   /// The position of the value in `known`, which has `otherwise`.
   Result<std::size_t> choice(const std::string& key, std::span<const std::string_view> known, std::string_view otherwise);
+  /// What stands beside the value in `known`, which has `otherwise`.
+  template <class T>
+  Result<T> choice(const std::string& key, std::initializer_list<std::pair<std::string_view, T>> known,
+                   std::string_view otherwise) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, value] : known) names.push_back(name);
+    WEFT_ASSIGN(const std::size_t at, choice(key, names, otherwise));
+    return std::data(known)[at].second;
+  }
   Result<double> number(const std::string& key, double otherwise, double low = -1e300, double high = 1e300);
   Result<std::uint64_t> whole(const std::string& key, std::uint64_t otherwise);
   Result<bool> flag(const std::string& key, bool otherwise);

@@ -1,6 +1,7 @@
 #include "schedulers/parts/registry.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +22,17 @@ bool is_scheduler_name(std::string_view text) {
   });
 }
 
-Error of_scheduler(Error error, const std::string& name) { return std::move(error).wrap(fmt::format("scheduler '{}'", name)); }
+/// What factory(options) makes; an option that it does not take is an error.
+template <class Make>
+auto made_by(Make&& factory, const SpecText& spec, const FileReader& reader) -> std::invoke_result_t<Make, Options&> {
+  const auto of_scheduler = [&spec](Error error) { return fail(std::move(error).wrap(fmt::format("scheduler '{}'", spec.name))); };
+  auto options = Options::parse(spec.options, reader);
+  if (!options) return of_scheduler(std::move(options).error());
+  auto made = factory(*options);
+  if (!made) return of_scheduler(std::move(made).error());
+  if (auto rest = options->done(); !rest) return of_scheduler(std::move(rest).error());
+  return made;
+}
 
 }  // namespace
 
@@ -65,12 +76,7 @@ Result<std::unique_ptr<Scheduler>> Registry::make(std::string_view text, const F
     WEFT_ASSIGN(Composition composition, compose(text, reader));
     return std::make_unique<Composed>(spec.name, std::move(composition));
   }
-  auto options = Options::parse(spec.options, reader);
-  if (!options) return fail(of_scheduler(std::move(options).error(), spec.name));
-  auto made = entry->factory(*options);
-  if (!made) return fail(of_scheduler(std::move(made).error(), spec.name));
-  if (auto rest = options->done(); !rest) return fail(of_scheduler(std::move(rest).error(), spec.name));
-  return made;
+  return made_by(entry->factory, spec, reader);
 }
 
 Result<Composition> Registry::compose(std::string_view text, const FileReader& reader) const {
@@ -79,12 +85,7 @@ Result<Composition> Registry::compose(std::string_view text, const FileReader& r
   if (!entry->composing) {
     return fail(Code::invalid_argument, fmt::format("scheduler '{}' is not made of parts and cannot be inside another", spec.name));
   }
-  auto options = Options::parse(spec.options, reader);
-  if (!options) return fail(of_scheduler(std::move(options).error(), spec.name));
-  auto made = entry->composing(*options, *this);
-  if (!made) return fail(of_scheduler(std::move(made).error(), spec.name));
-  if (auto rest = options->done(); !rest) return fail(of_scheduler(std::move(rest).error(), spec.name));
-  return made;
+  return made_by([&](Options& options) { return entry->composing(options, *this); }, spec, reader);
 }
 
 FileReader reader_of(std::map<std::string, std::string> texts) {

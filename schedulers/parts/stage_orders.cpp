@@ -1,7 +1,6 @@
 #include "schedulers/parts/stage_orders.hpp"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 #include <utility>
 
@@ -48,6 +47,21 @@ class BreadthFirst final : public StageOrder {
   std::map<JobId, Ready> ready_;
 };
 
+class SortedStages {
+ public:
+  /// Appends the runnable stages of the job to `out`, those with the smallest key(stage) first, and of equal ones by id.
+  template <class Key>
+  void by(const JobInfo& job, Key&& key, std::vector<StageId>& out) {
+    keys_.clear();
+    for (StageId id : job.runnable) keys_.emplace_back(key(id), id);
+    std::sort(keys_.begin(), keys_.end());
+    for (const auto& [of, id] : keys_) out.push_back(id);
+  }
+
+ private:
+  std::vector<std::pair<double, StageId>> keys_;  // scratch
+};
+
 class CriticalPath final : public StageOrder {
  public:
   void on_event(const ClusterView&, const Notice& notice) override {
@@ -59,14 +73,12 @@ class CriticalPath final : public StageOrder {
     if (job.runnable.size() == 1) return out.push_back(*job.runnable.begin());
     auto [found, added] = paths_.try_emplace(job.id);
     if (added) found->second = critical_paths(job, false);
-    keys_.clear();
-    for (StageId id : job.runnable) keys_.emplace_back(-found->second.at(id), id);
-    std::sort(keys_.begin(), keys_.end());
-    for (const auto& [length, id] : keys_) out.push_back(id);
+    sort_.by(
+        job, [&](StageId id) { return -found->second.at(id); }, out);
   }
 
  private:
-  std::vector<std::pair<double, StageId>> keys_;  // scratch
+  SortedStages sort_;
   std::map<JobId, std::map<StageId, double>> paths_;
 };
 
@@ -83,14 +95,12 @@ class TroublesomeFirst final : public StageOrder {
       const auto ranks = ranks_by_trouble(dag.stages, parts_of(view.capacity(), view.capacity(), {}), Direction::forwards);
       for (std::size_t i = 0; i < ranks.size(); ++i) found->second.emplace(dag.ids[i], ranks[i]);
     }
-    keys_.clear();
-    for (StageId id : job.runnable) keys_.emplace_back(found->second[id], id);
-    std::sort(keys_.begin(), keys_.end());
-    for (const auto& [rank, id] : keys_) out.push_back(id);
+    sort_.by(
+        job, [&](StageId id) { return found->second[id]; }, out);
   }
 
  private:
-  std::vector<std::pair<double, StageId>> keys_;  // scratch
+  SortedStages sort_;
   std::map<JobId, std::map<StageId, double>> ranks_;
 };
 
@@ -99,21 +109,25 @@ class BestAligned final : public StageOrder {
   void order(const ClusterView& view, const JobInfo& job, const NodeInfo* node, std::vector<StageId>& out) override {
     const Resources& capacity = node != nullptr ? node->capacity : view.capacity();
     const Parts free = parts_of(capacity - (node != nullptr ? node->used : view.used()), capacity, {});
-    keys_.clear();
-    for (StageId id : job.runnable) keys_.emplace_back(-alignment(parts_of(job.stage(id)->demand, capacity, {}), free, {}), id);
-    std::sort(keys_.begin(), keys_.end());
-    for (const auto& [score, id] : keys_) out.push_back(id);
+    sort_.by(
+        job, [&](StageId id) { return -alignment(parts_of(job.stage(id)->demand, capacity, {}), free, {}); }, out);
   }
 
  private:
-  std::vector<std::pair<double, StageId>> keys_;  // scratch
+  SortedStages sort_;
 };
 
-Result<Composition> with_stage_order(Options& options, const Registry& registry, std::unique_ptr<StageOrder> order) {
+template <class Order>
+std::unique_ptr<StageOrder> made() {
+  return std::make_unique<Order>();
+}
+
+template <class Order>
+Result<Composition> with_stage_order(Options& options, const Registry& registry) {
   WEFT_ASSIGN(const std::string inner, options.text("inner", "fifo"));
   WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
   if (parts.who->by_node()) return fail(Code::invalid_argument, "scheduler option inner has no use for an order of stages");
-  parts.stages = std::move(order);
+  parts.stages = made<Order>();
   return parts;
 }
 
@@ -132,27 +146,28 @@ std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining) {
   return paths;
 }
 
-std::unique_ptr<StageOrder> breadth_first() { return std::make_unique<BreadthFirst>(); }
+std::unique_ptr<StageOrder> breadth_first() { return made<BreadthFirst>(); }
 
 Result<std::unique_ptr<StageOrder>> take_stage_order(Options& options, std::string_view otherwise) {
-  constexpr std::array<std::string_view, 5> kOrders{"fifo", "bfs", "cpm", "packing", "dagps"};
-  WEFT_ASSIGN(const std::size_t which, options.choice("stages", kOrders, otherwise));
-  std::unique_ptr<StageOrder> order;
-  if (kOrders[which] == "bfs") order = std::make_unique<BreadthFirst>();
-  if (kOrders[which] == "cpm") order = std::make_unique<CriticalPath>();
-  if (kOrders[which] == "packing") order = std::make_unique<BestAligned>();
-  if (kOrders[which] == "dagps") order = std::make_unique<TroublesomeFirst>();
-  return order;
+  using Make = std::unique_ptr<StageOrder> (*)();
+  WEFT_ASSIGN(const Make make, options.choice<Make>("stages",
+                                                    {{"fifo", [] { return std::unique_ptr<StageOrder>(); }},
+                                                     {"bfs", made<BreadthFirst>},
+                                                     {"cpm", made<CriticalPath>},
+                                                     {"packing", made<BestAligned>},
+                                                     {"dagps", made<TroublesomeFirst>}},
+                                                    otherwise));
+  return make();
 }
 
 Result<Composition> make_cpm(Options& options, const Registry& registry) {
-  return with_stage_order(options, registry, std::make_unique<CriticalPath>());
+  return with_stage_order<CriticalPath>(options, registry);
 }
 Result<Composition> make_bfs(Options& options, const Registry& registry) {
-  return with_stage_order(options, registry, std::make_unique<BreadthFirst>());
+  return with_stage_order<BreadthFirst>(options, registry);
 }
 Result<Composition> make_dagps(Options& options, const Registry& registry) {
-  return with_stage_order(options, registry, std::make_unique<TroublesomeFirst>());
+  return with_stage_order<TroublesomeFirst>(options, registry);
 }
 
 }  // namespace weft::schedulers

@@ -16,17 +16,16 @@ double part_of_link(double rate, double carries, double most, bool guess) {
 }  // namespace
 
 Result<UplinkLoadOptions> take_uplink_load(Options& options) {
-  constexpr std::array<std::string_view, 3> kAggregations{"own", "mean", "busiest"};
-  constexpr std::array<std::string_view, 2> kUnknown{"largest", "never"};
   UplinkLoadOptions load;
   WEFT_ASSIGN(load.threshold, options.number("threshold", load.threshold, 0, 1e9));
   WEFT_ASSIGN(load.interval, options.duration("interval", load.interval));
   if (load.interval <= Time(0)) return fail(Code::invalid_argument, "scheduler option interval must be more than 0");
   WEFT_ASSIGN(load.window, options.duration("window", load.window));
-  WEFT_ASSIGN(const std::size_t aggregation, options.choice("aggregation", kAggregations, "own"));
-  load.aggregation = static_cast<UplinksAsked>(aggregation);
-  WEFT_ASSIGN(const std::size_t unknown, options.choice("unknown_uplinks", kUnknown, "largest"));
-  load.guess = kUnknown[unknown] == "largest";
+  WEFT_ASSIGN(
+      load.aggregation,
+      options.choice<UplinksAsked>(
+          "aggregation", {{"own", UplinksAsked::own}, {"mean", UplinksAsked::mean}, {"busiest", UplinksAsked::busiest}}, "own"));
+  WEFT_ASSIGN(load.guess, options.choice<bool>("unknown_uplinks", {{"largest", true}, {"never", false}}, "largest"));
   return load;
 }
 

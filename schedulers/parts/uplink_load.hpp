@@ -2,7 +2,6 @@
 // 3.1). It goes by what workers report that they move between racks: map outputs, chunks that are read, and replicas.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>

@@ -1,6 +1,5 @@
 #include "schedulers/policies/adaptive.hpp"
 
-#include <array>
 #include <map>
 #include <memory>
 #include <utility>
@@ -65,16 +64,13 @@ class WaitsWhileAhead final : public LocalityWait {
 }  // namespace
 
 Result<Composition> make_adaptive(Options& options, const Registry&) {
-  constexpr std::array<std::string_view, 2> kLate{"first", "last"}, kOrders{"need", "deadline"};
   GoalOrderOptions goals;
   WEFT_ASSIGN(goals.attribute, options.text("attribute", goals.attribute));
   if (goals.attribute == "none") goals.attribute.clear();
   WEFT_ASSIGN(goals.rules.threshold, options.number("speedup", goals.rules.threshold, 1, 1e6));
   WEFT_ASSIGN(goals.rules.reserve, options.number("reserve", goals.rules.reserve, 0, 100));
-  WEFT_ASSIGN(const std::size_t late, options.choice("late", kLate, "last"));
-  goals.late_first = late == 0;
-  WEFT_ASSIGN(const std::size_t by, options.choice("order", kOrders, "deadline"));
-  goals.by_need = by == 0;
+  WEFT_ASSIGN(goals.late_first, options.choice<bool>("late", {{"first", true}, {"last", false}}, "last"));
+  WEFT_ASSIGN(goals.by_need, options.choice<bool>("order", {{"need", true}, {"deadline", false}}, "deadline"));
   WEFT_ASSIGN(goals.rules.margin, options.number("margin", goals.by_need ? 0 : 0.1, 0, 100));
   WEFT_ASSIGN(const std::uint64_t delays, options.whole("delays", 0));
   Composition parts;

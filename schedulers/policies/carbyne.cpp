@@ -140,34 +140,35 @@ Result<std::unique_ptr<JobShares>> take_shares(Options& options, bool mean_of_al
 }  // namespace
 
 Result<Composition> make_carbyne(Options& options, const Registry&) {
-  constexpr std::array<std::string_view, 3> kModes{"safe", "faithful", "reference"};
-  constexpr std::array<std::string_view, 2> kMeans{"all", "remaining"};
-  constexpr std::array<std::string_view, 3> kIntra{"packing", "critical-path", "dagps"};
-  constexpr std::array<std::string_view, 2> kLoans{"task", "share"};
   constexpr std::array<std::string_view, 5> kLeftover{"srtf", "packing", "fifo", "drf", "planned"};
   AltruismOptions altruism;
-  WEFT_ASSIGN(const std::size_t mode, options.choice("mode", kModes, "faithful"));
-  WEFT_ASSIGN(const std::size_t mean, options.choice("mean", kMeans, "all"));
+  WEFT_ASSIGN(
+      altruism.plan.mode,
+      options.choice<PlanMode>(
+          "mode", {{"safe", PlanMode::safe}, {"faithful", PlanMode::faithful}, {"reference", PlanMode::reference}}, "faithful"));
+  WEFT_ASSIGN(const bool mean_of_all, options.choice<bool>("mean", {{"all", true}, {"remaining", false}}, "all"));
   WEFT_ASSIGN(altruism.altruism, options.number("altruism", 1, 0, 1));
   WEFT_ASSIGN(altruism.seed, options.whole("seed", 1));
-  WEFT_ASSIGN(const std::size_t intra, options.choice("intra", kIntra, "packing"));
-  altruism.plan.mode = static_cast<PlanMode>(mode);
-  altruism.plan.intra = static_cast<IntraPolicy>(intra);
+  WEFT_ASSIGN(altruism.plan.intra,
+              options.choice<IntraPolicy>(
+                  "intra",
+                  {{"packing", IntraPolicy::packing}, {"critical-path", IntraPolicy::critical_path}, {"dagps", IntraPolicy::dagps}},
+                  "packing"));
   const bool reference = altruism.plan.mode == PlanMode::reference, altruistic = altruism.altruism > 0;
   if (reference) altruism.plan.digits = 100.0;
   WEFT_ASSIGN(const auto leftover, options.choices("leftover", kLeftover,
                                                    reference    ? "planned"
                                                    : altruistic ? "[srtf, packing]"
                                                                 : "drf"));
-  WEFT_ASSIGN(const std::size_t loan, options.choice("loan", kLoans, reference ? "share" : "task"));
-  const bool shares_are_lent = kLoans[loan] == "share";
+  WEFT_ASSIGN(const bool shares_are_lent,
+              options.choice<bool>("loan", {{"task", false}, {"share", true}}, reference ? "share" : "task"));
   if (shares_are_lent && altruism.plan.mode == PlanMode::safe)
     return fail(Code::invalid_argument,
                 "mode=safe keeps what was planned inside a share, and with loan=share that changes: leave one out");
   Composition parts;
   const bool stages_given = options.given("stages");
   WEFT_ASSIGN(parts.stages, take_stage_order(options, altruistic ? "cpm" : "bfs"));
-  WEFT_ASSIGN(auto shares, take_shares(options, kMeans[mean] == "all", altruism.plan.digits));
+  WEFT_ASSIGN(auto shares, take_shares(options, mean_of_all, altruism.plan.digits));
   if (shares_are_lent && altruistic) shares = adjusted_shares(std::move(shares), altruism.plan.digits);
   const JobShares& admits = *shares;
   Altruism* plans = nullptr;

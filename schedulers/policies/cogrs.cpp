@@ -1,7 +1,6 @@
 #include "schedulers/policies/cogrs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -20,8 +19,7 @@ class Cogrs final : public Placement {
   void on_event(const ClusterView&, const Notice& notice) override {
     using Kind = Notice::Kind;
     if (notice.kind == Kind::job_ended) {
-      const Key first{notice.job, StageId(0)};
-      plans_.erase(plans_.lower_bound(first), plans_.lower_bound(Key{JobId(notice.job.value() + 1), StageId(0)}));
+      erase_job(plans_, notice.job);
     } else if (notice.kind == Kind::task_failed || notice.kind == Kind::task_preempted) {
       if (auto plan = plans_.find({notice.job, notice.stage}); plan != plans_.end()) list(plan->second, notice.task);
     } else if (notice.kind == Kind::stage_ready) {
@@ -204,13 +202,12 @@ class Cogrs final : public Placement {
 }  // namespace
 
 Result<Composition> make_cogrs(Options& options, const Registry& registry) {
-  constexpr std::array<std::string_view, 2> kMetrics{"wtnd", "tnd"};
   WEFT_ASSIGN(const std::string inner, options.text("inner", "fifo"));
   WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
   if (parts.placement) return fail(Code::invalid_argument, "scheduler option inner places reduces itself");
   WEFT_ASSIGN(const Time wait, options.duration("wait", std::chrono::seconds(3)));
-  WEFT_ASSIGN(const std::size_t metric, options.choice("metric", kMetrics, "wtnd"));
-  parts.placement = std::make_unique<Cogrs>(wait, kMetrics[metric] == "wtnd");
+  WEFT_ASSIGN(const bool weighted, options.choice<bool>("metric", {{"wtnd", true}, {"tnd", false}}, "wtnd"));
+  parts.placement = std::make_unique<Cogrs>(wait, weighted);
   parts.preplaces = false;  // when they are launched it is known where what they read lies
   return parts;
 }

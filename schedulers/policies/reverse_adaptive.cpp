@@ -1,7 +1,6 @@
 #include "schedulers/policies/reverse_adaptive.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -215,13 +214,12 @@ class WhileForecast final : public WhoNext {
 }  // namespace
 
 Result<Composition> make_reverse_adaptive(Options& options, const Registry& registry) {
-  constexpr std::array<std::string_view, 2> kLate{"first", "last"};
   WEFT_ASSIGN(const JobSlotsOptions slots, take_job_slots(options));
   WEFT_ASSIGN(const bool preempts, options.flag("preempt", true));
   WEFT_ASSIGN(const std::string otherwise, options.text("without_forecast", "adaptive"));
-  WEFT_ASSIGN(const std::size_t late, options.choice("late", kLate, "last"));
+  WEFT_ASSIGN(const bool late_last, options.choice<bool>("late", {{"first", false}, {"last", true}}, "last"));
   Composition parts;
-  auto order = std::make_unique<JobSlots>(slots, std::make_unique<ReverseGoals>(slots.use, preempts, kLate[late] == "last"));
+  auto order = std::make_unique<JobSlots>(slots, std::make_unique<ReverseGoals>(slots.use, preempts, late_last));
   if (otherwise != "backwards") {
     WEFT_ASSIGN(parts, registry.compose(otherwise, options.reader()));
     parts.who = std::make_unique<WhileForecast>(std::move(order), std::move(parts.who));

@@ -1,7 +1,6 @@
 #include "schedulers/policies/shortest.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "schedulers/parts/ranked_jobs.hpp"
@@ -30,10 +29,11 @@ class Shortest final : public RankedJobs {
 };
 
 Result<Composition> make(Options& options, std::string_view otherwise) {
-  constexpr std::array<std::string_view, 3> kSizes{"path", "remaining_path", "work"};
-  WEFT_ASSIGN(const std::size_t size, options.choice("size", kSizes, otherwise));
+  WEFT_ASSIGN(const Size size,
+              options.choice<Size>("size", {{"path", Size::path}, {"remaining_path", Size::remaining_path}, {"work", Size::work}},
+                                   otherwise));
   Composition parts;
-  parts.who = std::make_unique<Shortest>(static_cast<Size>(size));
+  parts.who = std::make_unique<Shortest>(size);
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "cpm"));
   return parts;
 }

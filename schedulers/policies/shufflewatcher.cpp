@@ -1,7 +1,6 @@
 #include "schedulers/policies/shufflewatcher.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "schedulers/parts/network_aware.hpp"
 #include "schedulers/parts/preplacement.hpp"
@@ -58,15 +57,14 @@ Result<Composition> make_shufflewatcher(Options& options, const Registry& regist
   WEFT_ASSIGN(network.load, take_uplink_load(options));
   WEFT_ASSIGN(network.map_completion, options.number("map_completion", network.map_completion, 0, 1));
   WEFT_ASSIGN(network.samp_wait, options.number("samp_wait", network.samp_wait, 0, 1000));
-  constexpr std::array<std::string_view, 3> kOrders{"shortest", "fewest", "arrival"};
-  constexpr std::array<std::string_view, 2> kShapes{"launch", "traffic"};
-  WEFT_ASSIGN(const std::size_t shape, options.choice("shape", kShapes, "launch"));
-  network.shapes_traffic = kShapes[shape] == "traffic";
+  WEFT_ASSIGN(network.shapes_traffic, options.choice<bool>("shape", {{"launch", false}, {"traffic", true}}, "launch"));
   WEFT_ASSIGN(const std::uint64_t tokens, options.whole("tokens", network.tokens));
   if (tokens > UINT16_MAX) return fail(Code::invalid_argument, "scheduler option tokens must be at most 65535");
   network.tokens = static_cast<std::uint32_t>(tokens);
-  WEFT_ASSIGN(const std::size_t jobs, options.choice("jobs", kOrders, "shortest"));
-  network.jobs = static_cast<UsersJobs>(jobs);
+  WEFT_ASSIGN(
+      network.jobs,
+      options.choice<UsersJobs>(
+          "jobs", {{"shortest", UsersJobs::shortest}, {"fewest", UsersJobs::fewest}, {"arrival", UsersJobs::arrival}}, "shortest"));
   WEFT_ASSIGN(network.starvation, options.duration("starvation", network.starvation));
   WEFT_ASSIGN(network.relaxed, options.duration("relaxed", parts.locality_wait ? Time(std::chrono::seconds(5)) : Time(0)));
   if (!nass) return parts;
