@@ -7,9 +7,13 @@
 namespace weft::schedulers {
 
 Result<void> DominantOrder::start(const ClusterView& view, Part*) {
+  place_all(view);
+  return {};
+}
+
+void DominantOrder::place_all(const ClusterView& view) {
   capacity_ = view.capacity();
   for (const auto& [id, job] : view.jobs()) place(view, job, false);
-  return {};
 }
 
 void DominantOrder::on_event(const ClusterView& view, const Notice& notice) {
@@ -36,51 +40,27 @@ double DominantOrder::share_of(const ClusterView& view, const JobInfo& job) cons
   return dominant_share(groups.at(name).used, view.capacity()) / weights_.of(name);
 }
 
-DominantOrder::Rank DominantOrder::rank_of(const Key& key, const Holder& holder) {
-  return {holder.share, holder.runnable.begin()->first, key};
-}
-
 void DominantOrder::place(const ClusterView& view, const JobInfo& job, bool ended) {
   const Key key = key_of(job);
   const bool runnable = !ended && job.pending > 0;
-  auto found = holders_.find(key);
-  if (found == holders_.end()) {
-    if (!runnable) return;
-    found = holders_.try_emplace(key).first;
-  } else {
-    order_.erase(rank_of(key, found->second));
-  }
-  Holder& holder = found->second;
+  const auto found = runnable ? runnable_.try_emplace(key).first : runnable_.find(key);
+  if (found == runnable_.end()) return;
+  Runnable& jobs = found->second;
   if (runnable) {
-    holder.runnable.try_emplace(order_of(job), &job);
+    jobs.try_emplace(order_of(job), &job);
   } else {
-    holder.runnable.erase(order_of(job));
+    jobs.erase(order_of(job));
   }
-  if (holder.runnable.empty()) {
-    holders_.erase(found);
-    return;
-  }
-  holder.share = share_of(view, job);
-  order_.emplace(rank_of(key, holder), &holder);
+  if (!jobs.empty()) return order_.place(key, {share_of(view, job), jobs.begin()->first}, &jobs);
+  order_.remove(key);
+  runnable_.erase(found);
 }
 
 bool DominantOrder::offer(const ClusterView& view, SlotKind, Turn& turn) {
-  if (view.capacity() != capacity_) {
-    capacity_ = view.capacity();
-    for (const auto& [id, job] : view.jobs()) place(view, job, false);
-  }
-  auto next = order_.begin();
-  if (!turn.starts_over()) {
-    const auto now = holders_.find(std::get<Key>(served_));
-    next = order_.lower_bound(now == holders_.end() ? served_ : std::min(served_, rank_of(now->first, now->second)));
-  }
-  for (; next != order_.end(); ++next) {
-    served_ = next->first;
-    for (const auto& [order, job] : next->second->runnable) {
-      if (turn.serve(*job)) return true;
-    }
-  }
-  return false;
+  if (view.capacity() != capacity_) place_all(view);
+  return order_.offer(turn.starts_over(), [&turn](const Runnable* jobs) {
+    return std::ranges::any_of(*jobs, [&turn](const auto& entry) { return turn.serve(*entry.second); });
+  });
 }
 
 }  // namespace weft::schedulers

@@ -7,6 +7,7 @@
 
 #include "schedulers/config/weights.hpp"
 #include "schedulers/parts/parts.hpp"
+#include "schedulers/parts/ranked_set.hpp"
 
 namespace weft::schedulers {
 
@@ -24,23 +25,19 @@ class DominantOrder final : public WhoNext {
  private:
   /// A job when by_ is job (then the name is empty), else a group (then the job is 0).
   using Key = std::pair<std::string, JobId>;
-  struct Holder {
-    double share = 0;
-    std::map<JobOrder, const JobInfo*> runnable;
-  };
-  using Rank = std::tuple<double, JobOrder, Key>;  // of holders with runnable jobs; ties: the earliest of their jobs
+  using Runnable = std::map<JobOrder, const JobInfo*>;
+  using Rank = std::pair<double, JobOrder>;  // its share; of equal shares the holder of the earliest job
 
   Key key_of(const JobInfo& job) const;
   double share_of(const ClusterView& view, const JobInfo& job) const;
   void place(const ClusterView& view, const JobInfo& job, bool ended);
-  static Rank rank_of(const Key& key, const Holder& holder);
+  void place_all(const ClusterView& view);
 
   ShareHolder by_;
   Weights weights_;
-  Resources capacity_;             // the shares are of
-  std::map<Key, Holder> holders_;  // with runnable jobs
-  std::map<Rank, const Holder*> order_;
-  Rank served_{};  // last
+  Resources capacity_;                // the shares are of
+  std::map<Key, Runnable> runnable_;  // jobs of the holders that have some
+  RankedSet<Key, Rank, const Runnable*> order_;
 };
 
 }  // namespace weft::schedulers

@@ -58,7 +58,6 @@ void GoalOrder::begin(const ClusterView& view, std::size_t) {
 }
 
 void GoalOrder::refresh(const ClusterView& view, SlotKind kind, Queue& queue) {
-  queue.ranks.resize(measured_.classes());
   queue.jobs.resize(measured_.classes());
   std::vector<double> available = slots_of_classes(view, kind);
   // Where there are classes, what one job takes of the fast nodes is not there for others.
@@ -176,13 +175,10 @@ std::optional<GoalOrder::Rank> GoalOrder::rank(const Queue& queue, const JobInfo
 void GoalOrder::place(Queue& queue, const JobInfo& job) const {
   const GoalNeeds& needs = queue.needs.at(job.id);
   for (std::size_t i = 0; i < queue.jobs.size(); ++i) {
-    if (const auto old = queue.ranks[i].find(job.id); old != queue.ranks[i].end()) {
-      queue.jobs[i].erase(old->second);
-      queue.ranks[i].erase(old);
-    }
     if (const auto now = rank(queue, job, needs, i)) {
-      queue.ranks[i].emplace(job.id, *now);
-      queue.jobs[i].emplace(*now, &job);
+      queue.jobs[i].place(job.id, *now, &job);
+    } else {
+      queue.jobs[i].remove(job.id);
     }
   }
 }
@@ -191,33 +187,19 @@ void GoalOrder::remove(Queue& queue, JobId job) {
   queue.needs.erase(job);
   queue.given_up.erase(job);
   queue.waits_since.erase(job);
-  for (std::size_t i = 0; i < queue.jobs.size(); ++i) {
-    const auto old = queue.ranks[i].find(job);
-    if (old == queue.ranks[i].end()) continue;
-    queue.jobs[i].erase(old->second);
-    queue.ranks[i].erase(old);
-  }
+  for (auto& jobs : queue.jobs) jobs.remove(job);
 }
 
 bool GoalOrder::offer(const ClusterView&, SlotKind kind, Turn& turn) {
   Queue& queue = queues_[kind];
   const std::size_t on = turn.node() == nullptr ? 0 : measured_.class_of(*turn.node());
   if (on >= queue.jobs.size()) return false;
-  auto& jobs = queue.jobs[on];
-  auto next = jobs.begin();
-  if (!turn.starts_over()) {
-    const auto now = queue.ranks[on].find(std::get<JobOrder>(queue.served).id);  // it may have become more urgent
-    next = jobs.lower_bound(now == queue.ranks[on].end() ? queue.served : std::min(queue.served, now->second));
-  }
-  for (; next != jobs.end(); ++next) {
-    queue.served = next->first;
-    const JobInfo& job = *next->second;
-    const std::uint64_t pending = job.pending;
-    if (!turn.serve(job)) continue;
-    if (job.pending != pending) launched(queue, job, on);
+  return queue.jobs[on].offer(turn.starts_over(), [&](const JobInfo* job) {
+    const std::uint64_t pending = job->pending;
+    if (!turn.serve(*job)) return false;
+    if (job->pending != pending) launched(queue, *job, on);
     return true;
-  }
-  return false;
+  });
 }
 
 /// A task that has just begun is wholly left: one more runs, and nothing else has changed.
@@ -238,7 +220,7 @@ void GoalOrder::explain(const ClusterView& view, Turn& turn) {
   for (const auto& [kind, queue] : queues_) {
     for (const auto& [id, needs] : queue.needs) {
       for (std::size_t i = 0; i < needs.of_class.size(); ++i) {
-        if (queue.ranks[i].contains(id) || measured_.slots(view, i, kind) <= 0) continue;
+        if (queue.jobs[i].contains(id) || measured_.slots(view, i, kind) <= 0) continue;
         turn.hold(id, fmt::format("its tasks take so long on nodes {} that they would end after the rest of it, and after its goal",
                                   i == 0 ? "without " + options_.attribute : "with " + measured_.name(i)));
         break;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedulers/parts/goal_needs.hpp"
+#include "schedulers/parts/ranked_set.hpp"
 
 namespace weft::schedulers {
 
@@ -43,16 +44,14 @@ class GoalOrder final : public WhoNext {
   /// Of a job on a class of nodes, smallest first.
   using Rank = std::tuple<Tier, int, double, JobOrder>;
   struct Queue {
-    std::map<JobId, GoalNeeds> needs;                  // of jobs with pending tasks of the kind
-    std::vector<std::map<JobId, Rank>> ranks;          // by class
-    std::vector<std::map<Rank, const JobInfo*>> jobs;  // likewise, without those that do not want these nodes now
-    std::set<JobId> given_up;                          // that cannot meet their goals beside the others
-    std::map<JobId, Time> waits_since;                 // that have no slot where they are faster
-    double even_part = 1;                              // slots over jobs
-    double handover = 0;                               // seconds that a task takes, of those that ran when last looked at
+    std::map<JobId, GoalNeeds> needs;                          // of jobs with pending tasks of the kind
+    std::vector<RankedSet<JobId, Rank, const JobInfo*>> jobs;  // by class, without those that do not want its nodes now
+    std::set<JobId> given_up;                                  // that cannot meet their goals beside the others
+    std::map<JobId, Time> waits_since;                         // that have no slot where they are faster
+    double even_part = 1;                                      // slots over jobs
+    double handover = 0;                                       // seconds that a task takes, of those that ran when last looked at
     std::set<JobId> changed;
     std::optional<Time> refreshed;  // when all were looked at last
-    Rank served{};
   };
 
   void refresh(const ClusterView& view, SlotKind kind, Queue& queue);

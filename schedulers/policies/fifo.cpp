@@ -7,22 +7,8 @@ namespace weft::schedulers {
 
 namespace {
 
-class FifoOrder final : public WhoNext {
- public:
-  Result<void> start(const ClusterView& view, Part*) override { return jobs_.start(view), Result<void>(); }
-  void on_event(const ClusterView& view, const Notice& notice) override { jobs_.on_event(view, notice); }
-  bool offer(const ClusterView&, SlotKind, Turn& turn) override {
-    const auto& jobs = jobs_.all();
-    for (auto next = turn.starts_over() ? jobs.begin() : jobs.lower_bound(served_); next != jobs.end(); ++next) {
-      served_ = next->first;
-      if (turn.serve(*next->second)) return true;
-    }
-    return false;
-  }
-
- private:
-  RunnableJobs jobs_;
-  JobOrder served_;  // last
+class FifoOrder final : public RankedJobs {
+  double score(const ClusterView&, const JobInfo&) const override { return 0; }
 };
 
 }  // namespace
