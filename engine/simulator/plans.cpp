@@ -40,12 +40,6 @@ schedulers::Resources planned_demand(const schedulers::Resources& demand, double
   return planned;
 }
 
-Time mean_duration(const StageSpec& stage) {
-  if (stage.durations.empty()) return stage.duration;
-  const Time sum = std::accumulate(stage.durations.begin(), stage.durations.end(), Time(0));
-  return sum / static_cast<std::int64_t>(stage.durations.size());
-}
-
 std::vector<double> partition_weights(const StageSpec& stage, std::uint32_t partitions) {
   std::vector<double> weights;
   if (stage.partition_weights.size() == partitions) {
@@ -124,7 +118,7 @@ std::vector<StagePlan> lay_out(const JobSpec& job, const ClusterModel& model, co
     const double duration_error = factor(error.duration_bias, error.duration_spread);
     const double demand_error = factor(error.demand_bias, error.demand_spread);
     plan.planned = planned_demand(plan.demand, demand_error, model);
-    const double estimate = static_cast<double>(stage.estimate.value_or(mean_duration(stage)).count()) * duration_error;
+    const double estimate = static_cast<double>(stage.estimate.value_or(stage.mean_duration()).count()) * duration_error;
     plan.estimate = Time(std::llround(estimate));
     for (std::uint32_t parent : stage.parents) {
       auto& siblings = plans[parent].children;

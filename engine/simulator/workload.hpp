@@ -2,8 +2,10 @@
 // make it, the simulator consumes it. Plain values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,6 +62,12 @@ struct StageSpec {
   std::vector<std::uint64_t> read;              // by task, what each reports as read from its input, where that is known
   std::vector<std::uint32_t> sample_histogram;  // of what its tasks read, over the partitions, as they report it; empty: not known
   std::uint64_t output_bytes = 0;               // written to storage (and replicated) by all tasks, in equal parts
+
+  Time mean_duration() const {
+    if (durations.empty()) return duration;
+    return std::accumulate(durations.begin(), durations.end(), Time(0)) / static_cast<std::int64_t>(durations.size());
+  }
+  Time longest_duration() const { return durations.empty() ? duration : *std::max_element(durations.begin(), durations.end()); }
 };
 
 struct JobSpec {
@@ -71,6 +79,21 @@ struct JobSpec {
   schedulers::JobHints hints;
   std::vector<StageSpec> stages;  // parents before children
 };
+
+/// The longest path through the stages of a job, of which each has the length `length(stage)`.
+template <class Length>
+auto longest_path(const JobSpec& job, Length length) {
+  using Path = decltype(length(StageSpec()));
+  std::vector<Path> ends;
+  Path longest{};
+  for (const StageSpec& stage : job.stages) {
+    Path begin{};
+    for (const std::uint32_t parent : stage.parents) begin = std::max(begin, ends[parent]);
+    ends.push_back(begin + length(stage));
+    longest = std::max(longest, ends.back());
+  }
+  return longest;
+}
 
 /// A machine that a trace speaks of.
 struct HostSpec {

@@ -22,11 +22,9 @@ Result<Time> read_time(const Lines& lines, std::string_view field) {
 Result<std::vector<Availability>> read_availability_file(const std::string& path) {
   WEFT_ASSIGN(Lines lines, Lines::open(path));
   std::vector<Availability> steps;
-  for (;;) {
-    WEFT_ASSIGN(const bool more, lines.next());
-    if (!more) break;
+  WEFT_TRY(lines.for_each([&]() -> Result<void> {
     const std::string_view line = trim(lines.line());
-    if (line.empty() || line.starts_with('#') || line.starts_with("from,")) continue;
+    if (line.empty() || line.starts_with('#') || line.starts_with("from,")) return {};
     const auto fields = split(line, ',');
     if (fields.size() < 2 || fields.size() > 3) return fail(lines.error("'from,part' or 'from,part,nodes' was expected"));
     Availability& step = steps.emplace_back();
@@ -37,7 +35,8 @@ Result<std::vector<Availability>> read_availability_file(const std::string& path
       step.nodes = static_cast<std::uint32_t>(nodes);
     }
     if (steps.size() > 1 && step.from < steps[steps.size() - 2].from) return fail(lines.error("the times must ascend"));
-  }
+    return {};
+  }));
   if (steps.empty()) return fail(Code::corrupt, path + ": no steps");
   return steps;
 }

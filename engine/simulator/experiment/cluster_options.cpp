@@ -24,8 +24,7 @@ double real(std::uint64_t amount) { return static_cast<double>(amount); }
 Result<void> read(std::string_view list, std::string_view text, Config& config) {
   const auto parse = [&]() -> Result<void> {
     WEFT_ASSIGN(const auto settings, workloads::split_settings(text));
-    for (const auto& setting : settings) WEFT_TRY(config.set(setting));
-    return {};
+    return workloads::assign(settings, config);
   };
   if (auto parsed = parse(); !parsed) return fail(std::move(parsed).error().wrap(fmt::format("{} '{}'", list, escaped(text))));
   return {};

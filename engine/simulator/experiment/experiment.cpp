@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "engine/master/scheduling/catalogue.hpp"
 #include "engine/master/scheduling/stall_watch.hpp"
@@ -102,13 +103,7 @@ Time series_step(const Setting& setting) {
     longest = std::max(longest, job.arrival + report::time_alone(job));
     for (const StageSpec& stage : job.stages) {
       const double cpu = stage.demand == schedulers::Resources{} ? 1 : stage.demand.cpu;
-      Time mean = stage.duration;
-      if (!stage.durations.empty()) {
-        Time sum{0};
-        for (const Time one : stage.durations) sum += one;
-        mean = sum / static_cast<std::int64_t>(stage.durations.size());
-      }
-      work += std::chrono::duration<double>(mean).count() * stage.tasks * cpu;
+      work += in_seconds(stage.mean_duration()) * stage.tasks * cpu;
     }
   }
   const double expected = std::max(std::chrono::duration<double>(longest).count(), work / std::max(slots, 1e-9));

@@ -14,17 +14,7 @@ double Replay::mean_absolute_error() const {
 }
 
 Time time_alone(const JobSpec& job) {
-  std::vector<Time> ends;
-  Time last{0};
-  for (const StageSpec& stage : job.stages) {
-    Time start{0};
-    for (const std::uint32_t parent : stage.parents) start = std::max(start, ends[parent]);
-    const Time longest =
-        stage.durations.empty() ? stage.duration : *std::max_element(stage.durations.begin(), stage.durations.end());
-    ends.push_back(start + longest);
-    last = std::max(last, ends.back());
-  }
-  return last;
+  return longest_path(job, [](const StageSpec& stage) { return stage.longest_duration(); });
 }
 
 Replay compare_with_recording(const RunResult& run, const std::vector<std::optional<Time>>& recorded_ends) {

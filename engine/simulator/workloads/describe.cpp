@@ -15,16 +15,6 @@ namespace weft::simulator::workloads {
 
 namespace {
 
-std::size_t depth(const JobSpec& job) {
-  std::vector<std::size_t> depths;
-  for (const StageSpec& stage : job.stages) {
-    std::size_t longest = 0;
-    for (const std::uint32_t parent : stage.parents) longest = std::max(longest, depths[parent]);
-    depths.push_back(longest + 1);
-  }
-  return depths.empty() ? 0 : *std::max_element(depths.begin(), depths.end());
-}
-
 /// The sums over single jobs, and what percentiles are taken of.
 class Counter {
  public:
@@ -45,7 +35,7 @@ class Counter {
     f.stages += job.stages.size();
     f.most_stages = std::max(f.most_stages, job.stages.size());
     stages.push_back(static_cast<double>(job.stages.size()));
-    depths.push_back(static_cast<double>(depth(job)));
+    depths.push_back(longest_path(job, [](const StageSpec&) { return 1.0; }));
     inputs.push_back(input);
     add_bytes(input, shuffle);
     if (!job.options.user.empty()) users.insert(job.options.user);

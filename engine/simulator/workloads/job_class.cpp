@@ -211,16 +211,10 @@ Result<void> JobClass::draw_dag(Random& random, JobSpec& job) const {
 
 /// Stages one after another along the longest path, each in waves.
 Time JobClass::isolated_time(const JobSpec& job) const {
-  std::vector<Time> ends;
-  for (const StageSpec& stage : job.stages) {
-    Time start{0};
-    for (const std::uint32_t parent : stage.parents) start = std::max(start, ends[parent]);
+  return longest_path(job, [this](const StageSpec& stage) {
     const std::int64_t slots = text_.isolated_slots > 0 ? text_.isolated_slots : stage.tasks;
-    Time took = stage.duration * ((stage.tasks + slots - 1) / slots);
-    if (!stage.durations.empty()) took = std::max(took, *std::max_element(stage.durations.begin(), stage.durations.end()));
-    ends.push_back(start + took);
-  }
-  return *std::max_element(ends.begin(), ends.end());
+    return std::max(stage.duration * ((stage.tasks + slots - 1) / slots), stage.longest_duration());
+  });
 }
 
 }  // namespace weft::simulator::workloads

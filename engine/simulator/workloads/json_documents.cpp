@@ -6,6 +6,11 @@
 
 namespace weft::simulator::workloads {
 
+Result<JsonDocuments> JsonDocuments::open(const std::string& path) {
+  WEFT_ASSIGN(Lines lines, Lines::open(path, kLongestDocument));
+  return JsonDocuments(std::move(lines));
+}
+
 /// Drops the object before, and goes to where the next one begins; false at the end of the file.
 Result<bool> JsonDocuments::begin() {
   buffer_.erase(0, used_);
@@ -45,7 +50,7 @@ bool JsonDocuments::scan() {
   return false;
 }
 
-Result<std::optional<JsonDocument>> JsonDocuments::next() {
+Result<std::optional<JsonReader>> JsonDocuments::next() {
   WEFT_ASSIGN(const bool any, begin());
   if (!any) return std::nullopt;
   while (!scan()) {
@@ -58,7 +63,7 @@ Result<std::optional<JsonDocument>> JsonDocuments::next() {
           lines_.error(fmt::format("the object that begins in line {} is larger than {}", line_, human_bytes(kLongestDocument))));
     }
   }
-  return JsonDocument{std::string_view(buffer_).substr(0, used_), lines_.path(), line_};
+  return JsonReader(std::string_view(buffer_).substr(0, used_), lines_.path(), line_);
 }
 
 }  // namespace weft::simulator::workloads

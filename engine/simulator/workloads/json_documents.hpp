@@ -3,8 +3,8 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
+#include "base/json_reader.hpp"
 #include "base/result.hpp"
 #include "engine/simulator/workloads/lines.hpp"
 
@@ -13,27 +13,32 @@ namespace weft::simulator::workloads {
 /// The largest value, and so the most memory a file can ask for.
 inline constexpr std::size_t kLongestDocument = 512u << 20;
 
-/// The text of one object, valid until the next one is read; for a JsonReader.
-struct JsonDocument {
-  std::string_view text;
-  std::string_view path;
-  std::uint64_t line = 1;  // where it begins
-};
-
 class JsonDocuments {
  public:
-  explicit JsonDocuments(Lines lines) : lines_(std::move(lines)) {}
+  /// not_found when there is no such file.
+  static Result<JsonDocuments> open(const std::string& path);
 
-  /// The next object, found by its braces; nothing after the last. `corrupt` for what is not an object or does not end.
-  Result<std::optional<JsonDocument>> next();
+  /// A reader of the next object, which is found by its braces; nothing after the last. Valid until the next call. `corrupt` for
+  /// what is not an object or does not end.
+  Result<std::optional<JsonReader>> next();
+  /// Calls `use` with a reader of each object that is left. Ends with the first error.
+  template <class Use>
+  Result<void> for_each(Use use) {
+    for (;;) {
+      WEFT_ASSIGN(const auto json, next());
+      if (!json) return {};
+      WEFT_TRY(use(*json));
+    }
+  }
 
  private:
+  explicit JsonDocuments(Lines lines) : lines_(std::move(lines)) {}
   Result<bool> begin();
   bool scan();
 
   Lines lines_;
   std::string buffer_;    // the object so far, and what follows its end in the same line
-  std::size_t used_ = 0;  // of the buffer, by the object given out last
+  std::size_t used_ = 0;  // of the buffer, by the object read last
   std::size_t at_ = 0;    // scanned so far
   int depth_ = 0;
   bool in_string_ = false;

@@ -106,4 +106,10 @@ Result<Time> seconds(const Lines& lines, std::string_view field, std::string_vie
 
 Time to_time(double seconds) { return Time(std::llround(seconds * 1e9)); }
 
+Result<void> add_job(Workload& workload, JobSpec job, const Lines& lines) {
+  if (workload.jobs.size() == kMaxJobs) return fail(lines.error(fmt::format("more than {} jobs", kMaxJobs)));
+  workload.jobs.push_back(std::move(job));
+  return {};
+}
+
 }  // namespace weft::simulator::workloads

@@ -26,6 +26,15 @@ class Lines {
 
   /// Goes to the next line; false after the last. `corrupt` for a damaged gzip stream, text that is none, a line too long.
   Result<bool> next();
+  /// Calls `use` at each line that is left. Ends with the first error.
+  template <class Use>
+  Result<void> for_each(Use use) {
+    for (;;) {
+      WEFT_ASSIGN(const bool more, next());
+      if (!more) return {};
+      WEFT_TRY(use());
+    }
+  }
   /// Without the line end. Valid until the next call of next().
   std::string_view line() const { return line_; }
   std::uint64_t number() const { return number_; }
@@ -56,5 +65,8 @@ Result<Time> seconds(const Lines& lines, std::string_view field, std::string_vie
 
 /// A number of seconds, known to be within kMaxSeconds.
 Time to_time(double seconds);
+
+/// Appends a job that the current line ends; `corrupt` when there are kMaxJobs already.
+Result<void> add_job(Workload& workload, JobSpec job, const Lines& lines);
 
 }  // namespace weft::simulator::workloads

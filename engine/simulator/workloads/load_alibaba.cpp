@@ -13,9 +13,9 @@
 
 #include <fmt/core.h>
 
-#include "base/config.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/lines.hpp"
+#include "engine/simulator/workloads/settings.hpp"
 #include "engine/simulator/workloads/stage_order.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
@@ -55,15 +55,7 @@ class AlibabaReader {
 
   Result<Workload> read() {
     WEFT_TRY(heading());
-    for (;;) {
-      WEFT_ASSIGN(const bool more, lines_.next());
-      if (!more) break;
-      fields_ = split(lines_.line(), ',');
-      if (fields_.size() != columns_) {
-        return fail(lines_.error(fmt::format("{} fields, but the heading has {}", fields_.size(), columns_)));
-      }
-      WEFT_TRY(row());
-    }
+    WEFT_TRY(lines_.for_each([this] { return row(); }));
     WEFT_TRY(finish_job());
     auto& notes = workload_.notes;
     if (guessed_ > 0)
@@ -90,13 +82,16 @@ class AlibabaReader {
   }
 
   Result<void> row() {
+    fields_ = split(lines_.line(), ',');
+    if (fields_.size() != columns_)
+      return fail(lines_.error(fmt::format("{} fields, but the heading has {}", fields_.size(), columns_)));
     if (workload_.jobs.empty() || workload_.jobs.back().name != field(Column::job)) {
       WEFT_TRY(finish_job());
       if (!seen_.emplace(field(Column::job)).second) {
         return fail(lines_.error(fmt::format("job '{}' was interrupted by others: sort the rows", escaped(field(Column::job)))));
       }
-      if (workload_.jobs.size() == kMaxJobs) return fail(lines_.error(fmt::format("more than {} jobs", kMaxJobs)));
-      workload_.jobs.emplace_back().name = std::string(field(Column::job));
+      WEFT_TRY(add_job(workload_, {}, lines_));
+      workload_.jobs.back().name = std::string(field(Column::job));
       first_line_ = lines_.number();
     }
     JobSpec& spec = workload_.jobs.back();
@@ -172,10 +167,7 @@ class AlibabaReader {
       }
     }
     fill_durations(spec);
-    if (auto sorted = order_stages(spec.stages, edges); !sorted) {
-      return fail(
-          lines_.error(fmt::format("job '{}' of line {}: {}", escaped(spec.name), first_line_, sorted.error().to_string())));
-    }
+    WEFT_TRY(order_stages(spec, edges, lines_, first_line_));
     numbers_.clear();
     after_.clear();
     return {};
@@ -198,8 +190,7 @@ class AlibabaReader {
 }  // namespace
 
 Result<Workload> load_alibaba(const std::string& path, const Settings& settings, const Context& context) {
-  Config config;
-  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+  WEFT_TRY(assign_none(settings));
   WEFT_ASSIGN(Lines lines, Lines::open(path));
   return AlibabaReader(std::move(lines), context.machine).read();
 }

@@ -10,9 +10,9 @@
 
 #include <fmt/core.h>
 
-#include "base/config.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/lines.hpp"
+#include "engine/simulator/workloads/settings.hpp"
 #include "engine/simulator/workloads/stage_order.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
@@ -43,9 +43,8 @@ class CarbyneReader {
         name_ = std::string(trim(trim(lines_.line()).substr(1)));
         continue;
       }
-      if (workload.jobs.size() == kMaxJobs) return fail(lines_.error(fmt::format("more than {} jobs", kMaxJobs)));
       WEFT_ASSIGN(JobSpec job, this->job());
-      workload.jobs.push_back(std::move(job));
+      WEFT_TRY(add_job(workload, std::move(job), lines_));
     }
     if (replaced_ > 0) workload.notes.push_back(fmt::format("{} stages are given twice: the last counts", replaced_));
     return workload;
@@ -91,9 +90,7 @@ class CarbyneReader {
       }
     }
     WEFT_ASSIGN(const auto edges, this->edges());
-    if (auto sorted = order_stages(job.stages, edges); !sorted) {
-      return fail(lines_.error(fmt::format("job '{}' of line {}: {}", escaped(job.name), first_line, sorted.error().to_string())));
-    }
+    WEFT_TRY(order_stages(job, edges, lines_, first_line));
     return job;
   }
 
@@ -151,7 +148,7 @@ Result<Workload> load_carbyne(const std::string& path, const Settings& settings,
   Config config;
   config.integer("hash_order", hash_order, "Jobs of one second enter as in the authors' simulator, with hashes from here on", 0,
                  1'000'000);
-  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+  WEFT_TRY(assign(settings, config));
   WEFT_ASSIGN(Lines lines, Lines::open(path));
   WEFT_ASSIGN(Workload workload, CarbyneReader(std::move(lines), context.machine).read());
   if (hash_order != kFileOrder) workload.hash_order = static_cast<std::uint32_t>(hash_order);

@@ -9,9 +9,9 @@
 
 #include <fmt/core.h>
 
-#include "base/config.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/lines.hpp"
+#include "engine/simulator/workloads/settings.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
 namespace weft::simulator::workloads {
@@ -98,8 +98,7 @@ Result<JobSpec> parse(const Lines& lines, std::uint64_t ports) {
 }  // namespace
 
 Result<Workload> load_coflow(const std::string& path, const Settings& settings, const Context&) {
-  Config config;
-  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+  WEFT_TRY(assign_none(settings));
   WEFT_ASSIGN(Lines lines, Lines::open(path, 64u << 20));
   WEFT_ASSIGN(const bool any, lines.next());
   if (!any) return fail(lines.error("the file is empty; its first line has the numbers of ports and coflows"));
@@ -109,14 +108,12 @@ Result<Workload> load_coflow(const std::string& path, const Settings& settings, 
   WEFT_TRY(head.finish());
   Workload workload;
   for (std::uint64_t port = 0; port < ports; ++port) workload.hosts.push_back({host(port), ""});
-  for (;;) {
-    WEFT_ASSIGN(const bool more, lines.next());
-    if (!more) break;
-    if (trim(lines.line()).empty()) continue;
+  WEFT_TRY(lines.for_each([&]() -> Result<void> {
+    if (trim(lines.line()).empty()) return {};
     if (workload.jobs.size() == coflows) return fail(lines.error(fmt::format("more than the {} coflows announced", coflows)));
     WEFT_ASSIGN(JobSpec job, parse(lines, ports));
-    workload.jobs.push_back(std::move(job));
-  }
+    return add_job(workload, std::move(job), lines);
+  }));
   if (workload.jobs.size() != coflows) {
     return fail(lines.error(fmt::format("the file ends after {} of {} coflows", workload.jobs.size(), coflows)));
   }

@@ -10,10 +10,10 @@
 
 #include <fmt/core.h>
 
-#include "base/config.hpp"
 #include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/lines.hpp"
+#include "engine/simulator/workloads/settings.hpp"
 #include "engine/simulator/workloads/stage_order.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
@@ -147,21 +147,20 @@ Result<Workload> load_decima(const std::string& path, const Settings& settings, 
   DecimaOptions options;
   Config config;
   options.declare(config);
-  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+  WEFT_TRY(assign(settings, config));
   WEFT_ASSIGN(Lines lines, Lines::open(path, 64u << 20));
   Workload workload;
-  for (;;) {
-    WEFT_ASSIGN(const bool more, lines.next());
-    if (!more) break;
-    if (trim(lines.line()).empty()) continue;
+  WEFT_TRY(lines.for_each([&]() -> Result<void> {
+    if (trim(lines.line()).empty()) return {};
     WEFT_ASSIGN(DecimaLine line, DecimaParser(lines, options).parse());
-    if ((options.scale_gb > 0 && line.scale_gb != options.scale_gb) || (options.query > 0 && line.query != options.query)) continue;
+    if ((options.scale_gb > 0 && line.scale_gb != options.scale_gb) || (options.query > 0 && line.query != options.query))
+      return {};
     if (auto sorted = order_stages(line.stages, line.edges); !sorted) return fail(lines.error(sorted.error().to_string()));
-    if (workload.jobs.size() == kMaxJobs) return fail(lines.error(fmt::format("more than {} jobs", kMaxJobs)));
-    JobSpec& job = workload.jobs.emplace_back();
+    JobSpec job;
     job.name = fmt::format("q{} {} GB", line.query, line.scale_gb);
     job.stages = std::move(line.stages);
-  }
+    return add_job(workload, std::move(job), lines);
+  }));
   return workload;
 }
 

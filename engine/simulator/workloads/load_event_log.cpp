@@ -6,17 +6,19 @@
 
 #include <fmt/core.h>
 
-#include "base/config.hpp"
 #include "base/text.hpp"
 #include "engine/master/log/log_lines.hpp"
 #include "engine/master/log/log_pieces.hpp"
-#include "engine/simulator/workloads/event_log_line.hpp"
+#include "engine/simulator/workloads/lines.hpp"
 #include "engine/simulator/workloads/logged_jobs.hpp"
+#include "engine/simulator/workloads/settings.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
 namespace weft::simulator::workloads {
 
 namespace {
+
+using master::EventLine;
 
 /// What the log says of one run of the master.
 struct MasterRun {
@@ -45,14 +47,14 @@ class EventLogReader {
     WEFT_TRY(master::for_each_line(pieces, [this](const master::LogLines& lines, std::size_t) -> Result<void> {
       lines_ = &lines;
       if (trim(lines.line()).empty()) return {};
-      WEFT_ASSIGN(const LoggedEvent event, lines.parse());
+      WEFT_ASSIGN(const EventLine event, lines.parse());
       return apply(event);
     }));
     return finish();
   }
 
  private:
-  Result<void> apply(const LoggedEvent& event) {
+  Result<void> apply(const EventLine& event) {
     if (event.event == "log_started") return started(event);
     if (event.event == "log_continued") run_.continued = run_.continued || (run_.jobs.empty() && run_.recording.nodes.empty());
     if (run_.continued && event.job != 0 && event.event != "job_submitted" && !run_.jobs.contains(event.job)) return {};
@@ -71,7 +73,7 @@ class EventLogReader {
   }
 
   /// Another run of the master, with other workers, and times and numbers that begin again.
-  Result<void> started(const LoggedEvent& event) {
+  Result<void> started(const EventLine& event) {
     const std::size_t earlier = run_.earlier + run_.jobs.size();
     if (run_.worked()) last_ = std::move(run_);
     run_ = {};
@@ -81,7 +83,7 @@ class EventLogReader {
   }
 
   /// The replay begins with the configuration that was in force when the first job came; later ones come when they came.
-  Result<void> configured(const LoggedEvent& event) {
+  Result<void> configured(const EventLine& event) {
     std::optional<master::Speculation> speculation;
     if (event.speculation) {
       auto parsed = master::parse_speculation(*event.speculation);
@@ -98,7 +100,7 @@ class EventLogReader {
     return {};
   }
 
-  Result<void> heartbeat(const LoggedEvent& event) {
+  Result<void> heartbeat(const EventLine& event) {
     const auto node = run_.node_of.find(event.node);
     if (node == run_.node_of.end()) return {};
     master::WorkerHeartbeat beat;
@@ -110,7 +112,7 @@ class EventLogReader {
     return {};
   }
 
-  Result<void> capacity_changed(const LoggedEvent& event) {
+  Result<void> capacity_changed(const EventLine& event) {
     const auto node = run_.node_of.find(event.node);
     if (node == run_.node_of.end()) return {};
     master::CapacityChanged change{{}, event.present, event.forecast, event.reason};
@@ -118,14 +120,14 @@ class EventLogReader {
     return {};
   }
 
-  Result<void> leaving(const LoggedEvent& event) {
+  Result<void> leaving(const EventLine& event) {
     const auto node = run_.node_of.find(event.node);
     if (node != run_.node_of.end())
       run_.recording.events.push_back({event.at, static_cast<std::uint32_t>(node->second), master::WorkerLeaving{}});
     return {};
   }
 
-  Result<void> joined(const LoggedEvent& event) {
+  Result<void> joined(const EventLine& event) {
     auto& nodes = run_.recording.nodes;
     const auto same = std::find_if(nodes.begin(), nodes.end(), [&](const RecordedNode& node) { return node.name == event.name; });
     run_.node_of[event.node] = static_cast<std::size_t>(same - nodes.begin());
@@ -138,7 +140,7 @@ class EventLogReader {
     return {};
   }
 
-  Result<void> lost(const LoggedEvent& event) {
+  Result<void> lost(const EventLine& event) {
     const auto found = run_.node_of.find(event.node);
     if (found == run_.node_of.end() && run_.continued) return {};
     if (found == run_.node_of.end()) return fail(error(fmt::format("node {} did not join before", event.node)));
@@ -147,7 +149,7 @@ class EventLogReader {
     return {};
   }
 
-  Result<void> submitted(const LoggedEvent& event) {
+  Result<void> submitted(const EventLine& event) {
     const auto [at, added] = run_.jobs.emplace(event.job, JobLog{});
     if (!added) return fail(error(fmt::format("job {} was submitted twice: the log holds two runs of a master", event.job)));
     if (run_.jobs.size() > kMaxJobs) return fail(error(fmt::format("more than {} jobs", kMaxJobs)));
@@ -163,13 +165,13 @@ class EventLogReader {
     return {};
   }
 
-  Result<JobLog*> job(const LoggedEvent& event) {
+  Result<JobLog*> job(const EventLine& event) {
     const auto found = run_.jobs.find(event.job);
     if (found == run_.jobs.end()) return fail(error(fmt::format("job {} was not submitted before", event.job)));
     return &found->second;
   }
 
-  Result<void> planned(const LoggedEvent& event) {
+  Result<void> planned(const EventLine& event) {
     WEFT_ASSIGN(JobLog * job, this->job(event));
     std::vector<std::uint32_t> barriers;
     for (const std::uint32_t target : job->targets) {
@@ -181,7 +183,7 @@ class EventLogReader {
       job->parts.push_back(event.at - job->last_end);
       barriers.clear();
     }
-    for (const LoggedStage& stage : event.stages) {
+    for (const master::LoggedStage& stage : event.stages) {
       if (stage.tasks > kMaxTasks || job->stages.size() == kMaxStages) return fail(error("too many stages or tasks"));
       for (const std::uint32_t input : stage.inputs) {
         if (input >= stage.id || !job->stages.contains(input)) {
@@ -199,7 +201,7 @@ class EventLogReader {
     return {};
   }
 
-  Result<void> task(const LoggedEvent& event) {
+  Result<void> task(const EventLine& event) {
     WEFT_ASSIGN(JobLog * job, this->job(event));
     const auto found = job->stages.find(event.stage);
     if (found == job->stages.end()) return fail(error(fmt::format("stage {} was not planned before", event.stage)));
@@ -255,7 +257,7 @@ class EventLogReader {
   }
 
   /// Whether a replica of all that the task reads lies on its node.
-  bool input_here(const LoggedStage& stage, const LoggedEvent& event) const {
+  bool input_here(const master::LoggedStage& stage, const EventLine& event) const {
     const auto node = run_.node_of.find(event.node);
     const auto split =
         std::find_if(stage.splits.begin(), stage.splits.end(), [&](const auto& one) { return one.task == event.task; });
@@ -271,7 +273,7 @@ class EventLogReader {
   }
 
   /// What was stopped, or lacked an input that was lost, did not fail by itself.
-  static Result<void> failed(const LoggedEvent& event, LoggedTask& task) {
+  static Result<void> failed(const EventLine& event, LoggedTask& task) {
     const auto started = task.started.find(event.attempt);
     if (started == task.started.end() || event.kind == "killed" || event.kind == "fetch_failed") return {};
     task.failures.push_back({std::max(Time{0}, event.at - started->second), event.kind == "environment"});
@@ -314,8 +316,7 @@ Result<Recording> read_event_log(const std::string& path, bool transfers_apart) 
 }
 
 Result<Workload> load_event_log(const std::string& path, const Settings& settings, const Context&) {
-  Config config;
-  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+  WEFT_TRY(assign_none(settings));
   WEFT_ASSIGN(Recording recording, read_event_log(path));
   return std::move(recording.workload);
 }

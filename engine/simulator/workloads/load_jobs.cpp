@@ -8,11 +8,11 @@
 
 #include <fmt/core.h>
 
-#include "base/config.hpp"
 #include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/jobs_form.hpp"
 #include "engine/simulator/workloads/json_documents.hpp"
+#include "engine/simulator/workloads/settings.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
 namespace weft::simulator::workloads {
@@ -217,7 +217,7 @@ class MemberReader {
 /// One object of the file: a job, a host or a note.
 class JobsEntry {
  public:
-  explicit JobsEntry(const JsonDocument& document) : json_(document.text, document.path, document.line) {}
+  explicit JobsEntry(const JsonReader& json) : json_(json) {}
 
   Result<void> read_into(Workload& workload) {
     JobSpec job;
@@ -302,16 +302,11 @@ class JobsEntry {
 }  // namespace
 
 Result<Workload> load_jobs(const std::string& path, const Settings& settings, const Context&) {
-  Config config;
-  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
-  WEFT_ASSIGN(Lines lines, Lines::open(path, kLongestDocument));
-  JsonDocuments documents(std::move(lines));
+  WEFT_TRY(assign_none(settings));
+  WEFT_ASSIGN(JsonDocuments documents, JsonDocuments::open(path));
   Workload workload;
-  for (;;) {
-    WEFT_ASSIGN(const auto document, documents.next());
-    if (!document) return workload;
-    WEFT_TRY(JobsEntry(*document).read_into(workload));
-  }
+  WEFT_TRY(documents.for_each([&](const JsonReader& json) { return JobsEntry(json).read_into(workload); }));
+  return workload;
 }
 
 }  // namespace weft::simulator::workloads

@@ -9,12 +9,13 @@
 
 #include <fmt/core.h>
 
-#include "base/config.hpp"
 #include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/json_documents.hpp"
+#include "engine/simulator/workloads/known_durations.hpp"
 #include "engine/simulator/workloads/lines.hpp"
 #include "engine/simulator/workloads/rumen_hosts.hpp"
+#include "engine/simulator/workloads/settings.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
 namespace weft::simulator::workloads {
@@ -43,8 +44,7 @@ std::uint64_t at_least_zero(std::int64_t value) { return static_cast<std::uint64
 
 class RumenParser {
  public:
-  RumenParser(const JsonDocument& document, RumenHosts& hosts)
-      : json_(document.text, document.path, document.line), hosts_(hosts) {}
+  RumenParser(const JsonReader& json, RumenHosts& hosts) : json_(json), hosts_(hosts) {}
 
   Result<Job> parse() {
     Job job;
@@ -165,15 +165,8 @@ StageSpec to_stage(std::string name, const std::vector<Task>& tasks, std::size_t
   StageSpec stage;
   stage.name = std::move(name);
   stage.tasks = static_cast<std::uint32_t>(tasks.size());
-  Time sum{0};
-  std::int64_t known = 0;
-  for (const Task& task : tasks) {
-    if (task.duration) sum += *task.duration, ++known;
-    stage.output_bytes += task.written;
-  }
-  stage.duration = known > 0 ? sum / known : Time{0};
-  unknown += tasks.size() - static_cast<std::size_t>(known);
-  for (const Task& task : tasks) stage.durations.push_back(task.duration.value_or(stage.duration));
+  for (const Task& task : tasks) stage.output_bytes += task.written;
+  unknown += set_durations(tasks, stage);
   return stage;
 }
 
@@ -210,24 +203,22 @@ Result<Workload> load_rumen(const std::string& path, const Settings& settings, c
   std::string topology;
   Config config;
   config.text("topology", topology, "Rumen's file of racks and hosts");
-  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+  WEFT_TRY(assign(settings, config));
   RumenHosts hosts;
   if (!topology.empty()) WEFT_TRY(hosts.load(topology));
-  WEFT_ASSIGN(Lines lines, Lines::open(path, kLongestDocument));
-  JsonDocuments documents(std::move(lines));
+  WEFT_ASSIGN(JsonDocuments documents, JsonDocuments::open(path));
   std::vector<Job> jobs;
   std::size_t empty = 0, unknown = 0;
-  for (;;) {
-    WEFT_ASSIGN(const auto document, documents.next());
-    if (!document) break;
-    WEFT_ASSIGN(Job job, RumenParser(*document, hosts).parse());
+  WEFT_TRY(documents.for_each([&](const JsonReader& json) -> Result<void> {
+    WEFT_ASSIGN(Job job, RumenParser(json, hosts).parse());
     if (job.maps.empty()) {
       ++empty;
-      continue;
+      return {};
     }
     add_stages(job, unknown);
     jobs.push_back(std::move(job));
-  }
+    return {};
+  }));
   Workload workload;
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   for (const Job& job : jobs) first = std::min(first, job.submitted);

@@ -6,9 +6,9 @@
 
 #include <fmt/core.h>
 
-#include "base/config.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/lines.hpp"
+#include "engine/simulator/workloads/settings.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 
 namespace weft::simulator::workloads {
@@ -97,24 +97,21 @@ Result<Workload> load_swim(const std::string& path, const Settings& settings, co
   SwimOptions options;
   Config config;
   options.declare(config);
-  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+  WEFT_TRY(assign(settings, config));
   if (options.block == 0 || options.reduce_bytes == 0 || options.rate == 0) {
     return fail(Code::invalid_argument, "block, reduce_bytes and rate must be greater than 0");
   }
   WEFT_ASSIGN(Lines lines, Lines::open(path));
   Workload workload;
-  for (;;) {
-    WEFT_ASSIGN(const bool more, lines.next());
-    if (!more) break;
+  WEFT_TRY(lines.for_each([&]() -> Result<void> {
     WEFT_ASSIGN(const SwimLine line, parse_swim(lines));
     WEFT_ASSIGN(JobSpec job, to_job(lines, options, line));
     if (!workload.jobs.empty() && job.arrival < workload.jobs.back().arrival) {
       return fail(lines.error("the submit time is earlier than that of the line before"));
     }
-    if (workload.jobs.size() == kMaxJobs) return fail(lines.error(fmt::format("more than {} jobs", kMaxJobs)));
     if (options.users > 0) job.options.user = fmt::format("user{}", workload.jobs.size() % options.users);
-    workload.jobs.push_back(std::move(job));
-  }
+    return add_job(workload, std::move(job), lines);
+  }));
   return workload;
 }
 

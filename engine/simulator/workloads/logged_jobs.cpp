@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/attributes.hpp"
+#include "engine/simulator/workloads/known_durations.hpp"
 
 namespace weft::simulator::workloads {
 
@@ -20,20 +21,14 @@ StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes)
   spec.demand = log.plan.demand == schedulers::Resources{} ? job.demand : log.plan.demand;
   spec.estimate = log.plan.estimate;  // 0, not known: a scheduler is not told what it was not told then
   spec.profile = log.plan.profile;
-  Time sum{0};
-  std::int64_t known = 0;
-  for (const LoggedTask& task : log.tasks) {
-    if (task.duration) sum += *task.duration, ++known;
-  }
   spec.merged = log.merged ? 1 : 0;
-  spec.duration = known > 0 ? sum / known : Time{0};
-  notes.unknown += log.tasks.size() - static_cast<std::size_t>(known);
+  notes.unknown += set_durations(log.tasks, spec);
   for (std::uint32_t i = 0; i < log.tasks.size(); ++i) {
-    spec.durations.push_back(std::max(Time{0}, log.tasks[i].duration.value_or(spec.duration)));
+    spec.durations[i] = std::max(Time{0}, spec.durations[i]);
     if (!log.tasks[i].failures.empty()) spec.failures[i] = log.tasks[i].failures;
   }
   if (!log.plan.splits.empty()) spec.hosts.resize(spec.tasks);  // a split without hosts lay nowhere: no place is made up for it
-  for (const LoggedSplit& split : log.plan.splits) {
+  for (const master::LoggedSplit& split : log.plan.splits) {
     spec.input_bytes += split.bytes;
     if (split.task < spec.tasks) spec.hosts[split.task] = split.hosts;
   }

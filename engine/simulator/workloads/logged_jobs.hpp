@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/simulator/workloads/event_log_line.hpp"
+#include "engine/master/log/event_line.hpp"
 #include "engine/simulator/workloads/recording.hpp"
 
 namespace weft::simulator::workloads {
@@ -25,7 +25,7 @@ struct LoggedTask {
 };
 
 struct StageLog {
-  LoggedStage plan;
+  master::LoggedStage plan;
   std::vector<std::uint32_t> barriers;  // stages whose results the driver had waited for before it planned this one
   std::vector<LoggedTask> tasks;
   std::uint64_t input_bytes = 0;

@@ -54,11 +54,10 @@ Result<bool> RumenHosts::load_node(JsonReader& json, std::string& name, std::vec
 }
 
 Result<void> RumenHosts::load(const std::string& path) {
-  WEFT_ASSIGN(Lines lines, Lines::open(path, kLongestDocument));
-  JsonDocuments documents(std::move(lines));
-  WEFT_ASSIGN(const auto document, documents.next());
-  if (!document) return fail(Code::corrupt, path + ":1: the file is empty");
-  JsonReader json(document->text, document->path, document->line);
+  WEFT_ASSIGN(JsonDocuments documents, JsonDocuments::open(path));
+  WEFT_ASSIGN(auto first, documents.next());
+  if (!first) return fail(Code::corrupt, path + ":1: the file is empty");
+  JsonReader& json = *first;
   std::string root;
   std::vector<std::string> leaves;
   WEFT_TRY(load_node(json, root, leaves));

@@ -23,6 +23,16 @@ Result<std::vector<std::string>> split_settings(std::string_view text) {
   return parts;
 }
 
+Result<void> assign(const std::vector<std::string>& settings, Config& config) {
+  for (const auto& setting : settings) WEFT_TRY(config.set(setting));
+  return {};
+}
+
+Result<void> assign_none(const std::vector<std::string>& settings) {
+  Config config;
+  return assign(settings, config);
+}
+
 Result<Call> parse_call(std::string_view text) {
   text = trim(text);
   const std::size_t open = text.find('(');

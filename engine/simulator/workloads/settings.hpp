@@ -5,12 +5,17 @@
 #include <string_view>
 #include <vector>
 
+#include "base/config.hpp"
 #include "base/result.hpp"
 
 namespace weft::simulator::workloads {
 
 /// Cuts at the commas outside parentheses. invalid_argument for parentheses that do not match.
 Result<std::vector<std::string>> split_settings(std::string_view text);
+/// Assigns each of them, up to the first error.
+Result<void> assign(const std::vector<std::string>& settings, Config& config);
+/// Refuses any, as assign() does one with an unknown key.
+Result<void> assign_none(const std::vector<std::string>& settings);
 
 /// "name(inside)" or "name"; invalid_argument for anything else.
 struct Call {

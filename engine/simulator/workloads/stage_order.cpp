@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "base/text.hpp"
 
 namespace weft::simulator::workloads {
@@ -43,6 +45,12 @@ Result<void> order_stages(std::vector<StageSpec>& stages, const std::vector<Edge
   }
   stages = std::move(sorted);
   return {};
+}
+
+Result<void> order_stages(JobSpec& job, const std::vector<Edge>& edges, const Lines& lines, std::uint64_t first_line) {
+  const auto sorted = order_stages(job.stages, edges);
+  if (sorted) return {};
+  return fail(lines.error(fmt::format("job '{}' of line {}: {}", escaped(job.name), first_line, sorted.error().to_string())));
 }
 
 }  // namespace weft::simulator::workloads
