@@ -65,19 +65,23 @@ struct Filler {
     line.event = event;
     line.job = job.value();
   }
+  void about(std::string_view event, NodeId node) const {
+    line.event = event;
+    line.node = node.value();
+  }
   void about(std::string_view event, const AttemptId& id, NodeId node) const {
-    about(event, id.task.job);
+    about(event, node);
+    line.job = id.task.job.value();
     line.stage = id.task.stage.value();
     line.task = id.task.index;
     line.attempt = id.attempt;
-    line.node = node.value();
   }
-  void about(std::string_view event, JobId job, ShuffleId shuffle, std::uint32_t map, std::uint32_t attempt, NodeId node) const {
-    about(event, job);
-    line.shuffle = shuffle.value();
-    line.map = map;
-    line.map_attempt = attempt;
-    line.node = node.value();
+  void about(std::string_view event, const OutputCopy& copy) const {
+    about(event, copy.node);
+    line.job = copy.job.value();
+    line.shuffle = copy.shuffle.value();
+    line.map = copy.map;
+    line.map_attempt = copy.attempt;
   }
 
   void operator()(const JobSubmitted& event) const {
@@ -104,8 +108,7 @@ struct Filler {
     line.reason = event.reason;
   }
   void operator()(const WorkerJoined& event) const {
-    line.event = "worker_joined";
-    line.node = event.node.value();
+    about("worker_joined", event.node);
     line.name = event.name;
     line.host = event.host;
     line.rack = event.rack;
@@ -118,8 +121,7 @@ struct Filler {
     line.forecast = event.forecast;
   }
   void operator()(const WorkerHeartbeat& event) const {
-    line.event = "worker_heartbeat";
-    line.node = event.node.value();
+    about("worker_heartbeat", event.node);
     line.cross_rack = event.cross_rack;
     line.used = event.used;
     line.machine = event.machine;
@@ -127,19 +129,14 @@ struct Filler {
     line.forecast = event.forecast;
   }
   void operator()(const CapacityChanged& event) const {
-    line.event = "capacity_changed";
-    line.node = event.node.value();
+    about("capacity_changed", event.node);
     line.present = event.capacity;
     line.reason = event.why;
     line.forecast = event.forecast;
   }
-  void operator()(const WorkerLeaving& event) const {
-    line.event = "worker_leaving";
-    line.node = event.node.value();
-  }
+  void operator()(const WorkerLeaving& event) const { about("worker_leaving", event.node); }
   void operator()(const WorkerLost& event) const {
-    line.event = "worker_lost";
-    line.node = event.node.value();
+    about("worker_lost", event.node);
     line.reason = event.reason;
   }
   void operator()(const TaskFinished& event) const {
@@ -174,11 +171,9 @@ struct Filler {
     line.texts = event.files;
     if (event.speculation) line.speculation = to_string(*event.speculation);
   }
-  void operator()(const OutputReplicated& event) const {
-    about("output_copied", event.replica.job, event.replica.shuffle, event.replica.map, event.replica.attempt, event.replica.node);
-  }
+  void operator()(const OutputReplicated& event) const { about("output_copied", event.replica); }
   void operator()(const ReplicaFailed& event) const {
-    about("copy_failed", event.replica.job, event.replica.shuffle, event.replica.map, event.replica.attempt, event.replica.node);
+    about("copy_failed", event.replica);
     line.message = event.message;
   }
   void operator()(const TimerFired& event) const {
@@ -198,11 +193,11 @@ struct Filler {
     line.reason = command.reason;
   }
   void operator()(const ReplicateOutput& command) const {
-    about("copy_started", command.job, command.shuffle, command.output.map, command.output.attempt, command.node);
+    about("copy_started", {command.node, command.job, command.shuffle, command.output.map, command.output.attempt});
     line.from = command.output.node.value();
   }
   void operator()(const OutputMoved& command) const {
-    about("output_moved", command.job, command.shuffle, command.output.map, command.output.attempt, command.output.node);
+    about("output_moved", {command.output.node, command.job, command.shuffle, command.output.map, command.output.attempt});
     line.from = command.from.value();
     line.reason = command.reason;
   }
@@ -219,40 +214,39 @@ struct Filler {
   void operator()(const Other&) const {}
 };
 
+/// What `fill` makes of a line of that time; nothing when it leaves it without a name.
+template <class Fill>
+std::optional<std::string> line_at(Time at, Fill fill) {
+  EventLine line;
+  line.at = at;
+  fill(Filler{line});
+  return line.event.empty() ? std::nullopt : std::optional(to_json(std::move(line)));
+}
+
 }  // namespace
 
 std::string event_json(Time at, const Event& event) {
-  EventLine line;
-  line.at = at;
-  std::visit(Filler{line}, event);
-  return to_json(std::move(line));
+  return *line_at(at, [&](const Filler& filler) { std::visit(filler, event); });
 }
 
 std::optional<std::string> command_json(Time at, const Command& command) {
-  EventLine line;
-  line.at = at;
-  std::visit(Filler{line}, command);
-  if (line.event.empty()) return std::nullopt;
-  return to_json(std::move(line));
+  return line_at(at, [&](const Filler& filler) { std::visit(filler, command); });
 }
 
 std::string silent_json(Time at, const NodeLost& lost) {
-  EventLine line;
-  line.at = at;
-  line.event = "worker_silent";
-  line.node = lost.node.value();
-  line.reason = lost.reason;
-  return to_json(std::move(line));
+  return *line_at(at, [&](const Filler& filler) {
+    filler.about("worker_silent", lost.node);
+    filler.line.reason = lost.reason;
+  });
 }
 
 std::string prefetch_json(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
-  EventLine line;
-  line.at = at;
-  Filler{line}.about("blocks_prefetched", job);
-  line.node = node.value();
-  line.within = period;
-  line.prefetch = prefetched;
-  return to_json(std::move(line));
+  return *line_at(at, [&](const Filler& filler) {
+    filler.about("blocks_prefetched", node);
+    filler.line.job = job.value();
+    filler.line.within = period;
+    filler.line.prefetch = prefetched;
+  });
 }
 
 }  // namespace weft::master

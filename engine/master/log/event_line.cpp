@@ -1,5 +1,6 @@
 #include "engine/master/log/event_line.hpp"
 
+#include "base/json_reader.hpp"
 #include "engine/master/log/event_line_io.hpp"
 
 namespace weft::master {
@@ -249,7 +250,8 @@ std::string to_json(EventLine line) {
   return json.text();
 }
 
-Result<EventLine> parse_event_line(JsonReader& json) {
+Result<EventLine> parse_event_line(std::string_view text, std::string_view source, std::uint64_t number) {
+  JsonReader json(text, source, number);
   EventLine line;
   bool timed = false;
   WEFT_TRY(json.object([&](std::string_view key) {
@@ -261,6 +263,10 @@ Result<EventLine> parse_event_line(JsonReader& json) {
   WEFT_TRY(json.finish());
   if (!timed || line.event.empty()) return fail(json.error("an event has time_ns and event"));
   return line;
+}
+
+bool is_of_attempt(std::string_view event) {
+  return event == "task_launched" || event == "task_finished" || event == "task_failed" || event == "task_killed";
 }
 
 }  // namespace weft::master

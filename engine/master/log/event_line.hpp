@@ -1,5 +1,4 @@
-// A line of the event log (docs/formats/journal.md) as a value, and its one form as JSON, for those who write logs and those who
-// read them.
+// A line of the event log (docs/formats/journal.md) as a value, and its one form as JSON. All writers and readers of logs use it.
 #pragma once
 
 #include <chrono>
@@ -7,9 +6,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/json_reader.hpp"
 #include "base/result.hpp"
 #include "engine/master/core/job_options.hpp"
 #include "runtime/protocol/task_usage.hpp"
@@ -69,7 +68,7 @@ struct EventLine {
   std::vector<std::uint32_t> targets{}, released{};
   std::uint32_t partitions = 1;  // that the task reads of its inputs
   bool speculative = false;
-  std::vector<std::string> variants{};  // whose functions the attempt runs
+  std::vector<std::string> variants{};  // attributes of nodes: the attempt runs the functions for them
   std::uint64_t input_bytes = 0, input_records = 0, output_bytes = 0, output_records = 0, result_bytes = 0;
   std::vector<std::uint64_t> partition_bytes{};
   std::vector<std::uint32_t> sample_histogram{};
@@ -79,7 +78,7 @@ struct EventLine {
   std::optional<LoggedFetch> fetch{};
   std::uint32_t shuffle = 0, map = 0, map_attempt = 0, from = 0;  // of map outputs: from and node are where they were and are
   shuffle::PrefetchStats prefetch{};                              // of the job on the node, since it began
-  Time within{0};                                                 // so long ago it was not so yet
+  Time within{0};  // the figures hold for the time since the last line like it, at most this long
   std::uint64_t timer = 0;
   std::string scheduler{};
   std::vector<std::string> files{};
@@ -92,7 +91,10 @@ struct EventLine {
 
 /// Without the end of the line.
 std::string to_json(EventLine line);
-/// The object that `json` stands before, and nothing after it. Members that are not known are skipped. An error names the place.
-Result<EventLine> parse_event_line(JsonReader& json);
+/// The line that `text` is. Members that are not known are skipped. An error names `source` and the line's number there.
+Result<EventLine> parse_event_line(std::string_view text, std::string_view source, std::uint64_t number = 1);
+
+/// Whether lines of this event are about an attempt: its launch or its end.
+bool is_of_attempt(std::string_view event);
 
 }  // namespace weft::master

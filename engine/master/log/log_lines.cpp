@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "storage/access/content.hpp"
 #include "storage/compression/decompressor.hpp"
@@ -124,10 +125,7 @@ bool LogLines::next_unended() {
   return true;
 }
 
-Result<EventLine> LogLines::parse() const {
-  JsonReader json(line_, path_, std::max<std::uint64_t>(number_, 1));
-  return parse_event_line(json);
-}
+Result<EventLine> LogLines::parse() const { return parse_event_line(line_, path_, std::max<std::uint64_t>(number_, 1)); }
 
 Error LogLines::error(std::string_view reason) const {
   return Error(Code::corrupt, fmt::format("{}:{}: {}", path_, std::max<std::uint64_t>(number_, 1), reason));
@@ -175,13 +173,13 @@ std::optional<std::uint64_t> job_of(std::string_view line) {
   return parse_number<std::uint64_t>(line.substr(first, end == std::string_view::npos ? end : end - first));
 }
 
-bool has_event(std::string_view line, std::string_view event) {
+std::string_view event_of(std::string_view line) {
   constexpr std::string_view kKey = "\"event\":\"";
   const std::string_view head = line.substr(0, kHead);
   const std::size_t key = head.find(kKey);
-  if (key == std::string_view::npos) return false;
-  const std::string_view rest = head.substr(key + kKey.size());
-  return rest.starts_with(event) && rest.substr(event.size()).starts_with('"');
+  if (key == std::string_view::npos) return {};
+  const std::size_t begin = key + kKey.size(), end = head.find('"', begin);
+  return end == std::string_view::npos ? std::string_view() : head.substr(begin, end - begin);
 }
 
 }  // namespace weft::master

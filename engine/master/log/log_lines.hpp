@@ -60,16 +60,17 @@ class LogLines {
 /// Opens a piece, which may have been compressed since it was listed.
 Result<LogLines> open_piece(const LogPiece& piece, std::uint64_t offset = 0);
 
-/// So many bytes of the text of a piece from `offset` on; corrupt when it has not so many.
+/// `bytes` of the text of a piece from `offset` on; corrupt when there are fewer.
 Result<std::string> read_text(const LogPiece& piece, std::uint64_t offset, std::uint64_t bytes);
 
 /// Calls `use` for each line, with the place of its piece in `pieces`. Ends with the first error.
 Result<void> for_each_line(const std::vector<LogPiece>& pieces,
                            const std::function<Result<void>(const LogLines& lines, std::size_t piece)>& use);
 
-/// The job that a line is about, found without parsing all of it; nothing when it is about none, or that cannot be told so.
+// What a line is about, in the form in which masters write lines, found without parsing all of it.
+/// Its job; nothing when it is about none, or another program wrote it.
 std::optional<std::uint64_t> job_of(std::string_view line);
-/// Whether a line has this event, in the form in which masters write it.
-bool has_event(std::string_view line, std::string_view event);
+/// Its event; empty when another program wrote it.
+std::string_view event_of(std::string_view line);
 
 }  // namespace weft::master

@@ -99,9 +99,7 @@ std::size_t History::others(const Job& job) const {
 
 /// Whoever is launched or ends has, or had, a slot.
 void History::note_other(const master::EventLine& line) {
-  if (!waits(*only_)) return;
-  if (line.event == "task_launched" || line.event == "task_finished" || line.event == "task_failed" || line.event == "task_killed")
-    jobs_.find(*only_)->second.others.insert(line.job);
+  if (waits(*only_) && master::is_of_attempt(line.event)) jobs_.find(*only_)->second.others.insert(line.job);
 }
 
 /// Another master: what ran, ran no longer.

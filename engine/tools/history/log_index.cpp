@@ -96,7 +96,7 @@ class IndexBuilder {
 
   Result<void> apply(const master::LogLines& lines, std::uint32_t piece) {
     end_ = {piece, lines.end()};
-    if (master::has_event(lines.line(), "worker_heartbeat") || master::has_event(lines.line(), "timer_fired")) return {};
+    if (const auto event = master::event_of(lines.line()); event == "worker_heartbeat" || event == "timer_fired") return {};
     WEFT_ASSIGN(const auto line, lines.parse());
     if (line.event == "log_started") restart(line);
     history_.apply(line);

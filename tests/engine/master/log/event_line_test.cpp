@@ -8,10 +8,7 @@ namespace {
 
 using Time = EventLine::Time;
 
-Result<EventLine> parse(const std::string& text) {
-  JsonReader json(text, "log", 7);
-  return parse_event_line(json);
-}
+Result<EventLine> parse(const std::string& text) { return parse_event_line(text, "log", 7); }
 
 EventLine read(const std::string& text) {
   auto line = parse(text);
