@@ -17,16 +17,6 @@ double jain(const std::vector<double>& values) {
   return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1;
 }
 
-/// What of `all` was moved after `before`.
-TrafficByKind since(const TrafficByKind& before, TrafficByKind all) {
-  for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
-    all[kind].total -= before[kind].total;
-    all[kind].remote -= before[kind].remote;
-    all[kind].cross_rack -= before[kind].cross_rack;
-  }
-  return all;
-}
-
 }  // namespace
 
 Accounts::Accounts(const Workload& workload, Time series_step, Time window)
@@ -84,7 +74,8 @@ void Accounts::close_sample(Moved moved) {
   const double length = std::max(1e-9, in_seconds(sample_filled_));
   for (auto* amounts : {&sample_.used, &sample_.capacity}) *amounts = *amounts * (1 / length);
   for (double* mean : {&sample_.running_tasks, &sample_.pending_tasks, &sample_.running_jobs}) *mean /= length;
-  sample_.traffic = since(moved_before_.traffic, moved.traffic);
+  sample_.traffic = moved.traffic;
+  for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) sample_.traffic[kind] -= moved_before_.traffic[kind];
   moved_before_.racks.resize(moved.racks.size());
   for (std::size_t i = 0; i < moved.racks.size(); ++i) {
     const RackTraffic& before = moved_before_.racks[i];
@@ -170,21 +161,21 @@ void Accounts::set_used(std::size_t job, const schedulers::Resources& used, Time
   share.share = schedulers::dominant_share(used, capacity_);
 }
 
-void Accounts::attempt_started(std::size_t job, const schedulers::Resources& demand, Time now, bool extra) {
+void Accounts::attempt_started(std::size_t job, const schedulers::Resources& demand, Time now, bool speculative) {
   used_ += demand;
   ++running_;
-  if (!extra) --waiting_;
+  if (!speculative) --waiting_;
   set_used(job, shares_[job].used + demand, now);
   JobResult& result = result_.jobs[job];
   if (!result.started) result.started = now;
   ++result.attempts;
-  if (extra) ++result.speculative;
+  if (speculative) ++result.speculative;
 }
 
-void Accounts::attempt_ended(std::size_t job, const schedulers::Resources& demand, bool extra) {
+void Accounts::attempt_ended(std::size_t job, const schedulers::Resources& demand, bool speculative) {
   used_ -= demand;
   --running_;
-  if (!extra) ++waiting_;
+  if (!speculative) ++waiting_;
   if (running_ == 0) used_ = {};  // no drift of sums of fractions
   set_used(job, shares_[job].used - demand, now_);
 }
@@ -213,13 +204,8 @@ RunResult Accounts::finish(Time now, const Meters& meters) {
   out.traffic = meters().traffic;
   out.makespan = first_arrival_ == Time::max() ? Time(0) : std::max(last_end_, first_arrival_) - first_arrival_;
   for (const JobResult& job : out.jobs) {
-    out.locality.node += job.locality.node;
-    out.locality.rack += job.locality.rack;
-    out.locality.any += job.locality.any;
-    out.work.useful += job.work.useful;
-    out.work.preempted += job.work.preempted;
-    out.work.lost += job.work.lost;
-    out.work.redundant += job.work.redundant;
+    out.locality += job.locality;
+    out.work += job.work;
     out.launches += job.attempts;
     out.preemptions += job.preemptions;
     out.failed_attempts += job.failed_attempts;

@@ -22,9 +22,9 @@ class Accounts {
   void set_capacity(const schedulers::Resources& capacity) { capacity_ = capacity; }
   void job_arrived(std::size_t job, std::uint64_t tasks);
   void job_ended(std::size_t job, Time now, Outcome outcome, std::string error);
-  /// `extra`: the second of a task that runs, which does not make the task wait when it ends.
-  void attempt_started(std::size_t job, const schedulers::Resources& demand, Time now, bool extra);
-  void attempt_ended(std::size_t job, const schedulers::Resources& demand, bool extra);
+  /// `speculative`: the task does not wait for this attempt, because another one runs.
+  void attempt_started(std::size_t job, const schedulers::Resources& demand, Time now, bool speculative);
+  void attempt_ended(std::size_t job, const schedulers::Resources& demand, bool speculative);
   void task_finished(std::size_t job);
   void task_undone(std::size_t job);  // its output was lost
 

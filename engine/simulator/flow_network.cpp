@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "engine/simulator/free_places.hpp"
 
 namespace weft::simulator {
 
@@ -44,14 +45,8 @@ std::uint32_t FlowNetwork::bundle_of(std::vector<Use> uses, double weight) {
   std::sort(uses.begin(), uses.end());
   const auto [known, added] = known_.try_emplace(Key(weight, std::move(uses)), 0);
   if (!added) return known->second;
-  std::uint32_t id = static_cast<std::uint32_t>(bundles_.size());
-  if (free_bundles_.empty()) {
-    bundles_.emplace_back();
-    open_.push_back(0);
-  } else {
-    id = free_bundles_.back();
-    free_bundles_.pop_back();
-  }
+  const std::uint32_t id = take_place(bundles_, free_bundles_);
+  open_.resize(bundles_.size());
   known->second = id;
   Bundle& bundle = bundles_[id];
   bundle.known = known;
@@ -121,13 +116,7 @@ void FlowNetwork::dissolve(std::uint32_t id) {
 FlowNetwork::Flow FlowNetwork::start(Time now, double bytes, std::vector<Use> uses, double weight) {
   WEFT_ASSERT(bytes > 0 && weight > 0);
   go_to(now);
-  Flow id = static_cast<Flow>(flows_.size());
-  if (free_flows_.empty()) {
-    flows_.emplace_back();
-  } else {
-    id = free_flows_.back();
-    free_flows_.pop_back();
-  }
+  const Flow id = take_place(flows_, free_flows_);
   ++active_;
   FlowState& flow = flows_[id];
   flow.sequence = ++sequence_;
@@ -158,16 +147,19 @@ double FlowNetwork::moved(Time now, Flow id) {
 
 double FlowNetwork::stop(Time now, Flow id) {
   const double bytes = moved(now, id);
-  FlowState& flow = flows_[id];
-  flow.sequence = 0;
-  free_flows_.push_back(id);
-  --active_;
-  if (flow.bundle == kNowhere) {
+  end(id);
+  if (flows_[id].bundle == kNowhere) {
     std::erase(instant_, id);
   } else {
-    leave(flow.bundle);
+    leave(flows_[id].bundle);
   }
   return bytes;
+}
+
+void FlowNetwork::end(Flow flow) {
+  flows_[flow].sequence = 0;
+  free_flows_.push_back(flow);
+  --active_;
 }
 
 void FlowNetwork::drop_first(Bundle& bundle) {
@@ -185,12 +177,8 @@ std::optional<Time> FlowNetwork::next() {
 void FlowNetwork::advance(Time now, std::vector<Flow>& ended) {
   go_to(now);
   settle();
-  for (Flow flow : instant_) {
-    flows_[flow].sequence = 0;
-    free_flows_.push_back(flow);
-    ended.push_back(flow);
-    --active_;
-  }
+  for (Flow flow : instant_) end(flow);
+  ended.insert(ended.end(), instant_.begin(), instant_.end());
   instant_.clear();
   while (!endings_.empty() && endings_.front().at <= now_) {
     const std::uint32_t id = endings_.front().bundle;
@@ -203,10 +191,8 @@ void FlowNetwork::advance(Time now, std::vector<Flow>& ended) {
       if (any && first.until > bundle.service + slack(bundle.rate, first.until)) break;
       any = true;
       drop_first(bundle);
-      flows_[first.flow].sequence = 0;
-      free_flows_.push_back(first.flow);
+      end(first.flow);
       ended.push_back(first.flow);
-      --active_;
       leave(id);
     }
   }

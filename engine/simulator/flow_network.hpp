@@ -124,6 +124,7 @@ class FlowNetwork {
   void resize(Bundle& bundle, std::uint32_t flows);
   void leave(std::uint32_t bundle);
   void dissolve(std::uint32_t bundle);
+  void end(Flow flow);
   static void drop_first(Bundle& bundle);
   void update(Bundle& bundle);
   void update(LinkState& link);

@@ -21,6 +21,13 @@ constexpr std::array<const char*, kTrafficKinds> kTrafficNames = {"map read", "s
 /// they came.
 struct Traffic {
   double total = 0, remote = 0, cross_rack = 0;
+
+  Traffic& operator+=(const Traffic& more) {
+    total += more.total, remote += more.remote, cross_rack += more.cross_rack;
+    return *this;
+  }
+  Traffic& operator-=(const Traffic& less) { return *this += less * -1; }
+  friend Traffic operator*(const Traffic& all, double part) { return {all.total * part, all.remote * part, all.cross_rack * part}; }
 };
 using TrafficByKind = std::array<Traffic, kTrafficKinds>;
 
@@ -39,6 +46,10 @@ struct Moved {
 struct LocalityCounts {
   std::uint64_t node = 0, rack = 0, any = 0;
   std::uint64_t all() const { return node + rack + any; }
+  LocalityCounts& operator+=(const LocalityCounts& more) {
+    node += more.node, rack += more.rack, any += more.any;
+    return *this;
+  }
 };
 
 /// What attempts spent their time on, as the sum of their lengths.
@@ -46,7 +57,13 @@ struct Work {
   Time useful{0};     // of the attempts that counted
   Time preempted{0};  // of those that were killed for others
   Time lost{0};       // of those that failed or were lost with their node, and of finished ones whose output was lost
-  Time redundant{0};  // of those that lost a race with another attempt
+  Time redundant{0};  // of those whose task another attempt finished first
+
+  Time all() const { return useful + preempted + lost + redundant; }
+  Work& operator+=(const Work& more) {
+    useful += more.useful, preempted += more.preempted, lost += more.lost, redundant += more.redundant;
+    return *this;
+  }
 };
 
 enum class Outcome : std::uint8_t { finished, failed, refused, unfinished };  // unfinished: the run ended before

@@ -98,14 +98,9 @@ void Transfers::job_over(std::size_t job) {
 }
 
 void Transfers::count(std::size_t job, const Move& move, double part) {
-  const auto add = [&](TrafficByKind& to) {
-    Traffic& sum = to[static_cast<std::size_t>(move.kind)];
-    sum.total += part * move.traffic.total;
-    sum.remote += part * move.traffic.remote;
-    sum.cross_rack += part * move.traffic.cross_rack;
-  };
-  add(world_.accounts.job(job).traffic);
-  if (!world_.flows()) add(instant_traffic_);
+  const auto kind = static_cast<std::size_t>(move.kind);
+  world_.accounts.job(job).traffic[kind] += move.traffic * part;
+  if (!world_.flows()) instant_traffic_[kind] += move.traffic * part;
 }
 
 Moved Transfers::moved_so_far() {

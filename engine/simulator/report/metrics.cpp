@@ -171,8 +171,7 @@ void add_use(std::vector<Metric>& all) {
   }
   const auto share = [&all](const char* key, const char* title, Time Work::*part) {
     all.push_back({key, title, Format::percent, Better::lower, [part](const RunResult& run, const Alone&) {
-                     const Work& work = run.work;
-                     return ratio(in_seconds(work.*part), in_seconds(work.useful + work.preempted + work.lost + work.redundant));
+                     return ratio(in_seconds(run.work.*part), in_seconds(run.work.all()));
                    }});
   };
   share("preempted_work", "work preempted", &Work::preempted);
