@@ -17,29 +17,17 @@ std::optional<Slot> Attempts::slot_of(const AttemptId& id, std::uint32_t machine
 }
 
 Slot Attempts::add(const master::LaunchTask& command) {
-  Slot slot = static_cast<Slot>(slots_.size());
-  if (free_.empty()) {
-    slots_.emplace_back();
-  } else {
-    slot = free_.back();
-    free_.pop_back();
-  }
-  Attempt& attempt = slots_[slot];
-  attempt.id = command.attempt;
-  attempt.machine = world_.machine_of_node[command.node.value()];
-  attempt.active = true;
-  attempt.launched = world_.now;
-  attempt.input_bytes = 0;
-  attempt.factor = 1;
-  attempt.fails = false;
-  attempt.extra = command.speculative;
-  attempt.overtaken = false;
-  attempt.failure = nullptr;
-  attempt.writing = false;
-  attempt.shuffle_times = {};
-  Machine& machine = world_.machines[attempt.machine];
-  attempt.place = static_cast<std::uint32_t>(machine.attempts.size());
-  machine.attempts.push_back(slot);
+  const Slot slot = take_place(slots_, free_);
+  const std::uint32_t machine = world_.machine_of_node[command.node.value()];
+  std::vector<Slot>& there = world_.machines[machine].attempts;
+  slots_[slot] = Attempt{.id = command.attempt,
+                         .machine = machine,
+                         .place = static_cast<std::uint32_t>(there.size()),
+                         .generation = slots_[slot].generation,
+                         .active = true,
+                         .speculative = command.speculative,
+                         .launched = world_.now};
+  there.push_back(slot);
   ++running_;
   world_.last_progress = world_.now;
   return slot;
@@ -60,10 +48,12 @@ void Attempts::remove(Slot slot) {
 }
 
 Attempt* Attempts::other_of(Slot slot) {
-  if (racing_.empty()) return nullptr;
-  const auto race = racing_.find(slots_[slot].id.task);
-  if (race == racing_.end() || (race->second.first != slot && race->second.second != slot)) return nullptr;
-  return &slots_[race->second.first == slot ? race->second.second : race->second.first];
+  if (speculating_.empty()) return nullptr;
+  const auto found = speculating_.find(slots_[slot].id.task);
+  if (found == speculating_.end()) return nullptr;
+  const auto [first, second] = found->second;
+  if (first != slot && second != slot) return nullptr;
+  return &slots_[first == slot ? second : first];
 }
 
 bool Attempts::start_move(Slot slot, Move move, std::int64_t round_trips) {

@@ -56,6 +56,7 @@ struct Source {
 class Machines {
  public:
   static constexpr std::uint32_t kOutside = UINT32_MAX;  // a source that is no machine of the cluster
+  static constexpr int kFar = 2;                         // distance between racks, and from outside
 
   /// The links are added to the network when the model has flows.
   Machines(const ClusterModel& model, FlowNetwork& network);
@@ -64,6 +65,11 @@ class Machines {
   Machine& operator[](std::uint32_t i) { return all_[i]; }
   const Machine& operator[](std::uint32_t i) const { return all_[i]; }
   const std::vector<std::vector<std::uint32_t>>& racks() const { return racks_; }
+  /// 0: the same machine, 1: another one in its rack, else kFar. `a` may be kOutside.
+  int distance(std::uint32_t a, std::uint32_t b) const {
+    if (a == b) return 0;
+    return a != kOutside && all_[a].rack == all_[b].rack ? 1 : kFar;
+  }
   std::string rack_name(std::uint32_t rack) const;
   std::optional<std::uint32_t> named(const std::string& host) const;
 

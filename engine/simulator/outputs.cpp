@@ -14,9 +14,7 @@ bool Outputs::add(StageRun& stage, const Attempt& attempt) {
   output.node = world_.machines[attempt.machine].id;
   output.made_in = world_.now - attempt.launched;
   if (world_.model.faults.lost_outputs > 0) {
-    const TaskId& task = attempt.id.task;
-    Random random(world_.model.seed ^ task.job.value() * 0xd1342543de82ef95ULL,
-                  (std::uint64_t{task.stage.value()} << 40) + (std::uint64_t{task.index} << 8) + attempt.id.attempt);
+    Random random = world_.random_for(attempt.id, 0xd1342543de82ef95ULL);
     output.readable = !random.chance(world_.model.faults.lost_outputs);
   }
   return place(stage, output);

@@ -10,18 +10,41 @@ namespace {
 
 constexpr std::int64_t kRoundTripsOfFetch = 1;  // connections are kept
 
-/// The first map whose output should be there and is not.
+shuffle::FetchFailure failure_of(std::uint32_t stage, const Output& output) {
+  return {ShuffleId(stage), output.map, output.attempt, output.node};
+}
+
+/// The first map of which the latest output is not there any more.
 std::optional<shuffle::FetchFailure> missing(const JobRun& job, std::uint32_t index) {
   const StageRun& stage = job.stages[index];
   for (std::uint32_t map = 0; map < stage.latest.size(); ++map) {
     if (stage.latest[map] == 0) continue;
     const Output& output = stage.outputs[stage.latest[map] - 1];
-    if (!output.there) return shuffle::FetchFailure{ShuffleId(index), map, output.attempt, output.node};
+    if (!output.there) return failure_of(index, output);
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+void SourceSums::add(std::uint32_t machine, double bytes) {
+  if (bytes <= 0) return;
+  if (bytes_[machine] == 0) machines_.push_back(machine);
+  bytes_[machine] += bytes;
+}
+
+void SourceSums::clear() {
+  for (const std::uint32_t machine : machines_) bytes_[machine] = 0;
+  machines_.clear();
+}
+
+std::vector<Source> SourceSums::take() {
+  std::sort(machines_.begin(), machines_.end());
+  std::vector<Source> sources;
+  for (const std::uint32_t machine : machines_) sources.push_back({machine, bytes_[machine]});
+  clear();
+  return sources;
+}
 
 /// What one map of `input` wrote for this attempt, as it goes over the network.
 double Readers::bytes_of(const JobRun& job, const Attempt& attempt, const StageRun& input) const {
@@ -48,7 +71,8 @@ void Readers::begin(Slot slot) {
   fetch_more(slot);
 }
 
-/// What is there of its partitions, once what is under way has come and what is on disk is back.
+/// Takes the prefetched blocks of its partitions. The prefetcher answers when blocks under way have come, and evicted ones are
+/// back.
 void Readers::take_prefetched(Slot slot) {
   Attempt& attempt = attempts_[slot];
   attempt.phase = Phase::taking;
@@ -61,8 +85,8 @@ void Readers::take_prefetched(Slot slot) {
       if (reader == nullptr) return;
       Fetch::Input& input = reader->fetch->inputs[i];
       for (const shuffle::HeldPtr& blocks : all) {
-        input.here.resize(world_.stage_at(*reader, input.stage).spec->tasks);
-        for (const shuffle::MapAttempt& map : blocks->maps) input.here[map.map] = map.attempt + 1;
+        input.prefetched.resize(world_.stage_at(*reader, input.stage).spec->tasks);
+        for (const shuffle::MapAttempt& map : blocks->maps) input.prefetched[map.map] = map.attempt + 1;
       }
       if (--reader->fetch->taking == 0) world_.agenda.add(world_.now, {What::taken, slot, generation});
     };
@@ -83,8 +107,7 @@ void Readers::fetch_more(Slot slot) {
     return next_.fail(slot, master::FailureKind::fetch_failed, "an output is gone", missing(job, input.stage));
   }
   if (!complete && !world_.flows()) return wait(slot);
-  sources_.clear();
-  if (!gather(slot, sources_)) return;
+  if (!gather(slot)) return;
   double bytes = 0;
   for (const Source& source : sources_) bytes += source.bytes;
   attempt.input_bytes += static_cast<std::uint64_t>(bytes);
@@ -92,7 +115,7 @@ void Readers::fetch_more(Slot slot) {
   if (!start_fetch(slot)) fetched(slot);
 }
 
-/// From `sources_`: from all of them at the same time, or one after the other with a shuffle mode, as tasks of real workers do.
+/// Fetches from all `sources_` at the same time, or with a shuffle mode from one after the other, as tasks of real workers do.
 bool Readers::start_fetch(Slot slot) {
   Attempt& attempt = attempts_[slot];
   if (!one_by_one()) return attempts_.start_move(slot, world_.machines.fetch(sources_, attempt.machine), kRoundTripsOfFetch);
@@ -102,7 +125,7 @@ bool Readers::start_fetch(Slot slot) {
   return start_last(slot);
 }
 
-/// False when there is none, or none of them takes time.
+/// False when no source is left, or none of them takes time.
 bool Readers::start_last(Slot slot) {
   Attempt& attempt = attempts_[slot];
   for (std::vector<Source>& sources = attempt.fetch->sources; !sources.empty(); sources.pop_back()) {
@@ -111,56 +134,57 @@ bool Readers::start_last(Slot slot) {
   return false;
 }
 
-/// Everything that is there and was not fetched. False when an output turned out to be unreadable: the attempt has failed.
-bool Readers::gather(Slot slot, std::vector<Source>& sources) {
+/// Collects in `sources_` all outputs that are there and were not fetched. False when one of them turned out to be unreadable: the
+/// attempt has failed.
+bool Readers::gather(Slot slot) {
   Attempt& attempt = attempts_[slot];
-  JobRun& job = world_.job_of(attempt);
-  std::vector<std::uint32_t> machines;
+  const JobRun& job = world_.job_of(attempt);
   for (Fetch::Input& input : attempt.fetch->inputs) {
-    StageRun& stage = job.stages[input.stage];
-    const double bytes = bytes_of(job, attempt, stage);
-    const auto draw = [&](std::uint32_t machine, double amount) {
-      if (amount <= 0) return;
-      if (from_[machine] == 0) machines.push_back(machine);
-      from_[machine] += amount;
-    };
-    itemize(input, stage);
-    input.batch.clear();
-    if (input.have == 0 && input.here.empty() && stage.complete() &&
-        stage.unreadable == 0) {  // the usual case, without a list of the maps
-      input.have = stage.spec->tasks;
-      input.whole = input.next = static_cast<std::uint32_t>(stage.outputs.size());
-      for (const auto& [machine, outputs] : stage.on_machine) draw(machine, bytes * outputs);
-      continue;
-    }
-    input.fetched.resize(stage.spec->tasks);
-    for (; input.next < stage.outputs.size(); ++input.next) {
-      const Output output = stage.outputs[input.next];
-      if (!output.there || input.fetched[output.map]) continue;
-      if (!input.here.empty() && input.here[output.map] == output.attempt + 1) {
-        input.fetched[output.map] = true;
-        ++input.have;
-        attempt.input_bytes += static_cast<std::uint64_t>(bytes);
-        continue;
-      }
-      if (!output.readable) {
-        for (std::uint32_t machine : machines) from_[machine] = 0;
-        next_.fail(slot, master::FailureKind::fetch_failed, "an output cannot be read",
-                   shuffle::FetchFailure{ShuffleId(input.stage), output.map, output.attempt, output.node});
-        return false;
-      }
-      input.fetched[output.map] = true;
-      input.batch.push_back(input.next);
-      ++input.have;
-      draw(output.machine, bytes);
-    }
+    const StageRun& stage = job.stages[input.stage];
+    const auto unreadable = gather(attempt, input, stage, bytes_of(job, attempt, stage));
+    if (!unreadable) continue;
+    drawn_.clear();
+    next_.fail(slot, master::FailureKind::fetch_failed, "an output cannot be read", unreadable);
+    return false;
   }
-  std::sort(machines.begin(), machines.end());
-  for (std::uint32_t machine : machines) sources.push_back({machine, std::exchange(from_[machine], 0)});
+  sources_ = drawn_.take();
   return true;
 }
 
-/// Lists what a fetch of everything is of.
+/// Collects the outputs of one input, each of `bytes`. Stops at one that cannot be read and returns that.
+std::optional<shuffle::FetchFailure> Readers::gather(Attempt& attempt, Fetch::Input& input, const StageRun& stage, double bytes) {
+  itemize(input, stage);
+  input.batch.clear();
+  if (input.have == 0 && input.prefetched.empty() && stage.complete() && stage.unreadable == 0) {
+    gather_whole(input, stage, bytes);
+    return std::nullopt;
+  }
+  input.fetched.resize(stage.spec->tasks);
+  for (; input.next < stage.outputs.size(); ++input.next) {
+    const Output& output = stage.outputs[input.next];
+    if (!output.there || input.fetched[output.map]) continue;
+    const bool prefetched = !input.prefetched.empty() && input.prefetched[output.map] == output.attempt + 1;
+    if (!prefetched && !output.readable) return failure_of(input.stage, output);
+    input.fetched[output.map] = true;
+    ++input.have;
+    if (prefetched) {
+      attempt.input_bytes += static_cast<std::uint64_t>(bytes);
+    } else {
+      input.batch.push_back(input.next);
+      drawn_.add(output.machine, bytes);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The usual case, without a list of the maps: nothing was fetched before, and everything is there.
+void Readers::gather_whole(Fetch::Input& input, const StageRun& stage, double bytes) {
+  input.have = stage.spec->tasks;
+  input.whole = input.next = static_cast<std::uint32_t>(stage.outputs.size());
+  for (const auto& [machine, outputs] : stage.on_machine) drawn_.add(machine, bytes * outputs);
+}
+
+/// Fills in the lists of an input that gather_whole() took.
 void Readers::itemize(Fetch::Input& input, const StageRun& stage) {
   const std::uint32_t outputs = std::exchange(input.whole, 0);
   if (outputs == 0) return;
@@ -232,44 +256,52 @@ void Readers::poll() {
   if (waiting_ > 0) poll_later();
 }
 
+/// An output that the attempt is fetching from the machine, if there is one.
+std::optional<shuffle::FetchFailure> Readers::under_way_from(Attempt& attempt, std::uint32_t machine) {
+  const JobRun& job = world_.job_of(attempt);
+  std::optional<shuffle::FetchFailure> last;
+  for (Fetch::Input& input : attempt.fetch->inputs) {
+    const StageRun& stage = job.stages[input.stage];
+    itemize(input, stage);
+    for (const std::uint32_t i : input.batch) {
+      const Output& output = stage.outputs[i];
+      if (output.machine == machine && input.fetched[output.map]) last = failure_of(input.stage, output);
+    }
+  }
+  return last;
+}
+
+/// What was under way from the machine is to be fetched again. `sources_`: what was under way from others, as far as it is left.
+void Readers::give_up(Attempt& attempt, std::uint32_t machine) {
+  const JobRun& job = world_.job_of(attempt);
+  for (Fetch::Input& input : attempt.fetch->inputs) {
+    const StageRun& stage = job.stages[input.stage];
+    const double left = bytes_of(job, attempt, stage) * attempt.fetch->left;
+    for (const std::uint32_t i : input.batch) {
+      const Output& output = stage.outputs[i];
+      if (!input.fetched[output.map]) continue;
+      if (output.machine != machine) {
+        drawn_.add(output.machine, left);
+      } else {
+        input.fetched[output.map] = false;
+        --input.have;
+        input.next = 0;  // its map may have run again already
+      }
+    }
+  }
+  sources_ = drawn_.take();
+}
+
 void Readers::refetch(Slot slot, std::uint32_t machine) {
   Attempt& attempt = attempts_[slot];
-  JobRun& job = world_.job_of(attempt);
   std::vector<Source>& waiting = attempt.fetch->sources;
   const auto is_gone = [machine](const Source& source) { return source.machine == machine; };
   if (one_by_one() && std::ranges::none_of(waiting, is_gone)) return;
-  for (Fetch::Input& input : attempt.fetch->inputs) itemize(input, job.stages[input.stage]);
-  const auto of_batch = [&](auto&& visit) {
-    for (Fetch::Input& input : attempt.fetch->inputs) {
-      for (std::uint32_t i : input.batch) visit(input, job.stages[input.stage], job.stages[input.stage].outputs[i]);
-    }
-  };
-  std::optional<shuffle::FetchFailure> gone;
-  of_batch([&](Fetch::Input& input, StageRun&, const Output& output) {
-    if (output.machine != machine || !input.fetched[output.map]) return;
-    gone = shuffle::FetchFailure{ShuffleId(input.stage), output.map, output.attempt, output.node};
-  });
+  const auto gone = under_way_from(attempt, machine);
   if (!gone) return;
-  if (!job.early) return next_.fail(slot, master::FailureKind::fetch_failed, "its source is gone", gone);
+  if (!world_.job_of(attempt).early) return next_.fail(slot, master::FailureKind::fetch_failed, "its source is gone", gone);
   attempts_.break_move(slot);
-  std::vector<std::uint32_t> machines;
-  of_batch([&](Fetch::Input& input, StageRun& stage, const Output& output) {
-    if (!input.fetched[output.map]) return;
-    if (output.machine != machine) {
-      if (from_[output.machine] == 0) machines.push_back(output.machine);
-      from_[output.machine] += bytes_of(job, attempt, stage) * attempt.fetch->left;
-    } else {
-      input.fetched[output.map] = false;
-      --input.have;
-      input.next = 0;  // it may have been made again already
-    }
-  });
-  std::sort(machines.begin(), machines.end());
-  sources_.clear();
-  for (std::uint32_t from : machines) {
-    if (from_[from] > 0) sources_.push_back({from, from_[from]});
-    from_[from] = 0;
-  }
+  give_up(attempt, machine);
   if (one_by_one()) {
     waiting.back().bytes *= std::exchange(attempt.fetch->left, 1.0);
     std::erase_if(waiting, is_gone);

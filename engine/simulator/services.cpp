@@ -16,7 +16,7 @@ void Services::add_to(RunResult& result) const {
   result.outputs_evicted_bytes = service_->outputs_evicted();
 }
 
-bool Services::far(std::uint32_t a, std::uint32_t b) const { return world_.machines[a].rack != world_.machines[b].rack; }
+bool Services::far(std::uint32_t a, std::uint32_t b) const { return world_.machines.distance(a, b) == Machines::kFar; }
 
 std::optional<std::uint32_t> Services::machine_of(NodeId node) const {
   const std::uint32_t machine = world_.machine_of_node[node.value()];

@@ -7,7 +7,7 @@ namespace weft::simulator {
 
 namespace {
 
-/// To connect, to greet, to open the chunk, and to ask for its bytes.
+/// To connect, to exchange greetings, to open the chunk, and to request its bytes.
 constexpr std::int64_t kRoundTripsOfRead = 4;
 
 const StageSpec::Failure* next_failure(const StageRun& stage, std::uint32_t task) {
@@ -26,8 +26,8 @@ void Tasks::launch(const master::LaunchTask& command) {
   const Machine& machine = world_.machines[attempt.machine];
   const JobRun& job = world_.job_of(attempt);
   StageRun& stage = world_.stage_of(attempt);
-  if (attempt.extra) {
-    join_race(slot);
+  if (attempt.speculative) {
+    note_speculating(slot);
   } else if (!stage.latest.empty() && stage.latest[attempt.id.task.index] > 0) {  // it was done before; that work is wasted
     Output& before = stage.outputs[stage.latest[attempt.id.task.index] - 1];
     JobResult& result = world_.accounts.job(world_.index_of(attempt));
@@ -36,7 +36,7 @@ void Tasks::launch(const master::LaunchTask& command) {
     result.work.lost += wasted;
     if (std::exchange(before.counted, false)) world_.accounts.task_undone(world_.index_of(attempt));
   }
-  world_.accounts.attempt_started(world_.index_of(attempt), stage.plan.demand, world_.now, attempt.extra);
+  world_.accounts.attempt_started(world_.index_of(attempt), stage.plan.demand, world_.now, attempt.speculative);
   if (!stage.plan.replicas.empty()) count_locality(job, attempt);
   if (!machine.alive) {
     attempt.phase = Phase::stalled;
@@ -44,46 +44,51 @@ void Tasks::launch(const master::LaunchTask& command) {
   }
   if (service_ && stage.plan.partitions > 0)
     attempt.room = service_->reserve(attempt.machine, attempt.id.task.job, ShuffleId(attempt.id.task.stage.value()));
-  if (!stage.spec->failures.empty() && !attempt.extra) attempt.failure = next_failure(stage, attempt.id.task.index);
-  if (world_.model.faults.stragglers > 0 || world_.model.faults.attempt_failures > 0) befall(attempt);
+  if (!stage.spec->failures.empty() && !attempt.speculative) attempt.failure = next_failure(stage, attempt.id.task.index);
+  if (world_.model.faults.stragglers > 0 || world_.model.faults.attempt_failures > 0) draw_faults(attempt);
   read_input(slot);
 }
 
-/// What befalls an attempt does not depend on what befell others.
-void Tasks::befall(Attempt& attempt) {
+void Tasks::draw_faults(Attempt& attempt) {
   const FaultModel& faults = world_.model.faults;
-  const TaskId& task = attempt.id.task;
-  Random random(world_.model.seed ^ task.job.value() * 0x9e3779b97f4a7c15ULL,
-                (std::uint64_t{task.stage.value()} << 40) + (std::uint64_t{task.index} << 8) + attempt.id.attempt);
+  Random random = world_.random_for(attempt.id, 0x9e3779b97f4a7c15ULL);
   if (random.chance(faults.stragglers)) attempt.factor = 1 + random.uniform() * 2 * (faults.straggler_factor - 1);
   attempt.fails = random.chance(faults.attempt_failures);
   if (attempt.fails) attempt.factor *= random.uniform();
 }
 
-void Tasks::join_race(Slot slot) {
+void Tasks::note_speculating(Slot slot) {
   const Attempt& attempt = attempts_[slot];
   const schedulers::TaskInfo& task = *master_.view().task(attempt.id.task);
   const auto first = attempts_.slot_of({attempt.id.task, task.attempt()}, world_.machine_of_node[task.node.value()]);
-  if (first && *first != slot) attempts_.race(attempt.id.task, *first, slot);  // else the first has just ended
+  if (first && *first != slot) attempts_.begin_speculating(attempt.id.task, *first, slot);  // else the first has just ended
 }
 
 void Tasks::count_locality(const JobRun& job, const Attempt& attempt) {
   const auto replicas = job.stages[attempt.id.task.stage.value()].plan.replicas.of(attempt.id.task.index);
   if (replicas.empty()) return;
   LocalityCounts& counts = world_.accounts.job(world_.index_of(attempt)).locality;
-  const Machine& machine = world_.machines[attempt.machine];
-  bool same_rack = false;
-  for (std::uint32_t replica : replicas) {
-    if (replica == attempt.machine) {
-      ++counts.node;
-      return;
-    }
-    same_rack |= replica != Machines::kOutside && world_.machines[replica].rack == machine.rack;
-  }
-  ++(same_rack ? counts.rack : counts.any);
+  int nearest = Machines::kFar;
+  for (std::uint32_t replica : replicas) nearest = std::min(nearest, world_.machines.distance(replica, attempt.machine));
+  ++(nearest == 0 ? counts.node : nearest == 1 ? counts.rack : counts.any);
 }
 
-/// From the nearest replica on a machine that lives; among those of a kind by the task's number, so that they share the load.
+/// The nearest replica on a machine that lives, else kOutside. Among equally near ones the task's number decides, so that they
+/// share the load.
+std::uint32_t Tasks::nearest_replica(const Attempt& attempt, std::span<const std::uint32_t> replicas) const {
+  std::uint32_t best = Machines::kOutside;
+  int nearest = Machines::kFar + 1;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const std::uint32_t replica = replicas[(i + attempt.id.task.index) % replicas.size()];
+    if (replica == Machines::kOutside || !world_.machines[replica].alive) continue;
+    const int distance = world_.machines.distance(replica, attempt.machine);
+    if (distance >= nearest) continue;
+    nearest = distance;
+    best = replica;
+  }
+  return best;
+}
+
 void Tasks::read_input(Slot slot) {
   Attempt& attempt = attempts_[slot];
   const StageRun& stage = world_.stage_of(attempt);
@@ -93,21 +98,9 @@ void Tasks::read_input(Slot slot) {
   if (stage.plan.replicas.empty()) return readers_.begin(slot);
   const auto replicas = stage.plan.replicas.of(attempt.id.task.index);
   if (replicas.empty()) return readers_.begin(slot);
-  std::uint32_t best = Machines::kOutside;
-  int nearest = 3;
-  for (std::size_t i = 0; i < replicas.size(); ++i) {
-    const std::uint32_t replica = replicas[(i + attempt.id.task.index) % replicas.size()];
-    if (replica == Machines::kOutside || !world_.machines[replica].alive) continue;
-    const int distance = replica == attempt.machine                                               ? 0
-                         : world_.machines[replica].rack == world_.machines[attempt.machine].rack ? 1
-                                                                                                  : 2;
-    if (distance >= nearest) continue;
-    nearest = distance;
-    best = replica;
-  }
-  attempt.source = best;
+  attempt.source = nearest_replica(attempt, replicas);
   attempt.phase = Phase::reading;
-  Move move = world_.machines.read(best, attempt.machine, static_cast<double>(bytes));
+  Move move = world_.machines.read(attempt.source, attempt.machine, static_cast<double>(bytes));
   if (!attempts_.start_move(slot, std::move(move), kRoundTripsOfRead)) readers_.begin(slot);
 }
 
@@ -145,7 +138,7 @@ void Tasks::fail(Slot slot, master::FailureKind kind, std::string message, std::
   report(slot, std::move(event));
 }
 
-/// The end of an attempt: told to the master at once, or with the next heartbeat.
+/// Reports the end of an attempt to the master: at once, or with the next heartbeat of its machine.
 void Tasks::report(Slot slot, master::Event event) {
   Attempt& attempt = attempts_[slot];
   if (world_.model.heartbeat == Time(0)) return deliver(slot, std::move(event));
@@ -160,7 +153,7 @@ void Tasks::deliver(Slot slot, master::Event event) {
     return;
   }
   const bool finished = std::holds_alternative<master::TaskFinished>(event);
-  master_.apply(std::move(event));  // before what readers have to say of its output
+  master_.apply(std::move(event));  // before readers report on its output
   if (finished) {
     JobRun& job = world_.job_of(attempt);
     StageRun& stage = world_.stage_of(attempt);
@@ -180,11 +173,11 @@ void Tasks::end(Slot slot, End outcome) {
   attempts_.break_move(slot);
   const std::size_t index = world_.index_of(attempt);
   if (Attempt* other = attempts_.other_of(slot)) {
-    if (outcome != End::useful && !attempt.extra)
-      std::swap(attempt.extra, other->extra);  // the task does not wait: the other one runs
-    attempts_.end_race(attempt.id.task);
+    if (outcome != End::useful && !attempt.speculative)
+      std::swap(attempt.speculative, other->speculative);  // the task does not wait: the other attempt runs
+    attempts_.end_speculating(attempt.id.task);
   }
-  world_.accounts.attempt_ended(index, world_.stage_of(attempt).plan.demand, attempt.extra);
+  world_.accounts.attempt_ended(index, world_.stage_of(attempt).plan.demand, attempt.speculative);
   const Time length = world_.now - attempt.launched;
   JobResult& job = world_.accounts.job(index);
   switch (outcome) {
@@ -219,7 +212,6 @@ void Tasks::stall(std::uint32_t machine) {
   }
 }
 
-/// Who reads from a machine that has died reads elsewhere; who fetched from it waits for the maps to be done again, or fails.
 void Tasks::source_gone(std::uint32_t machine) {
   for (Slot slot = 0; slot < attempts_.count(); ++slot) {
     Attempt& attempt = attempts_[slot];

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "engine/simulator/attempts.hpp"
@@ -30,31 +31,37 @@ class Tasks final : Readers::Next {
 
   void launch(const master::LaunchTask& command);
   void end(Slot slot, End outcome);
-  /// The end of an attempt, to the master.
+  /// Gives the end of an attempt to the master.
   void deliver(Slot slot, master::Event event);
 
   // What happens to attempts.
   void flow_ended(Slot slot);
   void work_done(Slot slot, std::uint32_t generation);
   void worked(Slot slot);
-  /// Of a machine whose tasks share what it has.
+  /// The same for a machine with contention: the attempts that have done their work by now, if it is still that turn.
   void works_done(std::uint32_t machine, std::uint64_t turn);
   Readers& readers() { return readers_; }
 
-  /// The machine is so many times as fast as its group from now on.
+  /// `speed`: that of the machine from now on, as a multiple of its group's.
   void change_speed(std::uint32_t machine, double speed);
-  // A machine dies: its attempts do nothing more; who reads from it reads elsewhere; at last the master knows.
+
+  // When a machine dies, in this order.
+  /// Its attempts do nothing more.
   void stall(std::uint32_t machine);
+  /// Attempts that read their input there read it elsewhere. Those that fetch from there wait until the maps have run again, or
+  /// fail.
   void source_gone(std::uint32_t machine);
+  /// The master knows: its attempts end.
   void machine_lost(std::uint32_t machine);
 
  private:
   void work(Slot slot) override;
   void fail(Slot slot, master::FailureKind kind, std::string message, std::optional<shuffle::FetchFailure> fetch = {}) override;
 
-  void join_race(Slot slot);
-  void befall(Attempt& attempt);
+  void note_speculating(Slot slot);
+  void draw_faults(Attempt& attempt);
   void count_locality(const JobRun& job, const Attempt& attempt);
+  std::uint32_t nearest_replica(const Attempt& attempt, std::span<const std::uint32_t> replicas) const;
   void read_input(Slot slot);
   const schedulers::Resources& load_of(const Attempt& attempt);
   void write_while_working(Slot slot);

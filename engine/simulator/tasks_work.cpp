@@ -143,7 +143,7 @@ void Tasks::written(Slot slot) {
   event.node = world_.machines[attempt.machine].id;
   StageRun& stage = world_.stage_of(attempt);
   const StageSpec& spec = *stage.spec;
-  if (!stage.writes_as_told()) {
+  if (!stage.writes_as_recorded()) {
     event.output = row_of(stage);
   } else {
     for (const std::uint64_t bytes : spec.written[attempt.id.task.index])
