@@ -1,4 +1,4 @@
-// What is going to happen in a simulated run, in order: by time, then by what kind of thing it is, then as it was written down.
+// What will happen in a simulated run, in order of time, then of kind, then of insertion.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace weft::simulator {
 
 using schedulers::Time;
 
-/// In the order in which they happen when they happen at once: the world first, then what the master is told, its timers last.
+/// In the order of events at one moment: the world first, then the events of the master, its timers last.
 enum class What : std::uint8_t {
   fault,
   death,
@@ -28,7 +28,7 @@ enum class What : std::uint8_t {
   availability,
   arrival,
   plan,
-  told,
+  injected,
   report,
   heartbeat,
   timer

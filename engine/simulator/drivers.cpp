@@ -19,7 +19,7 @@ Drivers::Drivers(World& world, MasterShell& master, Transfers& transfers)
 
 void Drivers::start() {
   next_arrives();
-  if (!world_.options.told.empty()) world_.agenda.add(world_.options.told[0].at, {What::told});
+  inject_later(0);
 }
 
 void Drivers::next_arrives() {
@@ -58,8 +58,8 @@ void Drivers::submit(std::size_t index) {
   plan_later(index);
 }
 
-/// Why some task of the job has no place for as long as the cluster's availability says, if so; that of nodes with all they have is
-/// the master's business.
+/// Why the availability of the cluster lets some task of the job fit no node any more. Nothing: all fit, or would not fit a whole
+/// node either, which the master finds out.
 std::optional<std::string> Drivers::never_fits(const JobRun& job) const {
   const std::vector<Availability>& steps = world_.model.availability;
   if (steps.empty() || steps.front().from > world_.now) return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<std::string> Drivers::never_fits(const JobRun& job) const {
   return std::nullopt;
 }
 
-/// The next part of the job's plan comes when its driver has thought about what there is.
+/// The next part of the job's plan comes when its driver has worked on the results of the part before.
 void Drivers::plan_later(std::size_t index) {
   const JobRun& job = world_.jobs[index];
   const std::uint32_t first = job.parts.front().stages.front().id.value();
@@ -104,13 +104,18 @@ void Drivers::plan_next(std::size_t index) {
   master_.apply(std::move(extended));
 }
 
-void Drivers::tell(std::size_t place) {
-  const ToldEvent& told = world_.options.told[place];
-  if (place + 1 < world_.options.told.size()) world_.agenda.add(world_.options.told[place + 1].at, {What::told, 0, 0, place + 1});
-  master::Event event = master::copy_of(told.event);
-  if (told.machine) {
-    if (*told.machine >= world_.machines.count() || !world_.machines[*told.machine].known) return;
-    const NodeId node = world_.machines[*told.machine].id;
+void Drivers::inject_later(std::size_t place) {
+  const auto& events = world_.options.injected;
+  if (place < events.size()) world_.agenda.add(events[place].at, {What::injected, 0, 0, place});
+}
+
+void Drivers::inject(std::size_t place) {
+  inject_later(place + 1);
+  const InjectedEvent& injected = world_.options.injected[place];
+  master::Event event = master::copy_of(injected.event);
+  if (injected.machine) {
+    if (*injected.machine >= world_.machines.count() || !world_.machines[*injected.machine].known) return;
+    const NodeId node = world_.machines[*injected.machine].id;
     if (auto* beat = std::get_if<master::WorkerHeartbeat>(&event)) beat->node = node;
     if (auto* change = std::get_if<master::CapacityChanged>(&event)) change->node = node;
     if (auto* leaving = std::get_if<master::WorkerLeaving>(&event)) leaving->node = node;

@@ -1,4 +1,4 @@
-// The drivers of jobs: when these arrive, the parts of their plans, their ends; and what the master is told from outside.
+// The drivers of jobs: arrivals, the parts of their plans, their ends; and events injected from outside.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ class Drivers {
  public:
   Drivers(World& world, MasterShell& master, Transfers& transfers);
 
-  /// Puts down the first arrival, and what comes from outside.
+  /// Puts the first arrival and the first injected event on the agenda.
   void start();
   /// The next job.
   void arrive();
   void plan_next(std::size_t job);
-  /// What is not of the run's own making.
-  void tell(std::size_t position);
-  /// All that was planned of the job has been done.
+  /// Gives the master the injected event at this position.
+  void inject(std::size_t position);
+  /// All parts of the job's plan so far are done.
   void action_finished(std::size_t job);
   void job_over(std::size_t job, Outcome outcome, std::string error);
 
@@ -31,6 +31,7 @@ class Drivers {
 
  private:
   void next_arrives();
+  void inject_later(std::size_t position);
   void submit(std::size_t job);
   void plan_later(std::size_t job);
   std::optional<std::string> never_fits(const JobRun& job) const;

@@ -60,13 +60,13 @@ void Outputs::machine_gone(std::uint32_t machine) {
   }
 }
 
-// ---- replicas, on their way from the machine that wrote them to another one -----------------------------------------
+// ---- replicas, from the machine that wrote an output to another one ----------------------------------------------------
 
-void Outputs::copy(const master::ReplicateOutput& command) {
-  const std::size_t index = command.job.value() - 1;
+void Outputs::replicate(const master::ReplicateOutput& command) {
+  const std::size_t index = World::index_of(command.job);
   const std::uint32_t from = world_.machine_of_node[command.output.node.value()], to = world_.machine_of_node[command.node.value()];
   const master::OutputReplica copy{command.node, command.job, command.shuffle, command.output.map, command.output.attempt};
-  if (!world_.machines[to].alive || world_.machines[to].id != command.node) return;  // the master will hear
+  if (!world_.machines[to].alive || world_.machines[to].id != command.node) return;  // the master will know soon
   const StageRun& stage = world_.jobs[index].stages[command.shuffle.value()];
   const Output& output = stage.outputs[stage.latest[command.output.map] - 1];
   if (!output.there || !output.readable) return master_.apply(master::ReplicaFailed{copy, "the output cannot be read"});
@@ -76,10 +76,10 @@ void Outputs::copy(const master::ReplicateOutput& command) {
     return master_.apply(master::OutputReplicated{copy});
   }
   const auto bytes = static_cast<std::uint64_t>(stage.bytes_per_task);
-  transfers_.start({index, from, to, std::move(move), [this, copy, to, bytes](bool whole) { copied(copy, to, bytes, whole); }});
+  transfers_.start({index, from, to, std::move(move), [this, copy, to, bytes](bool whole) { replicated(copy, to, bytes, whole); }});
 }
 
-void Outputs::copied(const master::OutputReplica& copy, std::uint32_t to, std::uint64_t bytes, bool whole) {
+void Outputs::replicated(const master::OutputReplica& copy, std::uint32_t to, std::uint64_t bytes, bool whole) {
   if (!whole) {
     if (world_.machines[to].alive && world_.job_of(copy.job).running)
       master_.apply(master::ReplicaFailed{copy, "its source is gone"});

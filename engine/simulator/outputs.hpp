@@ -1,4 +1,4 @@
-// Map outputs: where they are, which of them are gone, and their replicas on other machines.
+// Map outputs: their places, which of them are gone, and their replicas on other machines.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ class Outputs {
   Outputs(World& world, MasterShell& master, Transfers& transfers, ShuffleService* service)
       : world_(world), master_(master), transfers_(transfers), service_(service) {}
 
-  /// What the attempt wrote is the latest of its map. True when readers that wait for the stage can go on at once.
+  /// The output of the attempt is the latest of its map. True when readers that wait for the stage can go on at once.
   bool add(StageRun& stage, const Attempt& attempt);
-  /// The master takes it for lost, and has the map done again.
+  /// The master regards the output as lost, and runs the map again.
   void lost(JobRun& job, const shuffle::FetchFailure& failure);
   void machine_gone(std::uint32_t machine);
 
-  void copy(const master::ReplicateOutput& command);
-  /// The output is another one from now on, with the same history. True: as for add().
+  void replicate(const master::ReplicateOutput& command);
+  /// The replica takes the place of the output. True: as for add().
   bool move(StageRun& stage, const master::OutputMoved& command);
 
  private:
   bool place(StageRun& stage, const Output& output);
   static void remove(StageRun& stage, std::uint32_t position);
-  void copied(const master::OutputReplica& copy, std::uint32_t to, std::uint64_t bytes, bool whole);
+  void replicated(const master::OutputReplica& copy, std::uint32_t to, std::uint64_t bytes, bool whole);
 
   World& world_;
   MasterShell& master_;

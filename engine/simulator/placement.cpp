@@ -20,14 +20,14 @@ std::vector<std::uint32_t> Placement::block() {
   return replicas;
 }
 
-std::vector<std::uint32_t> Placement::copies(std::uint32_t writer, std::uint32_t count) {
+std::vector<std::uint32_t> Placement::replicas(std::uint32_t writer, std::uint32_t count) {
   std::vector<std::uint32_t> replicas{writer};
   spread(replicas, count + 1);
   replicas.erase(replicas.begin());
   return replicas;
 }
 
-/// Draws machines until one obeys the rule; after enough tries (too few racks, or machines) any other machine will do.
+/// Draws machines until one obeys the rule. After 20 tries (there are too few racks or machines) any other machine will do.
 void Placement::spread(std::vector<std::uint32_t>& replicas, std::uint32_t count) {
   count = std::min(count, machines_->count());
   while (replicas.size() < count) {

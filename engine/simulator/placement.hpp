@@ -9,17 +9,17 @@
 
 namespace weft::simulator {
 
-/// Places the blocks of one job's inputs. The first replica anywhere, the second in another rack, the third beside the second, the
-/// rest anywhere, no machine twice. A part of the blocks (StorageModel::concentration) has its first replica in the job's home
-/// rack.
+/// Places the blocks of one job's inputs: the first replica anywhere, the second in another rack, the third in the rack of the
+/// second, the rest anywhere, and no two on one machine. A part of the blocks (StorageModel::concentration) has its first replica
+/// in the job's home rack.
 class Placement {
  public:
   Placement(const Machines& machines, const StorageModel& storage, Random random);
   std::uint32_t home_rack() const { return home_; }
   /// Machines, distinct, first replica first.
   std::vector<std::uint32_t> block();
-  /// Further replicas of what `writer` writes: `count` of them.
-  std::vector<std::uint32_t> copies(std::uint32_t writer, std::uint32_t count);
+  /// Places `count` further replicas of what `writer` writes.
+  std::vector<std::uint32_t> replicas(std::uint32_t writer, std::uint32_t count);
 
  private:
   std::uint32_t anywhere() { return static_cast<std::uint32_t>(random_.below(machines_->count())); }

@@ -9,7 +9,7 @@ namespace weft::simulator {
 
 namespace {
 
-/// A run in which nothing has moved for so long will not go on.
+/// A run without progress for this long has ended.
 constexpr Time kHopeless = std::chrono::hours(24 * 30);
 
 }  // namespace
@@ -130,8 +130,8 @@ void Run::happen(const AgendaEvent& event) {
     case What::plan:
       drivers_.plan_next(event.id);
       break;
-    case What::told:
-      drivers_.tell(event.id);
+    case What::injected:
+      drivers_.inject(event.id);
       break;
     case What::moving:
       attempts_.moving(event.slot, event.generation, event.id);
@@ -163,7 +163,7 @@ void Run::heartbeat(std::uint32_t machine) {
   heartbeats_.beat(machine);
 }
 
-// ---- what the master says -------------------------------------------------------------------------------------------
+// ---- what the master commands -------------------------------------------------------------------------------------------
 
 void Run::carry_out(const master::Command& command) {
   std::visit([this](const auto& alternative) { obey(alternative); }, command);
@@ -188,7 +188,7 @@ void Run::obey(const Command& command) {
   } else if constexpr (std::is_same_v<Command, NodeLost>) {
     if (service != nullptr) service->node_lost(command.node);
   } else if constexpr (std::is_same_v<Command, ReplicateOutput>) {
-    outputs_.copy(command);
+    outputs_.replicate(command);
   } else if constexpr (std::is_same_v<Command, OutputMoved>) {
     JobRun& job = world_.job_of(command.job);
     StageRun& stage = job.stages[command.shuffle.value()];

@@ -24,7 +24,7 @@ std::optional<std::uint32_t> Services::machine_of(NodeId node) const {
 }
 
 std::optional<std::vector<std::uint64_t>> Services::blocks(std::uint32_t machine, const shuffle::FetchRequest& request) const {
-  const JobRun& job = world_.jobs[request.job.value() - 1];
+  const JobRun& job = world_.job_of(request.job);
   if (!job.running) return std::nullopt;
   const StageRun& stage = job.stages[request.shuffle.value()];
   std::vector<std::uint64_t> bytes;
@@ -39,7 +39,7 @@ std::optional<std::vector<std::uint64_t>> Services::blocks(std::uint32_t machine
 
 void Services::fetch(JobId job, std::uint32_t from, std::uint32_t to, double bytes, bool asked, Done done) {
   Move move = world_.machines.fetch({{from, bytes * world_.model.shuffle.compressed}}, to);
-  Transfer transfer{job.value() - 1, from, to, std::move(move), std::move(done)};
+  Transfer transfer{simulator::World::index_of(job), from, to, std::move(move), std::move(done)};
   asked ? void(transfers_.start(std::move(transfer))) : transfers_.ask(std::move(transfer));
 }
 

@@ -35,16 +35,19 @@ shuffle::SealedSegment segment_of(const std::vector<std::uint64_t>& blocks) {
   return segment;
 }
 
-/// Blocks on a disk, of which there is nothing but their sizes.
+std::uint64_t bytes_of(const std::vector<HeldPtr>& blocks) {
+  std::uint64_t bytes = 0;
+  for (const HeldPtr& one : blocks) bytes += one->blocks.size;
+  return bytes;
+}
+
+/// Blocks on a disk. Only their sizes exist.
 class SimulatedFile final : public shuffle::EvictionFile {
  public:
-  /// `held` counts it until it goes.
+  /// `held` includes its bytes until it is destroyed.
   SimulatedFile(const std::vector<HeldPtr>& blocks, std::shared_ptr<std::uint64_t> held) : held_(std::move(held)) {
-    for (const HeldPtr& one : blocks) {
-      blocks_.emplace_back(one->blocks.partitions, one->maps);
-      memory_bytes_ += one->blocks.size;
-    }
-    file_bytes_ = memory_bytes_;
+    for (const HeldPtr& one : blocks) blocks_.emplace_back(one->blocks.partitions, one->maps);
+    file_bytes_ = memory_bytes_ = bytes_of(blocks);
   }
   ~SimulatedFile() override { *held_ -= memory_bytes_; }
   Result<std::vector<HeldPtr>> read(std::shared_ptr<const shuffle::SegmentRoom> room) const override {
@@ -68,6 +71,21 @@ class SimulatedFile final : public shuffle::EvictionFile {
   std::shared_ptr<std::uint64_t> held_;
 };
 
+/// Makes callbacks that do nothing once it has ended.
+class Lifetime {
+ public:
+  template <class Then>
+  ShuffleService::World::Done guard(Then then) const {
+    return [alive = std::weak_ptr(alive_), then = std::move(then)](bool whole) mutable {
+      if (alive.lock()) then(whole);
+    };
+  }
+  void end() { alive_.reset(); }
+
+ private:
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
 /// The network and the disk of a node's prefetcher.
 class SimulatedMover final : public shuffle::BlockMover {
  public:
@@ -86,12 +104,11 @@ class SimulatedMover final : public shuffle::BlockMover {
   void forget(const std::string&, const Error&) override {}
 
   void write(std::vector<HeldPtr> blocks, Written done) override {
-    std::uint64_t bytes = 0;
-    for (const HeldPtr& one : blocks) bytes += one->blocks.size;
+    const std::uint64_t bytes = bytes_of(blocks);
     const bool fits = *held_ + bytes <= disk_bytes_;
     if (fits) *held_ += bytes;
     world_.use_disk(machine_, fits ? static_cast<double>(bytes) : 0, true,
-                    while_there([fits, blocks = std::move(blocks), held = held_, done = std::move(done)](bool) mutable {
+                    lifetime_.guard([fits, blocks = std::move(blocks), held = held_, done = std::move(done)](bool) mutable {
                       if (!fits) return done(weft::fail(Code::resource_exhausted, "too much lies in such files already"));
                       auto file = std::make_shared<const SimulatedFile>(blocks, held);
                       blocks.clear();  // and the memory is free
@@ -100,7 +117,7 @@ class SimulatedMover final : public shuffle::BlockMover {
   }
   void read(FilePtr file, std::shared_ptr<const shuffle::SegmentRoom> room, Read done) override {
     world_.use_disk(machine_, static_cast<double>(file->file_bytes()), false,
-                    while_there([file, room = std::move(room), done = std::move(done)](bool) { done(file->read(room)); }));
+                    lifetime_.guard([file, room = std::move(room), done = std::move(done)](bool) { done(file->read(room)); }));
   }
   std::uint64_t file_bytes() const override { return *held_; }
 
@@ -115,23 +132,17 @@ class SimulatedMover final : public shuffle::BlockMover {
     const auto from = world_.machine_of(node_at(address));
     const auto blocks = from ? world_.blocks(*from, request) : std::nullopt;
     const double bytes = blocks ? std::accumulate(blocks->begin(), blocks->end(), 0.0) : 0;
-    world_.fetch(request.job, blocks ? *from : machine_, machine_, bytes, asked, while_there([this, address, blocks](bool whole) {
-                   const auto line = lines_.find(address);
-                   const Wanted ended = std::move(line->second.front());
-                   line->second.pop_front();
-                   line->second.empty() ? void(lines_.erase(line)) : request_next(address, true);
-                   if (whole && blocks) return ended.done({segment_of(*blocks), std::nullopt});
-                   const bool gone = !world_.machine_of(node_at(address));
-                   ended.done({weft::fail(gone ? Code::unavailable : Code::not_found, "it is not there any more"),
-                               ended.request.maps.front()});
-                 }));
-  }
-
-  template <class Then>
-  ShuffleService::World::Done while_there(Then then) const {
-    return [there = std::weak_ptr(there_), then = std::move(then)](bool whole) mutable {
-      if (there.lock()) then(whole);
-    };
+    world_.fetch(
+        request.job, blocks ? *from : machine_, machine_, bytes, asked, lifetime_.guard([this, address, blocks](bool whole) {
+          const auto line = lines_.find(address);
+          const Wanted ended = std::move(line->second.front());
+          line->second.pop_front();
+          line->second.empty() ? void(lines_.erase(line)) : request_next(address, true);
+          if (whole && blocks) return ended.done({segment_of(*blocks), std::nullopt});
+          const bool gone = !world_.machine_of(node_at(address));
+          ended.done(
+              {weft::fail(gone ? Code::unavailable : Code::not_found, "it is not there any more"), ended.request.maps.front()});
+        }));
   }
 
   ShuffleService::World& world_;
@@ -139,7 +150,7 @@ class SimulatedMover final : public shuffle::BlockMover {
   const std::uint64_t disk_bytes_;
   std::map<std::string, std::deque<Wanted>> lines_;  // by address; the first of each is under way
   const std::shared_ptr<std::uint64_t> held_ = std::make_shared<std::uint64_t>(0);
-  const std::shared_ptr<bool> there_ = std::make_shared<bool>(true);
+  const Lifetime lifetime_;
 };
 
 }  // namespace
@@ -159,7 +170,7 @@ class ShuffleService::Node final : public shuffle::RoomGiver {
   void close() {
     last_ = prefetched();
     prefetcher_.reset();
-    there_.reset();
+    lifetime_.end();
   }
   shuffle::Prefetcher* prefetcher() { return prefetcher_.get(); }
   shuffle::PrefetchStats prefetched() const { return prefetcher_ ? shuffle::PrefetchStats(prefetcher_->state()) : last_; }
@@ -174,7 +185,7 @@ class ShuffleService::Node final : public shuffle::RoomGiver {
     return room_of(job, memory_.reserve_exactly(job, bytes));
   }
   void put(const shuffle::SegmentKey& key, std::uint64_t bytes, bool memory) {
-    if (!segments_.try_emplace(key, bytes, memory).second) return;  // also the replica of an output that was here before
+    if (!segments_.try_emplace(key, Segment{bytes, memory}).second) return;  // also the replica of an output that was here before
     memory_.came(key, bytes, memory);
     make_way();
   }
@@ -187,10 +198,15 @@ class ShuffleService::Node final : public shuffle::RoomGiver {
   template <class Matches>
   void release(const shuffle::SegmentKey& first, Matches matches) {
     for (auto at = segments_.lower_bound(first); at != segments_.end() && matches(at->first); at = segments_.erase(at))
-      memory_.went(at->first, at->second.first, at->second.second);
+      memory_.went(at->first, at->second.bytes, at->second.in_memory);
   }
 
  private:
+  struct Segment {
+    std::uint64_t bytes = 0;
+    bool in_memory = false;
+  };
+
   void give_back(JobId job, std::uint64_t bytes, bool others_go) override { memory_.give_back(job, bytes, others_go); }
   shuffle::SegmentRoom room_of(JobId job, const shuffle::StoreMemory::Grant& grant) {
     return grant.bytes > 0 ? shuffle::SegmentRoom(*this, job, grant.bytes, grant.others_go) : shuffle::SegmentRoom();
@@ -201,32 +217,36 @@ class ShuffleService::Node final : public shuffle::RoomGiver {
     if (evicting_ || !memory_.over_budget()) return;
     evicting_ = true;
     const shuffle::SegmentKey key = memory_.next();
-    world_.use_disk(machine_, static_cast<double>(segments_.at(key).first), true, [this, key, there = std::weak_ptr(there_)](bool) {
-      if (!there.lock()) return;
+    world_.use_disk(machine_, static_cast<double>(segments_.at(key).bytes), true, lifetime_.guard([this, key](bool) {
       evicting_ = false;
-      if (const auto found = segments_.find(key); found != segments_.end() && found->second.second) {
-        found->second.second = false;
-        memory_.moved(key, found->second.first);
-        evicted_ += found->second.first;
+      if (const auto found = segments_.find(key); found != segments_.end() && found->second.in_memory) {
+        found->second.in_memory = false;
+        memory_.moved(key, found->second.bytes);
+        evicted_ += found->second.bytes;
       }
       make_way();
-    });
+    }));
   }
 
   World& world_;
   const std::uint32_t machine_;
   shuffle::StoreMemory memory_;
-  std::map<shuffle::SegmentKey, std::pair<std::uint64_t, bool>> segments_;  // bytes, and whether they are in memory
+  std::map<shuffle::SegmentKey, Segment> segments_;
   bool evicting_ = false;
   std::uint64_t evicted_ = 0;
   shuffle::PrefetchStats last_;  // once it is closed
-  std::shared_ptr<bool> there_ = std::make_shared<bool>(true);
+  Lifetime lifetime_;
   std::unique_ptr<shuffle::Prefetcher> prefetcher_;
 };
 
 ShuffleService::ShuffleService(World& world, const ShuffleModel& model, std::uint32_t machines)
     : world_(world), model_(model), nodes_(machines) {}
 ShuffleService::~ShuffleService() = default;
+
+shuffle::Prefetcher* ShuffleService::prefetcher_of(std::uint32_t machine) {
+  Node* node = at(machine);
+  return node != nullptr ? node->prefetcher() : nullptr;
+}
 
 void ShuffleService::join(std::uint32_t machine, std::uint32_t slots) {
   nodes_[machine] = std::make_unique<Node>(world_, model_, machine, std::max(1u, slots));
@@ -244,51 +264,49 @@ void ShuffleService::erase(std::uint32_t machine) {
 }
 
 void ShuffleService::prefetch(std::uint32_t machine, const master::PrefetchShuffle& command) {
-  Node* node = at(machine);
-  if (node == nullptr || node->prefetcher() == nullptr) return;
+  shuffle::Prefetcher* prefetcher = prefetcher_of(machine);
+  if (prefetcher == nullptr) return;
   std::vector<shuffle::RemoteOutput> outputs;
   for (const shuffle::MapOutput& output : command.outputs) {
     if (output.node != command.node && world_.machine_of(output.node))
       outputs.push_back(
           {address_of(output.node), {output.map, output.attempt}, world_.far(*world_.machine_of(output.node), machine)});
   }
-  shuffle::Prefetcher& prefetcher = *node->prefetcher();
-  if (command.far) prefetcher.limit_far(*command.far);
-  if (command.deferred) prefetcher.defer(command.job, command.shuffle, *command.deferred);
-  if (command.partitions) prefetcher.expect(command.job, command.shuffle, *command.partitions);
-  prefetcher.offer(command.job, command.shuffle, outputs, command.block_bytes, command.complete);
+  if (command.far) prefetcher->limit_far(*command.far);
+  if (command.deferred) prefetcher->defer(command.job, command.shuffle, *command.deferred);
+  if (command.partitions) prefetcher->expect(command.job, command.shuffle, *command.partitions);
+  prefetcher->offer(command.job, command.shuffle, outputs, command.block_bytes, command.complete);
 }
 
 void ShuffleService::release(std::uint32_t machine, JobId job, ShuffleId shuffle) {
-  Node* node = at(machine);
-  if (node == nullptr || node->prefetcher() == nullptr) return;
-  node->prefetcher()->drop(job, shuffle);
-  node->release({job, shuffle, 0, 0}, [=](const shuffle::SegmentKey& key) { return key.job == job && key.shuffle == shuffle; });
+  shuffle::Prefetcher* prefetcher = prefetcher_of(machine);
+  if (prefetcher == nullptr) return;
+  prefetcher->drop(job, shuffle);
+  at(machine)->release({job, shuffle, 0, 0},
+                       [=](const shuffle::SegmentKey& key) { return key.job == job && key.shuffle == shuffle; });
 }
 
 void ShuffleService::release(std::uint32_t machine, JobId job) {
-  Node* node = at(machine);
-  if (node == nullptr || node->prefetcher() == nullptr) return;
-  node->prefetcher()->drop(job);
-  node->release({job, ShuffleId(0), 0, 0}, [=](const shuffle::SegmentKey& key) { return key.job == job; });
+  shuffle::Prefetcher* prefetcher = prefetcher_of(machine);
+  if (prefetcher == nullptr) return;
+  prefetcher->drop(job);
+  at(machine)->release({job, ShuffleId(0), 0, 0}, [=](const shuffle::SegmentKey& key) { return key.job == job; });
 }
 
 void ShuffleService::node_lost(NodeId lost) {
   const Error gone(Code::unavailable, "the node is gone");
-  for (const auto& node : nodes_) {
-    if (node && node->prefetcher() != nullptr) node->prefetcher()->forget(address_of(lost), gone);
+  for (std::uint32_t machine = 0; machine < nodes_.size(); ++machine) {
+    if (shuffle::Prefetcher* prefetcher = prefetcher_of(machine)) prefetcher->forget(address_of(lost), gone);
   }
 }
 
 void ShuffleService::take(std::uint32_t machine, JobId job, ShuffleId shuffle, std::uint32_t partition,
                           shuffle::Prefetcher::Taken done) {
-  Node* node = at(machine);
-  if (node != nullptr && node->prefetcher() != nullptr) node->prefetcher()->take(job, shuffle, partition, std::move(done));
+  if (shuffle::Prefetcher* prefetcher = prefetcher_of(machine)) prefetcher->take(job, shuffle, partition, std::move(done));
 }
 
 void ShuffleService::drop(std::uint32_t machine, JobId job, ShuffleId shuffle, std::uint32_t partition) {
-  Node* node = at(machine);
-  if (node != nullptr && node->prefetcher() != nullptr) node->prefetcher()->drop(job, shuffle, partition);
+  if (shuffle::Prefetcher* prefetcher = prefetcher_of(machine)) prefetcher->drop(job, shuffle, partition);
 }
 
 shuffle::SegmentRoom ShuffleService::reserve(std::uint32_t machine, JobId job, ShuffleId shuffle) {

@@ -19,7 +19,7 @@ const std::vector<shuffle::PartitionSize>& row_of(StageRun& stage) {
   return stage.row;
 }
 
-/// Of a node of this kind, for tasks of the stage.
+/// How fast nodes of this group work on tasks of the stage.
 double speed(const StageSpec& stage, const NodeGroup& group) {
   double speedup = 0;
   for (const Speedup& one : stage.speedups) {
@@ -54,7 +54,7 @@ void Tasks::work(Slot slot) {
   world_.note_next_worked(attempt.machine);
 }
 
-/// Nothing, when its machine has become slower or faster since this was put on the agenda: it stands there again.
+/// Does nothing when the machine changed its speed since this was put on the agenda: then the agenda has another entry.
 void Tasks::work_done(Slot slot, std::uint32_t generation) {
   const Attempt* attempt = attempts_.find(slot, generation);
   if (attempt != nullptr && attempt->phase == Phase::working && attempt->work_ends == world_.now) worked(slot);
@@ -76,7 +76,7 @@ void Tasks::change_speed(std::uint32_t index, double speed) {
   }
 }
 
-/// What it takes of its node while it works.
+/// The load that it puts on its node while it works.
 const schedulers::Resources& Tasks::load_of(const Attempt& attempt) {
   const StageRun& stage = world_.stage_of(attempt);
   if (stage.spec->load != schedulers::Resources()) return stage.spec->load;
@@ -105,8 +105,8 @@ void Tasks::worked(Slot slot) {
   if (!attempt.writing) write_output(slot);
 }
 
-/// A map's output goes to disk from the start when there is no memory for it: beside the work, for as long as the page cache does
-/// not hold it.
+/// An output for which there is no memory goes to disk from the start, beside the work. Bytes that the page cache takes need no
+/// wait.
 void Tasks::write_while_working(Slot slot) {
   Attempt& attempt = attempts_[slot];
   const StageRun& stage = world_.stage_of(attempt);
@@ -128,12 +128,12 @@ void Tasks::write_output(Slot slot) {
   attempt.shuffle_times.write = world_.now - attempt.began;
   const double shuffled = stage.plan.partitions > 0 && !world_.model.shuffle.mode ? stage.bytes_per_task : 0;
   const double output = static_cast<double>(stage.spec->output_bytes) / stage.spec->tasks;
-  std::vector<std::uint32_t> copies;
+  std::vector<std::uint32_t> replicas;
   if (output > 0 && world_.model.storage.output_replicas > 1) {
-    copies = world_.job_of(attempt).placement->copies(attempt.machine, world_.model.storage.output_replicas - 1);
-    std::erase_if(copies, [this](std::uint32_t copy) { return !world_.machines[copy].alive; });
+    replicas = world_.job_of(attempt).placement->replicas(attempt.machine, world_.model.storage.output_replicas - 1);
+    std::erase_if(replicas, [this](std::uint32_t machine) { return !world_.machines[machine].alive; });
   }
-  if (!attempts_.start_move(slot, world_.machines.write(attempt.machine, shuffled + output, output, copies))) written(slot);
+  if (!attempts_.start_move(slot, world_.machines.write(attempt.machine, shuffled + output, output, replicas))) written(slot);
 }
 
 void Tasks::written(Slot slot) {

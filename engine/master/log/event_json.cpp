@@ -76,7 +76,7 @@ struct Filler {
     line.task = id.task.index;
     line.attempt = id.attempt;
   }
-  void about(std::string_view event, const OutputCopy& copy) const {
+  void about(std::string_view event, const OutputReplica& copy) const {
     about(event, copy.node);
     line.job = copy.job.value();
     line.shuffle = copy.shuffle.value();

@@ -35,7 +35,7 @@ struct Setting {
   scheduling::Files recorded_files;
   std::vector<workloads::RecordedLaunch> recorded_launches;  // on the nodes as they were; else none
   std::vector<std::string> recorded_nodes;                   // as the machines are called
-  std::vector<ToldEvent> told;
+  std::vector<InjectedEvent> injected;
 };
 
 /// What a log says beside the jobs, for a run on the cluster as it was. Where transfers are simulated, workers measure those.
@@ -44,7 +44,7 @@ void take_over(workloads::Recording& recording, Setting& setting) {
   for (const NodeGroup& group : setting.model.groups) setting.recorded_nodes.push_back(group.hosts.front());
   for (workloads::RecordedEvent& event : recording.events) {
     if (setting.model.network.flows && std::holds_alternative<master::WorkerHeartbeat>(event.event)) continue;
-    setting.told.push_back({event.at, event.node, std::move(event.event)});
+    setting.injected.push_back({event.at, event.node, std::move(event.event)});
   }
 }
 
@@ -149,16 +149,17 @@ Result<std::unique_ptr<schedulers::Scheduler>> make_scheduler(const std::shared_
   return catalogue->make(scheduler, files);
 }
 
-/// What was told then: configurations only under the scheduler of the log, and if they can be made.
-std::vector<ToldEvent> told_under(const Setting& setting, const std::string& scheduler, const master::SchedulerFactory& factory) {
-  std::vector<ToldEvent> told;
-  for (const ToldEvent& event : setting.told) {
+/// The events to inject. Configurations are among them only under the scheduler of the log, and if the factory can make them.
+std::vector<InjectedEvent> injected_under(const Setting& setting, const std::string& scheduler,
+                                          const master::SchedulerFactory& factory) {
+  std::vector<InjectedEvent> injected;
+  for (const InjectedEvent& event : setting.injected) {
     const auto* configured = std::get_if<master::SchedulerConfigured>(&event.event);
     if (configured != nullptr && (scheduler != setting.recorded_scheduler || !factory(configured->spec, configured->files)))
       continue;
-    told.push_back({event.at, event.machine, master::copy_of(event.event)});
+    injected.push_back({event.at, event.machine, master::copy_of(event.event)});
   }
-  return told;
+  return injected;
 }
 
 Result<RunResult> run_once(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
@@ -166,7 +167,7 @@ Result<RunResult> run_once(const Options& options, const std::shared_ptr<const s
   WEFT_ASSIGN(auto made, make_scheduler(catalogue, setting, scheduler));
   RunOptions run;
   run.factory = scheduling::Catalogue::factory(catalogue);
-  run.told = told_under(setting, scheduler, run.factory);
+  run.injected = injected_under(setting, scheduler, run.factory);
   run.series_step = options.series_step > Time{0} ? options.series_step : series_step(setting);
   run.until = options.until;
   std::optional<EventLogFile> log;
