@@ -185,7 +185,8 @@ class ShuffleService::Node final : public shuffle::RoomGiver {
     return room_of(job, memory_.reserve_exactly(job, bytes));
   }
   void put(const shuffle::SegmentKey& key, std::uint64_t bytes, bool memory) {
-    if (!segments_.try_emplace(key, Segment{bytes, memory}).second) return;  // also the replica of an output that was here before
+    if (!segments_.try_emplace(key, StoredSegment{bytes, memory}).second)
+      return;  // also the replica of an output that was here before
     memory_.came(key, bytes, memory);
     make_way();
   }
@@ -202,7 +203,7 @@ class ShuffleService::Node final : public shuffle::RoomGiver {
   }
 
  private:
-  struct Segment {
+  struct StoredSegment {
     std::uint64_t bytes = 0;
     bool in_memory = false;
   };
@@ -231,7 +232,7 @@ class ShuffleService::Node final : public shuffle::RoomGiver {
   World& world_;
   const std::uint32_t machine_;
   shuffle::StoreMemory memory_;
-  std::map<shuffle::SegmentKey, Segment> segments_;
+  std::map<shuffle::SegmentKey, StoredSegment> segments_;
   bool evicting_ = false;
   std::uint64_t evicted_ = 0;
   shuffle::PrefetchStats last_;  // once it is closed

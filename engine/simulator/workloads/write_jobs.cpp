@@ -20,82 +20,59 @@ class MemberWriter {
  public:
   MemberWriter(JsonWriter& json, const Object& object) : json_(json), object_(object) {}
 
-  void text(std::string_view name, std::string Object::*member) {
-    if (differs(member)) json_.member(name, object_.*member);
-  }
-  void time(std::string_view name, Time Object::*member) {
-    if (differs(member)) json_.member(name, in_seconds(object_.*member));
-  }
-  void time(std::string_view name, std::optional<Time> Object::*member) {
-    if (differs(member)) json_.member(name, in_seconds(*(object_.*member)));
-  }
-  void resources(std::string_view name, schedulers::Resources Object::*member) {
-    if (differs(member)) json_.member(name, to_string(object_.*member));
-  }
-  void resources(std::string_view name, std::optional<schedulers::Resources> Object::*member) {
-    if (differs(member)) json_.member(name, to_string(*(object_.*member)));
-  }
-  void bytes(std::string_view name, std::uint64_t Object::*member) {
-    if (differs(member)) json_.member(name, object_.*member);
-  }
-  template <class T>
-  void integer(std::string_view name, T Object::*member, std::int64_t, std::int64_t) {
-    if (differs(member)) json_.member(name, object_.*member);
-  }
-  void real(std::string_view name, double Object::*member, double, double) {
-    if (differs(member)) json_.member(name, object_.*member);
-  }
-  void real(std::string_view name, std::optional<double> Object::*member, double, double) {
-    if (differs(member)) json_.member(name, *(object_.*member));
+  template <class T, class... Bounds>
+  void operator()(std::string_view name, T Object::*member, Bounds...) {
+    const T& value = object_.*member;
+    if (is_default(value, member)) return;
+    json_.key(name);
+    write(value);
   }
   void option(const master::JobOption& option, master::JobOptions Object::*options) {
     if (!option.text(object_.*options)) return;
     json_.key(option.key);
     option.write(json_, object_.*options);
   }
-  void times(std::string_view name, std::vector<Time> Object::*member) {
-    list(name, object_.*member, [this](Time time) { json_.value(in_seconds(time)); });
-  }
-  void reals(std::string_view name, std::vector<double> Object::*member) {
-    list(name, object_.*member, [this](double number) { json_.value(number); });
-  }
-  void parents(std::string_view name, std::vector<std::uint32_t> Object::*member) {
-    list(name, object_.*member, [this](std::uint32_t parent) { json_.value(parent); });
-  }
-  void hosts(std::string_view name, std::vector<std::vector<std::string>> Object::*member) {
-    list(name, object_.*member, [this](const std::vector<std::string>& task) {
-      json_.begin_array();
-      for (const std::string& host : task) json_.value(host);
-      json_.end_array();
-    });
-  }
-  void speedups(std::string_view name, std::vector<Speedup> Object::*member) {
-    if ((object_.*member).empty()) return;
-    json_.key(name).begin_object();
-    for (const Speedup& speedup : object_.*member) json_.member(speedup.attribute + "=" + speedup.value, speedup.factor);
-    json_.end_object();
-  }
-  void failures(std::string_view name, std::map<std::uint32_t, std::vector<StageSpec::Failure>> Object::*member) {
-    list(name, object_.*member, [this](const auto& of_task) {
-      for (const StageSpec::Failure& failure : of_task.second) {
-        json_.begin_object().member("task", of_task.first).member("after", in_seconds(failure.after));
-        if (failure.environment) json_.member("environment", true);
-        json_.end_object();
-      }
-    });
-  }
 
  private:
   template <class T>
-  bool differs(T Object::*member) const {
+  static bool is_default(const T& value, T Object::*member) {
     static const Object kDefault;
-    return object_.*member != kDefault.*member;
+    if constexpr (requires { value.empty(); }) {
+      return value.empty();
+    } else {
+      return value == kDefault.*member;
+    }
   }
-  template <class List, class Write>
-  void list(std::string_view name, const List& items, Write write) {
-    if (items.empty()) return;
-    json_.key(name).begin_array();
-    for (const auto& item : items) write(item);
+  template <class T>
+  void write(const T& value) {
+    json_.value(value);
+  }
+  void write(Time time) { json_.value(in_seconds(time)); }
+  void write(const schedulers::Resources& resources) { json_.value(to_string(resources)); }
+  template <class T>
+  void write(const std::optional<T>& value) {
+    write(*value);
+  }
+  template <class T>
+  void write(const std::vector<T>& items) {
+    json_.begin_array();
+    for (const T& item : items) write(item);
+    json_.end_array();
+  }
+  void write(const std::vector<Speedup>& speedups) {
+    json_.begin_object();
+    for (const Speedup& speedup : speedups) json_.member(speedup.attribute + "=" + speedup.value, speedup.factor);
+    json_.end_object();
+  }
+  void write(const std::map<std::uint32_t, std::vector<StageSpec::Failure>>& failures) {
+    json_.begin_array();
+    for (const auto& [task, of_task] : failures) {
+      for (const StageSpec::Failure& failure : of_task) {
+        json_.begin_object().member("task", task).member("after", in_seconds(failure.after));
+        if (failure.environment) json_.member("environment", true);
+        json_.end_object();
+      }
+    }
     json_.end_array();
   }
   JsonWriter& json_;
