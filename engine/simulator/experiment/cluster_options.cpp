@@ -22,11 +22,17 @@ double real(std::uint64_t amount) { return static_cast<double>(amount); }
 
 /// One item of a list of "key=value,…".
 Result<void> read(std::string_view list, std::string_view text, Config& config) {
-  const auto parse = [&]() -> Result<void> {
-    WEFT_ASSIGN(const auto settings, workloads::split_settings(text));
-    return workloads::assign(settings, config);
-  };
-  if (auto parsed = parse(); !parsed) return fail(std::move(parsed).error().wrap(fmt::format("{} '{}'", list, escaped(text))));
+  const auto settings = workloads::split_settings(text);
+  auto done = settings ? workloads::assign(*settings, config) : Result<void>(fail(settings.error()));
+  return done ? done : fail(std::move(done).error().wrap(fmt::format("{} '{}'", list, escaped(text))));
+}
+
+/// Appends what `read_one` makes of each text.
+template <class Item, class ReadOne>
+Result<void> read_all(const std::vector<std::string>& texts, std::vector<Item>& items, ReadOne read_one) {
+  for (const std::string& text : texts) {
+    WEFT_ASSIGN(items.emplace_back(), read_one(text));
+  }
   return {};
 }
 
@@ -121,12 +127,12 @@ Result<NodeGroup> trace_group(const std::vector<HostSpec>& hosts, std::uint32_t&
   return group;
 }
 
-/// What a node of a log has, but for what the options say of nodes.
+/// The capacity of a node of a log, changed where the options give an amount for nodes.
 schedulers::Resources changed(schedulers::Resources capacity, const ClusterOptions& options) {
-  const schedulers::Resources said = options.machine();
+  const schedulers::Resources wanted = options.machine();
   for (const auto& kind : schedulers::kResourceKinds) {
-    const bool given = kind.amount == &schedulers::Resources::cpu ? options.cores.has_value() : said.*kind.amount > 0;
-    if (given) capacity.*kind.amount = said.*kind.amount;
+    const bool given = kind.amount == &schedulers::Resources::cpu ? options.cores.has_value() : wanted.*kind.amount > 0;
+    if (given) capacity.*kind.amount = wanted.*kind.amount;
   }
   return capacity;
 }
@@ -232,14 +238,8 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
   first.capacity = machine();
   first.speed = speed;
   result.groups.push_back(std::move(first));
-  for (const std::string& text : groups) {
-    WEFT_ASSIGN(NodeGroup group, read_group(text, *this));
-    result.groups.push_back(std::move(group));
-  }
-  for (const std::string& text : node_faults) {
-    WEFT_ASSIGN(const NodeFault fault, read_fault(text));
-    result.faults.nodes.push_back(fault);
-  }
+  WEFT_TRY(read_all(groups, result.groups, [this](const std::string& text) { return read_group(text, *this); }));
+  WEFT_TRY(read_all(node_faults, result.faults.nodes, read_fault));
   if (!availability.empty() && !availability_file.empty())
     return fail(Code::invalid_argument, "give either availability or availability_file");
   if (!availability_file.empty()) {
@@ -248,10 +248,7 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
   if (!forecast_file.empty()) {
     WEFT_ASSIGN(result.forecast.steps, read_availability_file(forecast_file));
   }
-  for (const std::string& text : availability) {
-    WEFT_ASSIGN(const Availability step, read_availability(text));
-    result.availability.push_back(step);
-  }
+  WEFT_TRY(read_all(availability, result.availability, read_availability));
   for (const std::string& text : rack_uplinks) WEFT_TRY(read_rack_uplink(text, result.network.rack_uplinks));
   result.interference.disk = real(disk_shared);
   result.interference.memory = real(memory_shared);

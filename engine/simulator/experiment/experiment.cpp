@@ -33,13 +33,15 @@ struct Setting {
   std::vector<std::optional<Time>> recorded_ends;  // by job
   std::string recorded_scheduler;
   scheduling::Files recorded_files;
-  std::vector<workloads::RecordedLaunch> recorded_launches;  // on the nodes as they were; else none
-  std::vector<std::string> recorded_nodes;                   // as the machines are called
+  // Of a log that is replayed on the cluster as it was, else empty.
+  std::vector<workloads::RecordedLaunch> recorded_launches;
+  std::vector<std::string> recorded_nodes;  // the names of the machines
   std::vector<InjectedEvent> injected;
 };
 
-/// What a log says beside the jobs, for a run on the cluster as it was. Where transfers are simulated, workers measure those.
-void take_over(workloads::Recording& recording, Setting& setting) {
+/// Takes launches and events from the log, for a run on the cluster as it was. Heartbeats are left out where transfers are
+/// simulated, because the simulated nodes measure those.
+void replay_events(workloads::Recording& recording, Setting& setting) {
   setting.recorded_launches = std::move(recording.launches);
   for (const NodeGroup& group : setting.model.groups) setting.recorded_nodes.push_back(group.hosts.front());
   for (workloads::RecordedEvent& event : recording.events) {
@@ -58,6 +60,13 @@ bool random_workload(const std::string& text) {
   return text.starts_with("generate:") || text.find(",sample=") != std::string::npos || text.find(",gap=") != std::string::npos;
 }
 
+Result<Workload> read_workload(const Options& options, std::uint64_t seed) {
+  workloads::Context context;
+  context.seed = seed;
+  if (options.one_machine <= 0) context.machine = options.cluster.machine();
+  return workloads::load(options.workload, context);
+}
+
 Result<Setting> set_up(const Options& options, std::uint64_t seed) {
   Setting setting;
   workloads::Recording recording;
@@ -71,10 +80,7 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
     setting.recorded_files = recording.scheduler_files;
     for (const auto& job : recording.jobs) setting.recorded_ends.push_back(as_it_was ? job.ended : std::nullopt);
   } else {
-    workloads::Context context;
-    context.seed = seed;
-    if (options.one_machine <= 0) context.machine = options.cluster.machine();
-    WEFT_ASSIGN(setting.workload, workloads::load(options.workload, context));
+    WEFT_ASSIGN(setting.workload, read_workload(options, seed));
   }
   WEFT_TRY(workloads::resize(setting.workload, options.resize));
   WEFT_ASSIGN(setting.model, options.cluster.build(setting.workload.hosts));
@@ -87,7 +93,7 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
     WEFT_TRY(validate(setting.model));
   } else if (!nodes.empty() && !options.cluster.trace_hosts) {
     WEFT_TRY(use_recorded_nodes(nodes, options.cluster, setting.model));
-    if (as_it_was && options.resize.limit == 0 && nodes_as_recorded(nodes, setting.model)) take_over(recording, setting);
+    if (as_it_was && options.resize.limit == 0 && nodes_as_recorded(nodes, setting.model)) replay_events(recording, setting);
   }
   if (recording.speculation && options.cluster.speculation.empty()) setting.model.speculation = *recording.speculation;
   setting.model.seed = seed;
@@ -106,7 +112,7 @@ Time series_step(const Setting& setting) {
       work += in_seconds(stage.mean_duration()) * stage.tasks * cpu;
     }
   }
-  const double expected = std::max(std::chrono::duration<double>(longest).count(), work / std::max(slots, 1e-9));
+  const double expected = std::max(in_seconds(longest), work / std::max(slots, 1e-9));
   const double step = expected / 500;
   if (step >= 1) return std::chrono::seconds(static_cast<std::int64_t>(std::min(step, 1e6)) + 1);
   return std::max(Time(std::chrono::milliseconds(1)), Time(static_cast<std::int64_t>(step * 1e9)));
@@ -140,7 +146,7 @@ class LaunchObserver {
   std::vector<workloads::RecordedLaunch> launches_;
 };
 
-/// The scheduler of the log with the files that it had then, if the log has them.
+/// The scheduler of the log is made with the files that it had then, if the log has them.
 Result<std::unique_ptr<schedulers::Scheduler>> make_scheduler(const std::shared_ptr<const scheduling::Catalogue>& catalogue,
                                                               const Setting& setting, const std::string& scheduler) {
   if (scheduler == setting.recorded_scheduler && !setting.recorded_files.empty())
@@ -201,7 +207,7 @@ Result<RunResult> run_once(const Options& options, const std::shared_ptr<const s
   return result;
 }
 
-/// Schedulers under which deadlines are compared, those that are there already left out.
+/// Adds the schedulers under which deadlines are compared, except those that are in the list.
 void add_others(std::vector<report::SchedulerRuns>& schedulers) {
   for (const char* other : {"adaptive", "fair", "drf", "srtf", "fifo"}) {
     if (std::none_of(schedulers.begin(), schedulers.end(), [other](const auto& one) { return one.scheduler == other; }))
@@ -209,8 +215,8 @@ void add_others(std::vector<report::SchedulerRuns>& schedulers) {
   }
 }
 
-/// One run per scheduler, in their order: side by side on the processors there are, which changes no result. Strangers' schedulers
-/// (plugins) may share state that is not made for that: with them one after the other.
+/// One run per scheduler, in their order. The runs share the processors, which changes no result. With plugins they come one after
+/// the other, because plugins may share state between threads.
 std::vector<Result<RunResult>> run_each(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
                                         const Setting& setting, const std::vector<report::SchedulerRuns>& schedulers) {
   std::vector<std::optional<Result<RunResult>>> results(schedulers.size());
@@ -232,7 +238,7 @@ std::vector<Result<RunResult>> run_each(const Options& options, const std::share
   return all;
 }
 
-/// Resources that tasks ask for and no node accounts for: those demands limit nothing.
+/// Names of the resources that tasks demand and no node accounts for: these demands limit nothing.
 std::string unaccounted_demands(const Setting& setting) {
   std::vector<std::string> names;
   for (const auto& kind : schedulers::kResourceKinds) {
@@ -252,7 +258,7 @@ void add_facts(const Options& options, const Setting& setting, Comparison& compa
   facts.emplace_back("workload", setting.workload.name);
   facts.emplace_back("jobs",
                      fmt::format("{} with {} stages and {} tasks, over {:.0f} s, mean gap {:.2f} s", figures.jobs, figures.stages,
-                                 figures.tasks, std::chrono::duration<double>(figures.span).count(), figures.mean_gap));
+                                 figures.tasks, in_seconds(figures.span), figures.mean_gap));
   facts.emplace_back("cluster", describe(setting.model));
   if (options.resize.scale != 1) facts.emplace_back("scale", fmt::format("{}", options.resize.scale));
   if (options.resize.arrival_scale != 1) facts.emplace_back("arrival scale", fmt::format("{}", options.resize.arrival_scale));
@@ -261,6 +267,16 @@ void add_facts(const Options& options, const Setting& setting, Comparison& compa
   if (const std::string names = unaccounted_demands(setting); !names.empty())
     facts.emplace_back("not accounted for", names + ": tasks ask for it, but no node says how much it has, so it limits nothing");
   if (!setting.workload.notes.empty()) facts.emplace_back("notes", join(setting.workload.notes, "; "));
+}
+
+/// Everything that does not depend on the seed.
+void begin(const Options& options, const Setting& setting, Comparison& comparison) {
+  comparison.title = setting.workload.name;
+  add_facts(options, setting, comparison);
+  for (const auto& scheduler : options.schedulers) comparison.schedulers.push_back({scheduler, {}});
+  const std::string& recorded = setting.recorded_scheduler;
+  if (comparison.schedulers.empty()) comparison.schedulers.push_back({recorded.empty() ? "fifo" : recorded, {}});
+  if (options.deadlines && options.schedulers.empty()) add_others(comparison.schedulers);
 }
 
 Result<void> check(const Options& options) {
@@ -285,10 +301,7 @@ Result<Workload> load_workload(const Options& options) {
     WEFT_ASSIGN(Setting setting, set_up(options, options.seed));
     return std::move(setting.workload);
   }
-  workloads::Context context;
-  context.seed = options.seed;
-  if (options.one_machine <= 0) context.machine = options.cluster.machine();
-  WEFT_ASSIGN(Workload workload, workloads::load(options.workload, context));
+  WEFT_ASSIGN(Workload workload, read_workload(options, options.seed));
   WEFT_TRY(workloads::resize(workload, options.resize));
   return workload;
 }
@@ -304,14 +317,7 @@ Result<Comparison> run(const Options& options, const Progress& progress) {
       WEFT_ASSIGN(setting, set_up(options, seed));
     }
     setting.model.seed = seed;
-    if (i == 0) {
-      comparison.title = setting.workload.name;
-      add_facts(options, setting, comparison);
-      for (const auto& scheduler : options.schedulers) comparison.schedulers.push_back({scheduler, {}});
-      const std::string& recorded = setting.recorded_scheduler;
-      if (comparison.schedulers.empty()) comparison.schedulers.push_back({recorded.empty() ? "fifo" : recorded, {}});
-      if (options.deadlines && options.schedulers.empty()) add_others(comparison.schedulers);
-    }
+    if (i == 0) begin(options, setting, comparison);
     comparison.seeds.push_back(seed);
     auto& alone = comparison.alone.emplace_back();
     for (const JobSpec& job : setting.workload.jobs) alone.push_back(report::time_alone(job));
@@ -320,8 +326,7 @@ Result<Comparison> run(const Options& options, const Progress& progress) {
       auto& runs = comparison.schedulers[s];
       WEFT_ASSIGN(RunResult result, std::move(results[s]));
       progress(fmt::format("{}, seed {}: makespan {:.1f} s, simulated in {:.2f} s", runs.scheduler, seed,
-                           std::chrono::duration<double>(result.makespan).count(),
-                           std::chrono::duration<double>(result.wall_time).count()));
+                           in_seconds(result.makespan), in_seconds(result.wall_time)));
       if (i == 0 && !setting.recorded_ends.empty()) {
         report::Replay replay = report::compare_with_recording(result, setting.recorded_ends);
         if (!replay.jobs.empty()) comparison.replays.push_back(std::move(replay));
@@ -339,15 +344,13 @@ Result<Comparison> run(const Options& options, const Progress& progress) {
 std::optional<Error> refusal(const Comparison& comparison) {
   std::size_t count = 0;
   const JobResult* first = nullptr;
-  for (const auto& runs : comparison.schedulers) {
-    for (const RunResult& one : runs.runs) {
+  for (const auto& runs : comparison.schedulers)
+    for (const RunResult& one : runs.runs)
       for (const JobResult& job : one.jobs) {
         if (job.outcome != Outcome::refused) continue;
         if (first == nullptr) first = &job;
         ++count;
       }
-    }
-  }
   if (first == nullptr) return std::nullopt;
   return Error(Code::invalid_argument,
                fmt::format("{} jobs were refused; the first, {}: {}", count, escaped(first->name), first->error));
