@@ -50,7 +50,7 @@ cp "$scratch"/weft*.deb "$scratch/bare/tmp"
 # README's section, as it is printed.
 mkdir "$scratch/bare/root/mycount"
 section() { # LANGUAGE NUMBER
-  sed -n '/^## A job of your own/,/^## What there is/p' "$root/README.md" |
+  sed -n '/^## A job of your own/,/^## Features/p' "$root/README.md" |
     awk -v begin="^\`\`\`$1\$" -v number="$2" '/^```$/ { inside = 0 } inside; $0 ~ begin && ++seen >= number && (number > 1 || seen == 1) { inside = 1 }'
 }
 section cpp 1 > "$scratch/bare/root/mycount/mycount.cpp"
