@@ -176,7 +176,7 @@ Findings whoever_asks(const Context&) {
     maps.input_bytes = maps.shuffle_bytes = 2'000'000;
     maps.hosts = {{"TT1"}, {"TT2"}};
     JobSpec one = job(seconds(10 * i), {maps, stage(1, seconds(1), {0})});
-    one.priority = 1;
+    one.options.priority = 1;
     workload.jobs.push_back(one);
   }
   const RunResult result = run(workload, model, "fifo");

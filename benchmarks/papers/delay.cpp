@@ -89,7 +89,7 @@ double remote_part(std::uint32_t skips, std::uint64_t seed, std::uint32_t count)
     StageSpec one = stage(1, milliseconds(1));
     one.input_bytes = 1;
     JobSpec probe = job(seconds(8 * i), {one});
-    probe.priority = 1;
+    probe.options.priority = 1;
     workload.jobs.push_back(probe);
   }
   ClusterModel model = cluster(kNodes, 1);

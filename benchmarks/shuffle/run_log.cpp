@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "benchmarks/measure.hpp"
-#include "engine/simulator/workloads/event_log_line.hpp"
+#include "engine/master/log/log_lines.hpp"
 
 namespace weft::bench {
 namespace {
 
-using simulator::workloads::LoggedEvent;
+using master::EventLine;
 
 struct Attempt {
   std::uint32_t node = 0;
@@ -79,11 +79,11 @@ ShuffleRun shuffle_of(const Job& job, const Stage& maps, const Stage& reduces) {
 class Reader {
  public:
   Result<std::vector<JobRun>> read(const std::string& path) {
-    WEFT_ASSIGN(auto lines, simulator::workloads::Lines::open(path, std::size_t{64} << 20));
+    WEFT_ASSIGN(auto lines, master::LogLines::open(path));
     while (true) {
       WEFT_ASSIGN(const bool more, lines.next());
       if (!more) break;
-      WEFT_ASSIGN(const LoggedEvent event, simulator::workloads::parse_event(lines));
+      WEFT_ASSIGN(const EventLine event, lines.parse());
       if (!take(event)) return fail(lines.error("it speaks of what was not there before"));
     }
     return runs();
@@ -91,7 +91,7 @@ class Reader {
 
  private:
   /// False when something is missing before it.
-  bool take(const LoggedEvent& event) {
+  bool take(const EventLine& event) {
     if (event.event == "log_started") epoch_ = event.unix_time.value_or(Duration(0)) - event.at;
     if (event.event == "job_submitted") jobs_[event.job].began = event.at;
     if (event.event == "plan_extended") return take_plan(event);
@@ -105,7 +105,7 @@ class Reader {
     return event.event == "task_launched" || take_end(event, stage->second);
   }
 
-  bool take_plan(const LoggedEvent& event) {
+  bool take_plan(const EventLine& event) {
     const auto job = jobs_.find(event.job);
     if (job == jobs_.end()) return false;
     for (const auto& stage : event.stages) job->second.stages[stage.id].inputs = stage.inputs;
@@ -115,7 +115,7 @@ class Reader {
     });
   }
 
-  static bool take_end(const LoggedEvent& event, Stage& stage) {
+  static bool take_end(const EventLine& event, Stage& stage) {
     const auto started = stage.started.find({event.task, event.attempt});
     if (started == stage.started.end()) return false;
     stage.tasks.try_emplace(event.task, Attempt{event.node, started->second, event.at, event.shuffle_read.value_or(Duration(0)),

@@ -45,13 +45,13 @@ struct Record {
   bool flag;
   friend bool operator==(const Record&, const Record&) = default;
 };
-struct Largest {  // 24 fields
-  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w;
+struct Largest {  // 25 fields
+  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, y;
   std::string x;
   friend bool operator==(const Largest&, const Largest&) = default;
 };
 struct TooLarge {
-  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y;
+  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;
 };
 struct WithBase : Point {
   int z;
@@ -143,7 +143,7 @@ TEST(Codec, every_kind_of_value_comes_back_and_a_shorter_encoding_is_refused) {
   expect_round_trip(Nothing{});
   expect_round_trip(Point{1, -2});
   expect_round_trip(Padded{'p', 9});
-  expect_round_trip(Largest{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, "x"});
+  expect_round_trip(Largest{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, "x"});
   expect_round_trip(some_record());
   expect_round_trip(Angle(370));
   expect_round_trip(std::vector<Angle>{Angle(1), Angle(2)});

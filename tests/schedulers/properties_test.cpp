@@ -252,7 +252,7 @@ std::unique_ptr<Outcome> run(const std::string& spec, std::uint64_t seed) {
     job.options.pool = std::string(1, static_cast<char>('a' + random.below(3)));
     job.options.priority = static_cast<int>(random.below(2));
     job.options.max_attempts = 8;
-    job.options.hints.weight = 1 + static_cast<double>(random.below(3));
+    job.hints.weight = 1 + static_cast<double>(random.below(3));
     jobs.push_back(cluster.submit(std::move(job)));
     cluster.extend(jobs.back(), random_plan(random, options.nodes));
     for (std::uint64_t steps = random.below(30); steps > 0; --steps) cluster.step();

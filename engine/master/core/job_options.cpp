@@ -211,32 +211,34 @@ std::vector<JobOption> make_options() {
       option("user", "NAME", "On whose behalf (default: who runs this)", kBoth, &JobOptions::user),
       option("pool", "NAME", "Pool or queue of the scheduler", kBoth, &JobOptions::pool),
       option("priority", "N", "Larger goes first (0)", kBoth, &JobOptions::priority),
-      option("weight", "WEIGHT", "Its part of what jobs share, against theirs, where the scheduler shares (1)", kClusters, &JobOptions::weight,
+      option("weight", "WEIGHT", "Its part of what jobs share, against theirs, where the scheduler shares (1)", kClusters,
+             &JobOptions::weight,
              [](double& weight) -> std::string {
                return weight > 0 && weight <= kMostWeight ? "" : fmt::format("not a number above 0, at most {}", kMostWeight);
              }),
-      option("deadline", "TIME", "When the job should be done, from its start, such as 10min; for schedulers that care",
-             kClusters, &JobOptions::deadline, positive),
-      option("demand", "RESOURCES", "What each task needs of its node, such as cpu=1,memory=512MiB", kClusters, &JobOptions::demand),
-      option("hint", "KEY=VALUE", "What schedulers may know of the job, such as shuffle_ratio=0.4; may be repeated",
-             kClusters, &JobOptions::hints),
+      option("deadline", "TIME", "When the job should be done, from its start, such as 10min; for schedulers that care", kClusters,
+             &JobOptions::deadline, positive),
+      option("demand", "RESOURCES", "What each task needs of its node, such as cpu=1,memory=512MiB", kClusters,
+             &JobOptions::demand),
+      option("hint", "KEY=VALUE", "What schedulers may know of the job, such as shuffle_ratio=0.4; may be repeated", kClusters,
+             &JobOptions::hints),
       option("task-timeout", "TIME", "Longest time a task may take, such as 30s", kClusters, &JobOptions::task_timeout, positive),
-      option("max-bad-records", "N|P%",
-             "Fail the job when more records are bad, or more of those that a stage reads, such as 0.1% (default: half of a source's)",
-             kClusters, &JobOptions::max_bad_records),
+      option(
+          "max-bad-records", "N|P%",
+          "Fail the job when more records are bad, or more of those that a stage reads, such as 0.1% (default: half of a source's)",
+          kClusters, &JobOptions::max_bad_records),
       option("max-attempts", "N", "Attempts at a task before the job fails, 1 to 1000 (4)", kBoth, &JobOptions::max_attempts,
              [](std::uint32_t& attempts) -> std::string {
                return attempts >= 1 && attempts <= kMostAttempts ? "" : fmt::format("not a number from 1 to {}", kMostAttempts);
              }),
       option("shuffle-mode", "memory|pull",
-             "memory: keep map outputs there and bring them to their readers early (default); pull: write them to disk, fetch them late",
+             "memory: keep map outputs there and bring them to their readers early (default); pull: write them to disk, fetch them "
+             "late",
              kBoth, &JobOptions::shuffle_mode),
       option("shuffle-replicas", "1|2",
              "Replicas of map outputs, on different workers: 1 (default), or 2, so that a lost worker's maps need not run again",
              kBoth, &JobOptions::shuffle_replicas,
-             [](std::uint32_t& replicas) -> std::string {
-               return replicas >= 1 && replicas <= kMostReplicas ? "" : "not 1 or 2";
-             }),
+             [](std::uint32_t& replicas) -> std::string { return replicas >= 1 && replicas <= kMostReplicas ? "" : "not 1 or 2"; }),
       option("slow-start", "PART", "Part of the maps that must end before reduces start and wait for the others, from 0 to 1 (1)",
              kBoth, &JobOptions::slow_start,
              [](double& part) -> std::string {
@@ -256,7 +258,8 @@ const std::vector<JobOption>& job_options() {
 
 Result<void> set_job_options(const std::map<std::string, std::string>& texts, JobOptions& options) {
   for (const auto& [name, text] : texts) {
-    const auto known = std::find_if(job_options().begin(), job_options().end(), [&](const JobOption& one) { return one.name == name; });
+    const auto known =
+        std::find_if(job_options().begin(), job_options().end(), [&](const JobOption& one) { return one.name == name; });
     if (known == job_options().end()) {
       std::vector<std::string> names;
       for (const JobOption& one : job_options()) names.push_back(one.name);

@@ -1,6 +1,6 @@
-// How a job is to be run, besides its plan. What there is to know of an option is stated once, in the list of job_options.cpp: the command
-// line, run_locally(), the event log, statuses, the page and workloads of the simulator take it from there. A message needs its field in
-// master/protocol/protocol.capnp, too.
+// How a job is to be run, besides its plan. What there is to know of an option is stated once, in the list of job_options.cpp: the
+// command line, run_locally(), the event log, statuses, the page and workloads of the simulator take it from there. A message needs
+// its field in master/protocol/protocol.capnp, too.
 #pragma once
 
 #include <chrono>
@@ -43,12 +43,13 @@ struct JobOption {
   std::string name;   // "max-bad-records": --max-bad-records
   std::string value;  // stands for its value in help: "N|P%"
   std::string help;   // a line, with the default
-  std::string key;    // of its member in JSON: "max_bad_records"; of durations, in nanoseconds, "…_ns"; of what may be repeated, "…s"
+  std::string key;  // of its member in JSON: "max_bad_records"; of durations, in nanoseconds, "…_ns"; of what may be repeated, "…s"
   bool repeatable = false;
   bool simulated = false;  // workloads of the simulator have it, too, and in its own form
   /// From the command line. invalid_argument says what is wrong with the text; nothing has changed then.
   std::function<Result<void>(std::string_view text, JobOptions&)> set;
-  /// What set() takes to the same (of what may be repeated, joined by commas); nothing when it is as it would be without the option.
+  /// What set() takes to the same (of what may be repeated, joined by commas); nothing when it is as it would be without the
+  /// option.
   std::function<std::optional<std::string>(const JobOptions&)> text;
   std::function<void(JsonWriter&, const JobOptions&)> write;  // the value of its member
   std::function<Result<void>(JsonReader&, JobOptions&)> read;

@@ -1,5 +1,5 @@
-// Drives a core. Server, embedded engine and simulator give it events; it is the one place that knows what happens around each: what is
-// observed, recorded and logged, and in which order.
+// Drives a core. Server, embedded engine and simulator give it events; it is the one place that knows what happens around each:
+// what is observed, recorded and logged, and in which order.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@
 
 namespace weft::master {
 
-/// One thread. The order for each event: the observer fills in what history says of it, the line of the log is made, the core applies it; when
-/// it was accepted the observer learns from it, the journal and then the log record it, and its commands are carried out. So nothing is
-/// carried out that was not recorded. A command may lead to further events at once.
+/// One thread. The order for each event: the observer fills in what history says of it, the line of the log is made, the core
+/// applies it; when it was accepted the observer learns from it, the journal and then the log record it, and its commands are
+/// carried out. So nothing is carried out that was not recorded. A command may lead to further events at once.
 class CoreDriver final : public CoreShell {
  public:
   /// What differs between the places where a core runs.

@@ -27,7 +27,8 @@ Result<void> EventRecorder::after(Time at, const std::vector<Command>& commands)
   return log_.flush(at);
 }
 
-Result<void> EventRecorder::note_prefetched(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
+Result<void> EventRecorder::note_prefetched(Time at, Time period, JobId job, NodeId node,
+                                            const shuffle::PrefetchStats& prefetched) {
   log_.add(prefetch_json(at, period, job, node, prefetched));
   return log_.flush(at);
 }

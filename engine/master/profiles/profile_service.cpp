@@ -66,13 +66,10 @@ void ProfileService::close() {
   store_.reset();
 }
 
-std::optional<Result<rpc::Payload>> ProfileService::answer(const rpc::Message& message) {
-  if (message.type != client::kProfiles) return std::nullopt;
-  auto request = client::decode<client::ProfileRequest>(message);
-  if (!request) return fail(std::move(request).error());
-  auto reply = reply_to(std::move(*request));
-  if (!reply) return fail(std::move(reply).error());
-  return client::encode(std::move(*reply));
+Result<rpc::Payload> ProfileService::answer(const rpc::Message& message) {
+  WEFT_ASSIGN(auto request, client::decode<client::ProfileRequest>(message));
+  WEFT_ASSIGN(auto reply, reply_to(std::move(request)));
+  return client::encode(std::move(reply));
 }
 
 Result<client::ProfileReply> ProfileService::reply_to(client::ProfileRequest request) {

@@ -26,8 +26,7 @@ class ProfileService {
   profiles::Observer& observer() { return observer_; }
   /// After each event: what was learned is written soon, and at once when a job has ended.
   void save_after(const std::vector<Command>& commands);
-  /// The answer to a request about profiles; nothing when it is about something else.
-  std::optional<Result<rpc::Payload>> answer(const rpc::Message& message);
+  Result<rpc::Payload> answer(const rpc::Message& message);
   /// Writes what is not written yet, and ends the store.
   void close();
 

@@ -34,12 +34,6 @@ enum ClientMessage : rpc::MessageType {
   kSetNode = 220,             // NodeCapacity -> nothing
 };
 
-/// It changes nothing: what it asks for is in the master's memory.
-constexpr bool is_question(rpc::MessageType type) {
-  return type == kListJobs || type == kJobStatus || type == kListNodes || type == kExplainJob || type == kListGroups ||
-         type == kShowScheduler || type == kProfiles;
-}
-
 /// The most of a binary that is uploaded at a time.
 inline constexpr std::uint64_t kUploadChunkBytes = 1u << 20;
 

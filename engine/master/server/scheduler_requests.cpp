@@ -12,17 +12,12 @@ Result<void> SchedulerRequests::configure(const std::string& spec) {
   return shell_.apply(std::move(event));
 }
 
-std::optional<Result<rpc::Payload>> SchedulerRequests::answer(const rpc::Message& message) {
-  switch (message.type) {
-    case client::kListGroups:
-      return on_list_groups();
-    case client::kConfigureScheduler:
-      return on_configure(message);
-    case client::kShowScheduler:
-      return on_show();
-    default:
-      return std::nullopt;
-  }
+void SchedulerRequests::add_to(RequestTable& table) {
+  using Kind = RequestTable::Kind;
+  table.answer(client::kListGroups, Kind::question, [this](const auto&, const auto&) { return on_list_groups(); });
+  table.answer(client::kShowScheduler, Kind::question, [this](const auto&, const auto&) { return on_show(); });
+  table.answer(client::kConfigureScheduler, Kind::change,
+               [this](const auto&, const auto& message) { return on_configure(message); });
 }
 
 Result<rpc::Payload> SchedulerRequests::on_configure(const rpc::Message& message) {

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "engine/master/core/core_shell.hpp"
 #include "engine/master/scheduling/catalogue.hpp"
+#include "engine/master/server/request_table.hpp"
 #include "engine/master/server/server.hpp"
 
 namespace weft::master {
@@ -21,8 +21,8 @@ class SchedulerRequests {
 
   /// Reads the files it names, and tells the core. On an error everything stays as it was.
   Result<void> configure(const std::string& spec);
-  /// The answer to a request about the scheduler; nothing when it is about something else.
-  std::optional<Result<rpc::Payload>> answer(const rpc::Message& message);
+  /// Adds the requests that it answers.
+  void add_to(RequestTable& table);
 
  private:
   Result<rpc::Payload> on_configure(const rpc::Message& message);

@@ -25,7 +25,7 @@
 #include "engine/master/server/client_requests.hpp"
 #include "engine/master/server/running_jobs.hpp"
 #include "engine/master/server/scheduler_requests.hpp"
-#include "engine/master/server/worker_connections.hpp"
+#include "engine/master/server/workers.hpp"
 #include "schedulers/builtin.hpp"
 #include "storage/files/protocol.hpp"
 
@@ -57,14 +57,17 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   Result<void> open_storage();
   Result<void> recover(Core& core);
   void make_parts();
+  void add_requests();
   void give_up(const Error& why);
   /// By whom it concerns.
   template <class Concerned>
   void carry_out(Concerned& command) {
     if constexpr (requires { clients_->carry_out(command); }) {
       clients_->carry_out(command);
+    } else if constexpr (requires { workers_->losses.carry_out(command); }) {
+      workers_->losses.carry_out(command);
     } else {
-      workers_->carry_out(command);
+      workers_->commands.carry_out(command);
     }
   }
   void carry_out(OutputMoved& moved);
@@ -87,9 +90,10 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   std::optional<ProfileService> profiles_;
   PrefetchReports prefetched_;  // of jobs that the core knows, and of none before a restart
   std::optional<JobRecorder> recorder_;
-  std::optional<WorkerConnections> workers_;
+  std::optional<Workers> workers_;
   std::optional<ClientRequests> clients_;
   std::optional<SchedulerRequests> scheduler_;
+  RequestTable requests_;
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;
   std::string address_;
   std::unique_ptr<rpc::Listener> listener_;
@@ -110,7 +114,7 @@ ServerImpl::~ServerImpl() {
   background_->stop();
   reactor_->run([this] {
     if (listener_) listener_->close();
-    workers_->close();
+    workers_->context.table.close();
     storage_.reset();
     timers_.clear();
     for (auto& [id, job] : jobs_) job.waiting.clear();
@@ -157,6 +161,7 @@ Result<void> ServerImpl::begin() {
     if (!began) return;
     began = profiles_->open(options_.profiles);
     if (!began) return;
+    add_requests();
     rpc::Limits limits;
     limits.max_queued = std::size_t{2} << 30;
     limits.layout = protocol::layout();
@@ -174,8 +179,8 @@ Result<void> ServerImpl::begin() {
 void ServerImpl::make_parts() {
   profiles_.emplace(*reactor_);
   recorder_.emplace(driver_, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
-  workers_.emplace(WorkerConnections::Parts{driver_, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(),
-                                            storage_, options_});
+  workers_.emplace(
+      WorkerContext{driver_, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(), storage_, options_});
   clients_.emplace(ClientRequests::Parts{driver_, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *reactor_, options_});
 }
 
@@ -200,9 +205,11 @@ Result<void> ServerImpl::open_core() {
 
 Result<void> ServerImpl::open_storage() {
   if (!options_.storage) return {};
-  StorageShell shell{
-      *reactor_, [this](NodeId id, rpc::MessageType type, rpc::Payload payload) { workers_->notify(id, type, std::move(payload)); },
-      [this](const Error& why) { give_up(why); }};
+  StorageShell shell{*reactor_,
+                     [this](NodeId id, rpc::MessageType type, rpc::Payload payload) {
+                       workers_->context.table.notify(id, type, std::move(payload));
+                     },
+                     [this](const Error& why) { give_up(why); }};
   WEFT_ASSIGN(storage_, options_.storage(std::move(shell)));
   recorder_->skip_nodes(storage_->first_node());
   return {};
@@ -217,7 +224,7 @@ Result<void> ServerImpl::recover(Core& core) {
   const Time unix_now = std::chrono::system_clock::now().time_since_epoch();
   const Time away = history.marks.at == Time(0) ? Time(0) : std::max(Time(0), unix_now - history.marks.unix_time);
   started_ -= history.marks.at + away;
-  workers_->restore(history.settings);
+  workers_->capacities.restore(history.settings);
   recorder_->fail_orphans(history.running, history.marks.at);
   if (!history.running.empty()) log_.warn("{} jobs ran when the last master ended; they failed with it", history.running.size());
   std::move(history.running.begin(), history.running.end(), std::back_inserter(history.ended));
@@ -260,32 +267,44 @@ rpc::Handler ServerImpl::handler() {
     on_request(connection, std::move(message), std::move(responder));
   };
   handler.on_notify = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-    workers_->on_notify(connection, message);
+    workers_->reports.on_notify(connection, message);
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
-    if (!workers_->on_close(connection, error)) clients_->on_close(connection);
+    if (!workers_->losses.on_close(connection, error)) clients_->on_close(connection);
   };
   return handler;
+}
+
+/// What no part of its own answers; the storage service has its own range of messages.
+void ServerImpl::add_requests() {
+  clients_->add_to(requests_);
+  scheduler_->add_to(requests_);
+  requests_.answer(client::kProfiles, RequestTable::Kind::question,
+                   [this](const auto&, const auto& message) { return profiles_->answer(message); });
+  requests_.answer(protocol::kFetchBinary, RequestTable::Kind::question,
+                   [this](const auto& connection, const auto& message) { return on_fetch_binary(connection, message); });
+  requests_.handle(protocol::kRegister, [this](const auto& connection, const auto& message, rpc::Responder responder) {
+    workers_->admission.on_register(connection, message, std::move(responder));
+  });
 }
 
 void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
   if (const auto& ended = driver_.ended())
     return responder.fail(Error(Code::unavailable, "the master ends: " + ended->to_string()));
-  if (clients_->answer_later(message, responder)) return;
   if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
     return on_storage_request(connection, message, std::move(responder));
+  const RequestTable::Route* const route = requests_.find(message.type);
+  if (route == nullptr)
+    return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
+  if (const auto* const handle = std::get_if<RequestTable::Handle>(&route->to))
+    return (*handle)(connection, message, std::move(responder));
   const auto full = recorder_->full();
-  if (full && (message.type == client::kSubmitJob || message.type == client::kSetNode)) return responder.fail(*full);
-  if (message.type == protocol::kRegister) return workers_->on_register(connection, message, std::move(responder));
-  std::optional<Result<rpc::Payload>> answered = scheduler_->answer(message);
-  if (!answered) answered = profiles_->answer(message);
-  if (!answered)
-    answered =
-        message.type == protocol::kFetchBinary ? on_fetch_binary(connection, message) : clients_->answer(connection, message);
-  // Who only asks need not wait until there is room.
-  if (full && client::is_question(message.type))
-    return *answered ? responder.reply(std::move(**answered)) : responder.fail(answered->error());
-  recorder_->answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(*answered));
+  if (full && route->kind == RequestTable::Kind::promise) return responder.fail(*full);
+  auto answered = std::get<RequestTable::Answer>(route->to)(connection, message);
+  // A question need not wait until there is room.
+  if (full && route->kind == RequestTable::Kind::question)
+    return answered ? responder.reply(std::move(*answered)) : responder.fail(answered.error());
+  recorder_->answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(answered));
 }
 
 Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
@@ -301,9 +320,9 @@ void ServerImpl::on_storage_request(const rpc::ConnectionPtr& connection, const 
     return responder.fail(Error(Code::invalid_argument, "this master keeps no files; start it with --data-dir DIRECTORY"));
   }
   if (message.type < kFirstWorkerStorageMessage) return storage_->on_client_request(message, std::move(responder));
-  const auto worker = workers_->site_of(connection);
+  const auto worker = workers_->context.table.on(connection);
   if (!worker) return responder.fail(Error(Code::invalid_argument, "a message of a peer that is not registered"));
-  storage_->on_worker_request(*worker, message, std::move(responder));
+  storage_->on_worker_request(workers_->context.table.at(*worker).site(*worker), message, std::move(responder));
 }
 
 void ServerImpl::reload() {

@@ -256,9 +256,8 @@ void add_facts(const Options& options, const Setting& setting, Comparison& compa
   const auto figures = workloads::figures_of(setting.workload);
   auto& facts = comparison.facts;
   facts.emplace_back("workload", setting.workload.name);
-  facts.emplace_back("jobs",
-                     fmt::format("{} with {} stages and {} tasks, over {:.0f} s, mean gap {:.2f} s", figures.jobs, figures.stages,
-                                 figures.tasks, in_seconds(figures.span), figures.mean_gap));
+  facts.emplace_back("jobs", fmt::format("{} with {} stages and {} tasks, over {:.0f} s, mean gap {:.2f} s", figures.jobs,
+                                         figures.stages, figures.tasks, in_seconds(figures.span), figures.mean_gap));
   facts.emplace_back("cluster", describe(setting.model));
   if (options.resize.scale != 1) facts.emplace_back("scale", fmt::format("{}", options.resize.scale));
   if (options.resize.arrival_scale != 1) facts.emplace_back("arrival scale", fmt::format("{}", options.resize.arrival_scale));

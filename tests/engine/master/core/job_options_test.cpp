@@ -1,9 +1,9 @@
 #include "engine/master/core/job_options.hpp"
 
-#include "engine/master/core/events.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "engine/master/core/events.hpp"
 
 namespace weft::master {
 namespace {
@@ -18,11 +18,19 @@ const JobOption& named(const std::string& name) {
 }
 
 /// A text for each option that sets it to something else than its default.
-const std::map<std::string, std::string> kTexts{
-    {"user", "ann"},      {"pool", "etl"},        {"priority", "-3"},       {"weight", "2.5"},
-    {"deadline", "10min"}, {"demand", "cpu=2,memory=512MiB"}, {"hint", "shuffle_ratio=0.4"}, {"task-timeout", "30s"},
-    {"max-bad-records", "0.1%"}, {"max-attempts", "2"}, {"shuffle-mode", "pull"},  {"shuffle-replicas", "2"},
-    {"slow-start", "0.25"}};
+const std::map<std::string, std::string> kTexts{{"user", "ann"},
+                                                {"pool", "etl"},
+                                                {"priority", "-3"},
+                                                {"weight", "2.5"},
+                                                {"deadline", "10min"},
+                                                {"demand", "cpu=2,memory=512MiB"},
+                                                {"hint", "shuffle_ratio=0.4"},
+                                                {"task-timeout", "30s"},
+                                                {"max-bad-records", "0.1%"},
+                                                {"max-attempts", "2"},
+                                                {"shuffle-mode", "pull"},
+                                                {"shuffle-replicas", "2"},
+                                                {"slow-start", "0.25"}};
 
 TEST(JobOptions, AreReadAgainAsTheyWereWrittenAsTextAndAsJson) {
   for (const JobOption& option : job_options()) {
@@ -52,15 +60,17 @@ TEST(JobOptions, OfTheCommandLineAreSetByName) {
   EXPECT_EQ(options.max_bad_records->percent, 0.1);
   EXPECT_EQ(texts_of(options), kTexts) << "and the same texts come out";
   EXPECT_TRUE(texts_of({}).empty());
-  EXPECT_THAT(set_job_options({{"max-atempts", "3"}}, options).error().to_string(), HasSubstr("no option 'max-atempts'; it has user, pool,"));
+  EXPECT_THAT(set_job_options({{"max-atempts", "3"}}, options).error().to_string(),
+              HasSubstr("no option 'max-atempts'; it has user, pool,"));
 }
 
 TEST(JobOptions, ValuesThatMakeNoSenseAreRefusedAndChangeNothing) {
   const std::vector<std::pair<std::string, std::string>> wrong{
-      {"priority", "high"},     {"priority", "1.5"},       {"weight", "0"},          {"weight", "2e6"},       {"weight", "nan"},
-      {"deadline", "0s"},       {"deadline", "tomorrow"},  {"demand", "gpu"},        {"hint", "ratio"},       {"task-timeout", "0s"},
-      {"max-attempts", "0"},    {"max-attempts", "1001"},  {"max-attempts", "-1"},   {"max-bad-records", ""}, {"max-bad-records", "-1"},
-      {"max-bad-records", "101%"}, {"max-bad-records", "%"}, {"shuffle-mode", "push"}, {"shuffle-replicas", "3"}, {"slow-start", "1.5"}};
+      {"priority", "high"},     {"priority", "1.5"},      {"weight", "0"},           {"weight", "2e6"},
+      {"weight", "nan"},        {"deadline", "0s"},       {"deadline", "tomorrow"},  {"demand", "gpu"},
+      {"hint", "ratio"},        {"task-timeout", "0s"},   {"max-attempts", "0"},     {"max-attempts", "1001"},
+      {"max-attempts", "-1"},   {"max-bad-records", ""},  {"max-bad-records", "-1"}, {"max-bad-records", "101%"},
+      {"max-bad-records", "%"}, {"shuffle-mode", "push"}, {"shuffle-replicas", "3"}, {"slow-start", "1.5"}};
   for (const auto& [name, text] : wrong) {
     JobOptions options;
     const auto set = named(name).set(text, options);
@@ -104,7 +114,8 @@ TEST(JobOptions, OfASubmissionBecomeHintsAndAPointOfTime) {
   EXPECT_EQ(submitted->hints.weight, 3);
   EXPECT_EQ(submitted->hints.shuffle_ratio, 0.4);
   EXPECT_FALSE(submission(JobId(1), "j", {}, {})->deadline);
-  EXPECT_FALSE(submission(JobId(1), "j", {.hints = {{"no_such", "1"}}}, {}));
+  options.hints = {{"no_such", "1"}};
+  EXPECT_FALSE(submission(JobId(1), "j", options, {}));
 }
 
 }  // namespace

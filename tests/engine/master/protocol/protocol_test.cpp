@@ -164,10 +164,10 @@ TEST(ClientProtocol, ASubmissionComesBack) {
   EXPECT_EQ(back.options.slow_start, 0.25);
   EXPECT_EQ(back.arguments, submit.arguments);
   const Submit plain = sent(Submit{});
-  EXPECT_FALSE(plain.shuffle_mode);
-  EXPECT_FALSE(plain.weight);
-  EXPECT_FALSE(plain.slow_start);
-  EXPECT_FALSE(plain.shuffle_replicas);
+  EXPECT_FALSE(plain.options.shuffle_mode);
+  EXPECT_FALSE(plain.options.weight);
+  EXPECT_FALSE(plain.options.slow_start);
+  EXPECT_FALSE(plain.options.shuffle_replicas);
 }
 
 NodeList node_list() {
@@ -252,7 +252,7 @@ TEST(ClientProtocol, WhatAnOlderReleaseDoesNotSayHasItsDefault) {
   const auto submit = decode<Submit>(message);
   ASSERT_TRUE(submit) << submit.error().to_string();
   EXPECT_TRUE(submit->name.empty());
-  EXPECT_FALSE(submit->shuffle_mode);
+  EXPECT_FALSE(submit->options.shuffle_mode);
   const auto list = decode<JobList>(message);
   ASSERT_TRUE(list);
   EXPECT_TRUE(list->jobs.empty());

@@ -7,7 +7,7 @@
 #include "base/rpc/responder.hpp"
 #include "engine/master/journal/job_recorder.hpp"
 #include "engine/master/server/running_jobs.hpp"
-#include "engine/master/server/worker_connections.hpp"
+#include "engine/master/server/workers.hpp"
 #include "schedulers/builtin.hpp"
 
 namespace weft::master {
@@ -77,7 +77,7 @@ class ServerParts : public testing::Test {
     info.name = info.host = name;
     info.data_address = name + ":1";
     info.slots = 2;
-    on_reactor([&] { workers.on_register(connection, of(protocol::kRegister, info), nobody()); });
+    on_reactor([&] { workers.admission.on_register(connection, of(protocol::kRegister, info), nobody()); });
     return connection;
   }
   /// Then what it posted.
@@ -100,7 +100,7 @@ class ServerParts : public testing::Test {
   PrefetchReports prefetched;
   std::unique_ptr<StorageService> storage;
   JobRecorder recorder{shell, *reactor, [](JobId) -> Result<JobStatus> { return JobStatus{}; }};
-  WorkerConnections workers{{shell, recorder, jobs, prefetched, *reactor, *reactor, nullptr, storage, options}};
+  Workers workers{{shell, recorder, jobs, prefetched, *reactor, *reactor, nullptr, storage, options}};
 };
 
 TEST_F(ServerParts, AWorkerHearsOfAJobBeforeItsTasksAndOnce) {
@@ -110,7 +110,7 @@ TEST_F(ServerParts, AWorkerHearsOfAJobBeforeItsTasksAndOnce) {
     for (std::uint32_t task : {0u, 1u}) {
       LaunchTask launch{NodeId(1), {{JobId(7), StageId(0), task}, 0}, {}, {}, Time(9), "read", "", false};
       launch.spec.fingerprint = 42;
-      workers.carry_out(launch);
+      workers.commands.carry_out(launch);
     }
   });
   ASSERT_EQ(worker->frames.size(), 1u) << "commands of one turn travel together";
@@ -128,11 +128,11 @@ TEST_F(ServerParts, NothingIsSentOfAJobThatIsOverOrToAWorkerThatIsGone) {
   const auto worker = join("w1");
   on_reactor([&] {
     LaunchTask launch{NodeId(1), {{JobId(7), StageId(0), 0}, 0}, {}, {}, Time(0), "", "", false};
-    workers.carry_out(launch);
+    workers.commands.carry_out(launch);
     ReleaseJob release{NodeId(1), JobId(7)};  // it was never told of it
-    workers.carry_out(release);
+    workers.commands.carry_out(release);
     KillTask kill{NodeId(2), {{JobId(7), StageId(0), 0}, 0}, KillCause::preempted, "why"};
-    workers.carry_out(kill);
+    workers.commands.carry_out(kill);
   });
   EXPECT_TRUE(worker->frames.empty());
 }
@@ -144,9 +144,9 @@ TEST_F(ServerParts, LocationsNameTheWorkersThatHoldTheOutputs) {
       std::vector<shuffle::MapOutput>{{0, 0, NodeId(2)}, {1, 0, NodeId(2)}, {2, 0, NodeId(9)}});
   on_reactor([&] {
     ShuffleLocations table{NodeId(1), JobId(7), ShuffleId(0), outputs};
-    workers.carry_out(table);
+    workers.commands.carry_out(table);
     ReplicateOutput copy{NodeId(1), JobId(7), ShuffleId(0), {1, 0, NodeId(2)}};
-    workers.carry_out(copy);
+    workers.commands.carry_out(copy);
   });
   ASSERT_EQ(first->frames.size(), 1u);
   const auto& table = std::get<ShuffleLocations>(first->frames[0][2]);
@@ -161,40 +161,41 @@ TEST_F(ServerParts, TheOthersHearOfALostWorkerAndWhereItServed) {
   const auto first = join("w1"), second = join("w2");
   on_reactor([&] {
     NodeLost lost{NodeId(1), "SIGBUS"};
-    workers.carry_out(lost);
+    workers.losses.carry_out(lost);
   });
   EXPECT_TRUE(first->frames.empty());
   ASSERT_EQ(second->frames.size(), 1u);
   EXPECT_EQ(std::get<NodeLost>(second->frames[0][0]).address, "w1:1");
   reactor->run([&] {
-    ASSERT_EQ(workers.recently_lost().size(), 1u);
-    EXPECT_EQ(workers.recently_lost().front().reason, "SIGBUS");
+    ASSERT_EQ(workers.losses.recent().size(), 1u);
+    EXPECT_EQ(workers.losses.recent().front().reason, "SIGBUS");
   });
 }
 
 TEST_F(ServerParts, AReplicaIsOfTheWorkerThatReportsItWhateverItSays) {
   const auto worker = join("w1");
   on_reactor([&] {
-    workers.on_notify(worker, of(protocol::kReplicaEnded, protocol::ReplicaEnded{{NodeId(77), JobId(7), ShuffleId(1), 2, 3}, ""}));
+    workers.reports.on_notify(worker,
+                              of(protocol::kReplicaEnded, protocol::ReplicaEnded{{NodeId(77), JobId(7), ShuffleId(1), 2, 3}, ""}));
   });
   const auto& made = std::get<OutputReplicated>(shell.events.back());
-  EXPECT_EQ(made.copy.node, NodeId(1));
-  EXPECT_EQ(made.copy.map, 2u);
+  EXPECT_EQ(made.replica.node, NodeId(1));
+  EXPECT_EQ(made.replica.map, 2u);
   EXPECT_FALSE(worker->closed);
 }
 
 TEST_F(ServerParts, WhoIsNotRegisteredIsDisconnectedAndNobodysLoss) {
   const auto stranger = std::make_shared<RememberingConnection>();
   on_reactor([&] {
-    workers.on_notify(stranger, of(protocol::kReplicaEnded, protocol::ReplicaEnded{}));
-    EXPECT_FALSE(workers.on_close(stranger, Error(Code::unavailable, "gone")));
+    workers.reports.on_notify(stranger, of(protocol::kReplicaEnded, protocol::ReplicaEnded{}));
+    EXPECT_FALSE(workers.losses.on_close(stranger, Error(Code::unavailable, "gone")));
   });
   EXPECT_TRUE(stranger->closed);
   EXPECT_TRUE(shell.events.empty());
   const auto worker = join("w1");
-  on_reactor([&] { EXPECT_TRUE(workers.on_close(worker, Error(Code::unavailable, "gone"))); });
+  on_reactor([&] { EXPECT_TRUE(workers.losses.on_close(worker, Error(Code::unavailable, "gone"))); });
   EXPECT_EQ(std::get<WorkerLost>(shell.events.back()).node, NodeId(1));
-  EXPECT_TRUE(workers.nodes().empty());
+  EXPECT_TRUE(workers.context.table.all().empty());
 }
 
 TEST_F(ServerParts, PrefetchedBytesOfJobsThatNeverWereAreNotCounted) {
@@ -203,7 +204,7 @@ TEST_F(ServerParts, PrefetchedBytesOfJobsThatNeverWereAreNotCounted) {
   const auto report = [&](JobId id, std::uint64_t bytes) {
     protocol::PrefetchReport sent;
     sent.jobs.push_back({id, {.prefetched_bytes = bytes}});
-    on_reactor([&] { workers.on_notify(worker, of(protocol::kPrefetchReport, sent)); });
+    on_reactor([&] { workers.reports.on_notify(worker, of(protocol::kPrefetchReport, sent)); });
   };
   report(job, 10);
   report(job, 30);

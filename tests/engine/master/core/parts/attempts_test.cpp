@@ -73,7 +73,7 @@ TEST_F(AttemptsTest, OfTwoTheOneThatIsGivenUpLeavesTheOtherRunning) {
 }
 
 TEST_F(AttemptsTest, FailuresCountUntilTheJobFailsAndLossesDoNot) {
-  job_->spec.max_attempts = 2;
+  job_->spec.options.max_attempts = 2;
   for (int i = 0; i < 19; ++i) {
     const TaskRef ref = attempts_.at(launch(0, 1));
     attempts_.vacate(ref, &StageAttempts::lost);

@@ -85,7 +85,7 @@ TEST_F(OutputReplicasTest, AreSpreadOverNodesAndNotMadeForJobsThatWantNone) {
   EXPECT_NE(requests()[0].node, requests()[1].node);
   replicas_.forget_all(*stage_);
   EXPECT_TRUE(stage_->replicas.empty());
-  job_->spec.shuffle_replicas = 1;
+  job_->spec.options.shuffle_replicas = 1;
   replicas_.replicate(*job_, *stage_, 0);
   EXPECT_EQ(requests().size(), 2u);
 }

@@ -31,7 +31,7 @@ class Parts {
   JobRecord& job(std::uint64_t id, std::uint32_t shuffle_replicas = 1) {
     JobRecord& job = context.jobs.running()[JobId(id)];
     job.spec.job = JobId(id);
-    job.spec.shuffle_replicas = shuffle_replicas;
+    job.spec.options.shuffle_replicas = shuffle_replicas;
     schedulers::JobInfo info;
     info.id = JobId(id);
     info.slow_start = context.options.slow_start.value_or(1);

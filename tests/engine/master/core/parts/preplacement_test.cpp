@@ -137,7 +137,7 @@ TEST_F(PreplacementPart, NodesThatPrefetchAreToldOnceHowManyFetchesFromOtherRack
 }
 
 TEST_F(PreplacementPart, ShufflesInPullModeAreLeftAlone) {
-  job_->spec.shuffle_mode = shuffle::Mode::pull;
+  job_->spec.options.shuffle_mode = shuffle::Mode::pull;
   finish(0, {10, 30});
   finish(1, {10, 30});
   EXPECT_TRUE(scheduler_->calls.empty());

@@ -51,7 +51,7 @@ TEST_F(ShufflesTest, ALostOutputMakesItsMapRunAgainAndItsReadersWait) {
 }
 
 TEST_F(ShufflesTest, AnOutputWithAReplicaIsReadThereAndNoMapRunsAgain) {
-  job_->spec.shuffle_replicas = 2;
+  job_->spec.options.shuffle_replicas = 2;
   of_.shuffles.refresh(*job_);
   finish_maps();
   of_.replicas.replicate(*job_, *maps_, 0);

@@ -1,0 +1,77 @@
+#include "engine/master/server/job_polls.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace weft::master {
+namespace {
+
+constexpr Duration kLongestPoll = std::chrono::seconds(30);
+
+}  // namespace
+
+/// The answer that the poll can have now: the results of the action, or the status of the job. Nothing: it waits for more.
+std::optional<Result<rpc::Payload>> JobPolls::answer_to(const client::Poll& poll, bool final) {
+  auto status = shell_.core().job(poll.job);
+  if (!status) return Result<rpc::Payload>(fail(std::move(status).error()));
+  client::PollReply reply;
+  if (auto job = jobs_.find(poll.job); job != jobs_.end())
+    if (auto finished = job->second.finished.extract(poll.action); !finished.empty()) {
+      reply.finished = true;
+      reply.results = std::move(finished.mapped());
+    }
+  if (!reply.finished && !final && status->state == JobState::running) return std::nullopt;
+  reply.status = std::move(*status);
+  expectations_.add(shell_.core(), shell_.now(), reply.status, log_);
+  return Result<rpc::Payload>(client::encode(std::move(reply)));
+}
+
+void JobPolls::on_poll(const rpc::Message& message, rpc::Responder responder) {
+  auto poll = client::decode<client::Poll>(message);
+  if (!poll) return responder.fail(poll.error());
+  const Duration wait = std::clamp(poll->wait, Duration(0), kLongestPoll);
+  auto job = jobs_.find(poll->job);
+  auto answered = answer_to(*poll, wait == Duration(0) || job == jobs_.end());
+  auto to = std::make_shared<rpc::Responder>(std::move(responder));
+  if (answered) return recorder_.answer(std::move(to), std::move(*answered));
+  WaitingPoll waiting;
+  waiting.id = next_poll_++;
+  waiting.poll = *poll;
+  waiting.responder = std::move(to);
+  waiting.timer = reactor_.after(wait, [this, id = waiting.id, job_id = poll->job] { end(job_id, id); });
+  job->second.waiting.push_back(std::move(waiting));
+}
+
+void JobPolls::end(JobId job, std::uint64_t poll) {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  auto& list = found->second.waiting;
+  const auto at = std::find_if(list.begin(), list.end(), [poll](const WaitingPoll& item) { return item.id == poll; });
+  if (at == list.end()) return;
+  const WaitingPoll over = std::move(*at);
+  list.erase(at);
+  recorder_.answer(over.responder, *answer_to(over.poll, true));
+}
+
+void JobPolls::answer(JobId id, bool final) {
+  auto job = jobs_.find(id);
+  if (job == jobs_.end()) return;
+  std::vector<WaitingPoll> still;
+  for (WaitingPoll& waiting : std::exchange(job->second.waiting, {})) {
+    if (auto answered = answer_to(waiting.poll, final))
+      recorder_.answer(waiting.responder, std::move(*answered));
+    else
+      still.push_back(std::move(waiting));
+  }
+  job->second.waiting = std::move(still);
+}
+
+void JobPolls::give_up(const Error& why) {
+  for (auto& [id, job] : jobs_)
+    for (WaitingPoll& waiting : std::exchange(job.waiting, {})) waiting.responder->fail(why);
+}
+
+}  // namespace weft::master

@@ -1,0 +1,140 @@
+#include "engine/master/server/worker_admission.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/text.hpp"
+
+namespace weft::master {
+namespace {
+
+constexpr Duration kPresenceDeadline = std::chrono::seconds(3);
+
+/// Slots are its cpu; its tasks' memory counts unless it says otherwise.
+Result<schedulers::Resources> capacity_of(const protocol::Register& worker) {
+  schedulers::Resources capacity;
+  if (!worker.capacity.empty()) {
+    auto given = schedulers::parse_resources(worker.capacity);
+    if (!given) return fail(std::move(given).error().wrap("the worker's capacity"));
+    capacity = *given;
+  }
+  if (capacity.cpu != 0)
+    return fail(Code::invalid_argument, "a worker's cpu is its slots; say --slots instead of --capacity cpu=…");
+  capacity.cpu = worker.slots;
+  if (capacity.memory == 0) capacity.memory = static_cast<double>(worker.memory_bytes);
+  return capacity;
+}
+
+/// Of who was asked: not an answer, of whatever kind.
+bool is_silence(const Error& error) { return error.code() == Code::deadline_exceeded || error.code() == Code::unavailable; }
+
+}  // namespace
+
+void WorkerAdmission::on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+  if (connection->context) return responder.fail(Error(Code::invalid_argument, "this worker is registered already"));
+  if (auto same = connection->one_release(); !same) {
+    log_.warn("{}: registration refused: {}", connection->peer(), same.error().to_string());
+    return responder.fail(same.error());
+  }
+  auto info = protocol::decode<protocol::Register>(message);
+  if (!info) return responder.fail(info.error());
+  const auto tag = std::make_shared<WorkerTag>();
+  connection->context = tag;
+  const auto to = std::make_shared<rpc::Responder>(std::move(responder));
+  auto take_in = [this, connection, tag, to](protocol::Register worker, Result<std::optional<Rack>> rack) {
+    schedulers::UplinkRate uplink;
+    if (rack && *rack) {
+      worker.rack = (*rack)->name;
+      uplink = (*rack)->uplink;
+    }
+    const NodeId id = context_.recorder.new_node();
+    context_.recorder.when_durable_or_full(
+        [this, connection, tag, to, id, worker, uplink, refused = rack ? Result<void>() : fail(rack.error())](Result<void> kept) {
+          if (connection->context != tag) return;  // it is gone
+          if (kept) kept = refused;
+          auto joined = kept ? join(connection, *tag, id, worker, uplink) : fail(std::move(kept).error());
+          if (joined) return to->reply(std::move(*joined));
+          log_.warn("{}: registration refused: {}", connection->peer(), joined.error().to_string());
+          connection->context.reset();
+          to->fail(joined.error());
+        });
+  };
+  auto find_rack = [this, take_in](const protocol::Register& worker) {
+    if (context_.topology == nullptr) return take_in(worker, std::nullopt);
+    context_.background.post([this, take_in, worker] {
+      context_.reactor.post([take_in, worker, rack = context_.topology->rack_of(worker.host)] { take_in(worker, rack); });
+    });
+  };
+  const auto rival = info->named ? rival_of(*info) : std::nullopt;
+  if (!rival) return find_rack(*info);
+  // Its machine may have gone without a word. Who does not answer is lost, before the heartbeats that do not come tell as much.
+  context_.table.at(*rival).connection->request(
+      protocol::kPresence, {}, kPresenceDeadline,
+      [this, connection, tag, find_rack, rival = *rival, info = std::move(*info)](const Result<rpc::Message>& answer) {
+        if (connection->context != tag) return;  // it is gone
+        if (!answer && is_silence(answer.error()) && context_.table.contains(rival))
+          losses_.expel(rival, "it did not answer when another worker came under its name");
+        find_rack(info);
+      });
+}
+
+std::optional<NodeId> WorkerAdmission::rival_of(const protocol::Register& info) const {
+  for (const auto& [id, worker] : context_.table.all())
+    if (worker.info.name == info.name && (info.process == 0 || worker.info.process != info.process)) return id;
+  return std::nullopt;
+}
+
+Result<void> WorkerAdmission::settle_name(protocol::Register& info) {
+  const WorkerTable::Workers& workers = context_.table.all();
+  for (auto at = workers.begin(); at != workers.end();) {
+    const auto& [id, worker] = *at++;
+    if (info.process != 0 && worker.info.process == info.process) losses_.expel(id, "it has come back on another connection");
+  }
+  const auto rival = rival_of(info);
+  if (!rival) return {};
+  if (info.named) {
+    const RegisteredWorker& other = context_.table.at(*rival);
+    return fail(Code::already_exists,
+                fmt::format("the worker {} is there already, on {} at {}, and alive: give this one another --name, or end that one",
+                            info.name, other.info.host, other.connection->peer()));
+  }
+  const std::string wanted = info.name;
+  for (int number = 2; rival_of(info); ++number) info.name = fmt::format("{}-{}", wanted, number);
+  return {};
+}
+
+Result<rpc::Payload> WorkerAdmission::join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,
+                                             const schedulers::UplinkRate& uplink) {
+  WorkerJoined joined;
+  joined.node = id;
+  joined.host = info.host;
+  joined.rack = info.rack;
+  joined.data_address = info.data_address;
+  WEFT_ASSIGN(const schedulers::Resources capacity, capacity_of(info));
+  WEFT_TRY(settle_name(info));
+  joined.name = info.name;
+  joined.capacity = capacity;
+  joined.attributes = info.attributes;
+  joined.prefetch_bytes = info.prefetch_bytes;
+  joined.rack_uplink = uplink;
+  joined.processors = info.usable_processors;
+  log_.info("worker {} at {} joined as node {} with {}", info.name, connection->peer(), id.value(), to_string(joined.capacity));
+  RegisteredWorker& worker = context_.table.add(id);
+  worker.info = std::move(info);
+  worker.connection = connection;
+  worker.heard = context_.shell.now();
+  if (auto applied = context_.shell.apply(std::move(joined)); !applied) {
+    context_.table.erase(id);
+    return fail(std::move(applied).error());
+  }
+  tag.node = id;
+  if (const std::string why = context_.shell.core().why_excluded(id); !why.empty())
+    log_.error("worker {} gets no tasks for {}: {}; see the end of its log on {}", worker.info.name,
+               human_duration(*context_.shell.core().view().node(id)->excluded_until - context_.shell.now()), why, worker.info.host);
+  capacities_.joined(id, worker.info, capacity);
+  return protocol::encode(protocol::Registered{id, context_.options.heartbeat, worker.info.rack, worker.info.name});
+}
+
+}  // namespace weft::master

@@ -1,0 +1,73 @@
+// The workers that are registered, and the way to each.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/rpc/rpc.hpp"
+#include "engine/master/core/events.hpp"
+#include "engine/master/nodes/clock_offset.hpp"
+#include "engine/master/storage/storage_service.hpp"
+#include "runtime/protocol/worker.hpp"
+
+namespace weft::master {
+
+namespace protocol = runtime::protocol;
+
+struct RegisteredWorker {
+  protocol::Register info{};
+  rpc::ConnectionPtr connection{};
+  std::set<JobId> prepared{};  // jobs whose set-up and values it has
+  std::vector<protocol::Command> outbox{};
+  bool flush_posted = false;
+  Time heard{0};
+  protocol::Heartbeat heartbeat{};  // the last one
+  ClockOffset clock{};
+  int dying_of = 0;  // a fatal signal that it reported
+  bool leaving = false, hands_over_chunks = false;
+
+  protocol::NodeAddress address(NodeId id) const { return {id, info.name, info.data_address, info.rack}; }
+  WorkerSite site(NodeId id) const { return {id, info.name, info.host, info.rack}; }
+};
+
+/// What the connection of a worker is, in its context; connections of clients have none.
+struct WorkerTag {
+  std::optional<NodeId> node;  // once it has joined
+  static std::shared_ptr<WorkerTag> of(const rpc::ConnectionPtr& connection) {
+    return std::static_pointer_cast<WorkerTag>(connection->context);
+  }
+};
+
+/// Reactor thread only.
+class WorkerTable {
+ public:
+  explicit WorkerTable(rpc::Reactor& reactor) : reactor_(reactor) {}
+
+  using Workers = std::map<NodeId, RegisteredWorker>;
+  const Workers& all() const { return workers_; }
+  RegisteredWorker& add(NodeId id) { return workers_[id]; }
+  void erase(NodeId id) { workers_.erase(id); }
+  bool contains(NodeId id) const { return workers_.contains(id); }
+  RegisteredWorker& at(NodeId id) { return workers_.at(id); }
+  /// Null: it is gone.
+  RegisteredWorker* find(NodeId id);
+  /// The worker on the other end, once it has joined.
+  std::optional<NodeId> on(const rpc::ConnectionPtr& connection) const;
+
+  // To a worker, unless it is gone.
+  void notify(NodeId id, rpc::MessageType type, rpc::Payload payload) const;
+  /// Commands of one turn of the reactor travel in one message.
+  void send(NodeId id, protocol::Command command);
+  void close();
+
+ private:
+  void flush(NodeId id);
+
+  rpc::Reactor& reactor_;
+  Workers workers_;
+};
+
+}  // namespace weft::master
