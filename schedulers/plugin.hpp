@@ -1,4 +1,4 @@
-// A scheduler of one's own in a shared object. It exports one C function, `weft_scheduler_plugin`, that adds to the registry:
+// Schedulers of users as shared objects. One exports one C function, `weft_scheduler_plugin`, that adds to the registry:
 //
 //   extern "C" weft::schedulers::PluginInterface weft_scheduler_plugin(weft::schedulers::PluginInterface host,
 //   weft::schedulers::Registry* registry) {
@@ -7,8 +7,8 @@
 //     });
 //   }
 //
-// Project to start from: docs/examples/scheduler-plugin. What such a scheduler may do: view/scheduler.hpp, view/view.hpp; how to
-// make one of parts: parts/parts.hpp.
+// Project to start from: docs/examples/scheduler-plugin. view/scheduler.hpp and view/view.hpp say what such a scheduler may do,
+// parts/parts.hpp how to make one of parts.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 namespace weft::schedulers {
 
-/// What both sides must agree on. A plain C struct.
+/// What both sides must agree on: a plain C struct.
 struct PluginInterface {
   std::uint32_t version;  // grows when the meaning of scheduler.hpp, view.hpp or parts.hpp changes
-  std::uint32_t layout;   // of what both sides touch, as this compiler lays it out
+  std::uint32_t layout;   // a hash of the sizes of the types that both sides use, as this compiler lays them out
 };
 constexpr bool operator==(const PluginInterface& a, const PluginInterface& b) {
   return a.version == b.version && a.layout == b.layout;
@@ -34,7 +34,7 @@ constexpr PluginInterface plugin_interface() {
         sizeof(SpeculativeAttempt), sizeof(GroupInfo), sizeof(GroupStatus), sizeof(PendingTasks), sizeof(ShuffleSizes),
         sizeof(Resources), sizeof(Notice), sizeof(Trigger), sizeof(Options), sizeof(Registry), sizeof(Composition), sizeof(Error)})
     layout = (layout ^ static_cast<std::uint32_t>(size)) * 16777619u;
-  return {6, layout};
+  return {7, layout};
 }
 
 /// Type and name of the exported function. When `host` equals its own plugin_interface() it adds its schedulers to `registry`;

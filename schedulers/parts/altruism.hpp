@@ -46,7 +46,6 @@ class Altruism final : public Limit {
   bool may_launch(const ClusterView& view, const JobInfo& job) override;
   void decided(const ClusterView& view, Decisions& decisions) override;
 
-  Result<void> admit(const ClusterView& view, const JobInfo& job) const { return share_limit_.shares().admit(view, job); }
   /// Whether what is believed of the job's tasks is good enough to put any of them off.
   bool trusts(JobId job) const {
     const auto found = plans_.find(job);

@@ -17,21 +17,36 @@ Composition with_a_pass(Composition parts) {
 Composed::Composed(std::string name, Composition parts)
     : name_(std::move(name)),
       parts_(with_a_pass(std::move(parts))),
-      all_{parts_.who.get(), parts_.stages.get(), parts_.locality_wait.get(), parts_.placement.get(), parts_.preemption.get()},
+      all_{parts_.jobs.get(), parts_.stages.get(), parts_.locality_wait.get(), parts_.placement.get(), parts_.preemption.get()},
       dispatcher_(name_, parts_) {
-  for (const Pass& pass : parts_.passes) all_.insert(all_.end(), {pass.who.get(), pass.stages.get(), pass.limit.get()});
+  for (const Pass& pass : parts_.passes) all_.insert(all_.end(), {pass.jobs.get(), pass.stages.get(), pass.limit.get()});
   for (Part* part : all_) {
     if (part != nullptr) cycles_.emplace_back(part, Time(0));
   }
 }
 
 Result<void> Composed::start(const ClusterView& view, Scheduler* before) {
+  if (parts_.admission != nullptr) {
+    for (const auto& [id, job] : view.jobs()) WEFT_TRY(parts_.admission->admit(view, job));
+  }
   const auto* old = dynamic_cast<Composed*>(before);
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (all_[i] == nullptr) continue;
     WEFT_TRY(all_[i]->start(view, old == nullptr || i >= old->all_.size() ? nullptr : old->all_[i]));
   }
   return {};
+}
+
+Result<void> Composed::admit(const ClusterView& view, const JobInfo& job) const {
+  return parts_.admission == nullptr ? Result<void>() : parts_.admission->admit(view, job);
+}
+
+std::optional<std::uint32_t> Composed::far_prefetches(RackId rack) const {
+  return parts_.prefetch_limits == nullptr ? std::nullopt : parts_.prefetch_limits->far_prefetches(rack);
+}
+
+std::vector<GroupStatus> Composed::groups(const ClusterView& view) const {
+  return parts_.groups == nullptr ? std::vector<GroupStatus>() : parts_.groups->groups(view);
 }
 
 void Composed::on_event(const ClusterView& view, const Notice& notice) {
@@ -43,7 +58,7 @@ void Composed::on_event(const ClusterView& view, const Notice& notice) {
 
 bool Composed::work_conserving() const {
   const Pass& last = parts_.passes.back();
-  return (last.who ? *last.who : *parts_.who).offers_all() && !last.limit && !parts_.locality_wait && !parts_.placement &&
+  return (last.jobs ? *last.jobs : *parts_.jobs).offers_all() && !last.limit && !parts_.locality_wait && !parts_.placement &&
          parts_.remote_per_call == 0 && parts_.reduces_per_call == 0;
 }
 
@@ -67,19 +82,20 @@ void Composed::schedule(const ClusterView& view, const Trigger& trigger, Decisio
   const bool changed = tick(view, decisions);
   const bool killed = parts_.preemption && parts_.preemption->preempt(view, decisions);
   if (view.runnable_jobs().empty() || view.free_nodes().empty()) return;
-  dispatcher_.give_away(view, changed || killed ? Trigger{} : trigger, decisions);
+  dispatcher_.schedule(view, changed || killed ? Trigger{} : trigger, decisions);
   for (Part* part : all_) {
     if (part != nullptr) part->decided(view, decisions);
   }
 }
 
 void Composed::speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions) {
-  // Who waits for a better place may take this one soon.
+  // A job that waits for a better place may take this capacity soon.
   if ((parts_.locality_wait || parts_.placement) && !view.runnable_jobs().empty()) return;
   Limit* const limit = parts_.passes.back().limit.get();  // what the last pass leaves stays idle
   if (limit != nullptr) limit->plan(view);
   place_speculative_attempts(view, trigger, decisions, [&](const JobInfo& job, const StageInfo& stage) {
-    return parts_.who->has_room(view, job, stage) && (limit == nullptr || limit->may_launch(view, job, stage));
+    return (parts_.groups == nullptr || parts_.groups->within_limits(view, job, stage)) &&
+           (limit == nullptr || limit->may_launch(view, job, stage));
   });
 }
 

@@ -56,10 +56,10 @@ void DominantOrder::place(const ClusterView& view, const JobInfo& job, bool ende
   runnable_.erase(found);
 }
 
-bool DominantOrder::offer(const ClusterView& view, SlotKind, Turn& turn) {
+bool DominantOrder::offer(const ClusterView& view, SlotKind, Launcher& launcher) {
   if (view.capacity() != capacity_) place_all(view);
-  return order_.offer(turn.starts_over(), [&turn](const Runnable* jobs) {
-    return std::ranges::any_of(*jobs, [&turn](const auto& entry) { return turn.serve(*entry.second); });
+  return order_.offer(launcher.starts_over(), [&launcher](const Runnable* jobs) {
+    return std::ranges::any_of(*jobs, [&launcher](const auto& entry) { return launcher.launch(*entry.second); });
   });
 }
 

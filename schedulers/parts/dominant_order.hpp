@@ -13,14 +13,13 @@ namespace weft::schedulers {
 
 enum class ShareHolder : std::uint8_t { job, user, pool };
 
-class DominantOrder final : public WhoNext {
+class DominantOrder final : public OrderingPolicy {
  public:
   /// `weights`: of users or pools; jobs have their own.
   explicit DominantOrder(ShareHolder by, Weights weights = {}) : by_(by), weights_(std::move(weights)) {}
   Result<void> start(const ClusterView& view, Part* before) override;
   void on_event(const ClusterView& view, const Notice& notice) override;
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
-  RoundOrder round_order() const override { return RoundOrder::by_rounds_left; }
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override;
 
  private:
   /// A job when by_ is job (then the name is empty), else a group (then the job is 0).

@@ -190,13 +190,13 @@ void GoalOrder::remove(Queue& queue, JobId job) {
   for (auto& jobs : queue.jobs) jobs.remove(job);
 }
 
-bool GoalOrder::offer(const ClusterView&, SlotKind kind, Turn& turn) {
+bool GoalOrder::offer(const ClusterView&, SlotKind kind, Launcher& launcher) {
   Queue& queue = queues_[kind];
-  const std::size_t on = turn.node() == nullptr ? 0 : measured_.class_of(*turn.node());
+  const std::size_t on = launcher.node() == nullptr ? 0 : measured_.class_of(*launcher.node());
   if (on >= queue.jobs.size()) return false;
-  return queue.jobs[on].offer(turn.starts_over(), [&](const JobInfo* job) {
+  return queue.jobs[on].offer(launcher.starts_over(), [&](const JobInfo* job) {
     const std::uint64_t pending = job->pending;
-    if (!turn.serve(*job)) return false;
+    if (!launcher.launch(*job)) return false;
     if (job->pending != pending) launched(queue, *job, on);
     return true;
   });
@@ -216,12 +216,13 @@ void GoalOrder::launched(Queue& queue, const JobInfo& job, std::size_t node_clas
 }
 
 /// Says why jobs take none of the nodes where they are slow.
-void GoalOrder::explain(const ClusterView& view, Turn& turn) {
+void GoalOrder::explain(const ClusterView& view, Launcher& launcher) {
   for (const auto& [kind, queue] : queues_) {
     for (const auto& [id, needs] : queue.needs) {
       for (std::size_t i = 0; i < needs.of_class.size(); ++i) {
         if (queue.jobs[i].contains(id) || measured_.slots(view, i, kind) <= 0) continue;
-        turn.hold(id, fmt::format("its tasks take so long on nodes {} that they would end after the rest of it, and after its goal",
+        launcher.hold(id,
+                      fmt::format("its tasks take so long on nodes {} that they would end after the rest of it, and after its goal",
                                   i == 0 ? "without " + options_.attribute : "with " + measured_.name(i)));
         break;
       }
@@ -229,7 +230,7 @@ void GoalOrder::explain(const ClusterView& view, Turn& turn) {
   }
 }
 
-bool GoalOrder::in_haste(const ClusterView& view, const JobInfo& job) const {
+bool GoalOrder::urgent(const ClusterView& view, const JobInfo& job) const {
   return !options_.by_need && job.deadline && !ahead(view, job);
 }
 

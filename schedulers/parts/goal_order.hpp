@@ -21,19 +21,18 @@ struct GoalOrderOptions {
   bool late_first = false;  // jobs past their goal go before all others; false: these, and who cannot meet it, after those who can
 };
 
-class GoalOrder final : public WhoNext {
+class GoalOrder final : public OrderingPolicy, public Urgency {
  public:
   explicit GoalOrder(GoalOrderOptions options) : options_(std::move(options)), measured_(options_.attribute) {}
 
   Result<void> start(const ClusterView& view, Part* before) override;
   void on_event(const ClusterView& view, const Notice& notice) override;
   void begin(const ClusterView& view, std::size_t nodes) override;
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
-  void explain(const ClusterView& view, Turn& turn) override;
-  bool by_node() const override { return measured_.classes() > 1; }
-  bool goals_decide() const override { return true; }
-  /// Jobs that have fewer slots than they need for their goals.
-  bool in_haste(const ClusterView& view, const JobInfo& job) const override;
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override;
+  void explain(const ClusterView& view, Launcher& launcher) override;
+  Asks asks() const override { return measured_.classes() > 1 ? Asks::nodes : Asks::jobs; }
+  /// Urgent are jobs that have fewer slots than they need for their goals.
+  bool urgent(const ClusterView& view, const JobInfo& job) const override;
   bool offers_all() const override { return measured_.classes() == 1; }
 
   /// Whether the job has as many slots as it needs, or more: it can wait for a better place.

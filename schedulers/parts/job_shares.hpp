@@ -15,7 +15,7 @@
 namespace weft::schedulers {
 
 /// Shares of jobs with unfinished tasks; together they are at most the cluster.
-class JobShares : public Part {
+class JobShares : public Part, public Admission {
  public:
   /// Brings the shares up to date. Whether any of them changed.
   virtual bool refresh(const ClusterView& view) = 0;
@@ -24,7 +24,7 @@ class JobShares : public Part {
     const auto found = shares_.find(job);
     return found == shares_.end() ? nullptr : &found->second;
   }
-  virtual Result<void> admit(const ClusterView& view, const JobInfo& job) const { return (void)view, (void)job, Result<void>(); }
+  Result<void> admit(const ClusterView& view, const JobInfo& job) const override { return (void)view, (void)job, Result<void>(); }
 
  protected:
   std::map<JobId, Resources> shares_;

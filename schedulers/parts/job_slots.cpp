@@ -232,52 +232,52 @@ void JobSlots::keep_slots(const ClusterView& view, const Numbers& numbers, SlotM
   }
 }
 
-bool JobSlots::offer(const ClusterView& view, SlotKind, Turn& turn) {
-  if (turn.node() == nullptr) return false;
-  const auto found = slots_.find(turn.node()->id);
+bool JobSlots::offer(const ClusterView& view, SlotKind, Launcher& launcher) {
+  if (launcher.node() == nullptr) return false;
+  const auto found = slots_.find(launcher.node()->id);
   const auto launch = [&](const Slot& slot) {
     const JobInfo* job = view.job(slot.job);
-    return job != nullptr && job->pending > 0 && launch_in(view, slot, *job, turn);
+    return job != nullptr && job->pending > 0 && launch_in(view, slot, *job, launcher);
   };
   if (found != slots_.end() && std::ranges::any_of(found->second, launch)) return true;
-  if (!failed_.empty() && launch_elsewhere(view, turn)) return true;
-  for (const JobId id : untold_) turn.hold(id, reason(id));  // perhaps not recorded: other nodes will be asked
+  if (!failed_.empty() && launch_elsewhere(view, launcher)) return true;
+  for (const JobId id : untold_) launcher.hold(id, reason(id));  // perhaps not recorded: other nodes will be asked
   return false;
 }
 
 /// Tasks that must not go where they failed do not wait for a slot somewhere else.
-bool JobSlots::launch_elsewhere(const ClusterView& view, Turn& turn) {
+bool JobSlots::launch_elsewhere(const ClusterView& view, Launcher& launcher) {
   return std::ranges::any_of(failed_, [&](JobId id) {
     const JobInfo& job = *view.job(id);
     return std::ranges::any_of(job.runnable, [&](StageId stage_id) {
       const StageInfo& stage = *job.stage(stage_id);
-      return !stage.pending.avoiding().empty() && use_.has_room(view, *turn.node(), turn.node()->capacity, job, stage) &&
-             turn.serve(job, stage, Locality::any);
+      return !stage.pending.avoiding().empty() && use_.has_room(view, *launcher.node(), launcher.node()->capacity, job, stage) &&
+             launcher.launch(job, stage, Locality::any);
     });
   });
 }
 
-bool JobSlots::launch_in(const ClusterView& view, const Slot& slot, const JobInfo& job, Turn& turn) const {
-  const NodeInfo& node = *turn.node();
+bool JobSlots::launch_in(const ClusterView& view, const Slot& slot, const JobInfo& job, Launcher& launcher) const {
+  const NodeInfo& node = *launcher.node();
   const auto [tasks, readers] = taken_by(job, node);
   return std::ranges::any_of(job.runnable, [&](StageId id) {
     const StageInfo& stage = *job.stage(id);
     const bool early = TaskUse::fetches(job, stage);
     if (early ? readers >= slot.early : tasks >= slot.slots) return false;
     const Resources available = goals_->available(view, node, task_duration(stage).value);
-    return use_.has_room(view, node, available, job, stage) && turn.serve(job, stage, Locality::any);
+    return use_.has_room(view, node, available, job, stage) && launcher.launch(job, stage, Locality::any);
   });
 }
 
 /// Of each job once, until it is another reason.
-void JobSlots::explain(const ClusterView& view, Turn& turn) {
+void JobSlots::explain(const ClusterView& view, Launcher& launcher) {
   for (const JobOrder& order : view.runnable_jobs()) {
     std::string text = reason(order.id);
     untold_.erase(order.id);
     std::string& told = told_[order.id];
     if (told == text) continue;
     told = std::move(text);
-    turn.hold(order.id, told);
+    launcher.hold(order.id, told);
   }
 }
 

@@ -55,7 +55,7 @@ struct JobSlotsOptions {
 /// The options cycle, react, node, measured and overcommit.
 Result<JobSlotsOptions> take_job_slots(Options& options);
 
-class JobSlots final : public WhoNext {
+class JobSlots final : public OrderingPolicy {
  public:
   /// A job at the beginning of a cycle.
   struct Standing {
@@ -70,16 +70,14 @@ class JobSlots final : public WhoNext {
   /// Tells each cycle's standings to somebody.
   void watch(Watch watch) { watch_ = std::move(watch); }
 
-  bool by_node() const override { return true; }
-  bool by_slot_kind() const override { return false; }
+  Asks asks() const override { return Asks::nodes_of_any_slot; }
   bool offers_all() const override { return false; }
-  bool goals_decide() const override { return true; }
   Time period() const override { return options_.cycle; }
   Time next_tick(Time planned) const override;
   void on_event(const ClusterView& view, const Notice& notice) override;
   bool tick(const ClusterView& view, Decisions& decisions) override;
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
-  void explain(const ClusterView& view, Turn& turn) override;
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override;
+  void explain(const ClusterView& view, Launcher& launcher) override;
 
  private:
   struct Slot {
@@ -97,8 +95,8 @@ class JobSlots final : public WhoNext {
                     bool readers_only) const;
   void keep_slots(const ClusterView& view, const Numbers& numbers, SlotMatrix& matrix,
                   const std::vector<const NodeInfo*>& nodes) const;
-  bool launch_in(const ClusterView& view, const Slot& slot, const JobInfo& job, Turn& turn) const;
-  bool launch_elsewhere(const ClusterView& view, Turn& turn);
+  bool launch_in(const ClusterView& view, const Slot& slot, const JobInfo& job, Launcher& launcher) const;
+  bool launch_elsewhere(const ClusterView& view, Launcher& launcher);
   std::string reason(JobId job) const;
 
   JobSlotsOptions options_;

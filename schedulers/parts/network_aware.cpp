@@ -80,12 +80,12 @@ bool inputs_complete(const JobInfo& job, const StageInfo& stage) {
 
 }  // namespace
 
-/// Takes whom the order of users offers for the user whose turn it is.
-class NetworkAware::UsersTurn final : public Turn {
+/// Launches a task of the user whose job the order of users offers.
+class NetworkAware::UsersLauncher final : public Launcher {
  public:
-  UsersTurn(NetworkAware& owner, Call& call) : owner_(owner), call_(call) {}
-  bool serve(const JobInfo& job) override { return owner_.serve(call_, job); }
-  void hold(JobId job, std::string_view reason) override { call_.turn.hold(job, reason); }
+  UsersLauncher(NetworkAware& owner, Call& call) : owner_(owner), call_(call) {}
+  bool launch(const JobInfo& job) override { return owner_.launch_for(call_, job); }
+  void hold(JobId job, std::string_view reason) override { call_.launcher.hold(job, reason); }
   const NodeInfo* node() const override { return &call_.node; }
 
  private:
@@ -93,8 +93,8 @@ class NetworkAware::UsersTurn final : public Turn {
   Call& call_;
 };
 
-NetworkAware::NetworkAware(std::unique_ptr<WhoNext> users, const NetworkAwareOptions& options)
-    : users_(std::move(users)), options_(options), load_(options.load), reduce_racks_(options.map_completion) {}
+NetworkAware::NetworkAware(std::unique_ptr<OrderingPolicy> users, const JobGroups* groups, const NetworkAwareOptions& options)
+    : users_(std::move(users)), groups_(groups), options_(options), load_(options.load), reduce_racks_(options.map_completion) {}
 
 Result<void> NetworkAware::start(const ClusterView& view, Part* before) {
   auto* old = dynamic_cast<NetworkAware*>(before);
@@ -174,10 +174,10 @@ std::optional<std::uint32_t> NetworkAware::far_prefetches(RackId rack) const {
   return on_ && load_.saturated(rack) ? options_.tokens : UINT32_MAX;
 }
 
-bool NetworkAware::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
-  if (!on_ || turn.node() == nullptr) return users_->offer(view, kind, turn);
-  Call call{view, kind, turn, *turn.node(), load_.saturated(turn.node()->rack)};
-  UsersTurn users(*this, call);
+bool NetworkAware::offer(const ClusterView& view, SlotKind kind, Launcher& launcher) {
+  if (!on_ || launcher.node() == nullptr) return users_->offer(view, kind, launcher);
+  Call call{view, kind, launcher, *launcher.node(), load_.saturated(launcher.node()->rack)};
+  UsersLauncher users(*this, call);
   if (users_->offer(view, kind, users)) return true;
   if (!std::exchange(call.passed_over, false)) return false;
   call.last = true;  // nobody else wants it
@@ -185,7 +185,7 @@ bool NetworkAware::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
   return users_->offer(view, kind, users);
 }
 
-bool NetworkAware::serve(Call& call, const JobInfo& offered) {
+bool NetworkAware::launch_for(Call& call, const JobInfo& offered) {
   const auto found = by_user_.find({offered.user, offered.pool});
   if (found == by_user_.end()) return false;
   User& user = found->second;
@@ -208,8 +208,8 @@ NetworkAware::Candidate NetworkAware::best_of(Call& call, User& user, const JobI
       const StageInfo& stage = *job->info->stage(id);
       if (slot_kind_of(stage, typed) != call.kind || !fits(stage.demand, call.node.used, call.node.capacity)) continue;
       look_at(*job);
-      if (job->info != &offered && !users_->has_room(call.view, *job->info, stage)) continue;
-      const auto near = call.turn.nearest(*job->info, stage);
+      if (job->info != &offered && groups_ != nullptr && !groups_->within_limits(call.view, *job->info, stage)) continue;
+      const auto near = call.launcher.nearest(*job->info, stage);
       const auto kind = near ? kind_of(call, *job, stage, *near) : std::nullopt;
       if (!kind) continue;
       const int place = call.saturated ? rule_of(*kind).saturated : rule_of(*kind).otherwise;
@@ -315,14 +315,14 @@ bool NetworkAware::launch(Call& call, const Candidate& best) const {
     }
     return !in_chosen;  // it is to be read from another rack wherever it runs
   };
-  return call.turn.launch(*best.job->info, *best.stage, rule_of(best.kind).reason, may);
+  return call.launcher.launch(*best.job->info, *best.stage, rule_of(best.kind).reason, may);
 }
 
-void NetworkAware::explain(const ClusterView&, Turn& turn) {
+void NetworkAware::explain(const ClusterView&, Launcher& launcher) {
   for (auto& [key, user] : by_user_) {
     for (auto& [order, job] : user.runnable) {
       const std::string_view reason = job->waits.empty() ? "no free node has room for its tasks" : job->waits;
-      if (std::exchange(job->told, reason) != reason) turn.hold(job->info->id, reason);
+      if (std::exchange(job->told, reason) != reason) launcher.hold(job->info->id, reason);
       job->waits = {};
     }
   }

@@ -36,9 +36,10 @@ struct NetworkAwareOptions {
 /// What a task is to the node that has free capacity. The two orders of NASS are orders of these (network_aware.cpp).
 enum class NassKind : std::uint8_t;
 
-class NetworkAware final : public WhoNext {
+class NetworkAware final : public OrderingPolicy, public PrefetchLimits {
  public:
-  NetworkAware(std::unique_ptr<WhoNext> users, const NetworkAwareOptions& options);
+  /// `groups`: of the order of users; null: it has none.
+  NetworkAware(std::unique_ptr<OrderingPolicy> users, const JobGroups* groups, const NetworkAwareOptions& options);
 
   Result<void> start(const ClusterView& view, Part* before) override;
   void on_event(const ClusterView& view, const Notice& notice) override;
@@ -46,18 +47,12 @@ class NetworkAware final : public WhoNext {
   bool tick(const ClusterView& view, Decisions& decisions) override;
   void begin(const ClusterView& view, std::size_t nodes) override;
   void decided(const ClusterView& view, Decisions& decisions) override;
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
-  void explain(const ClusterView& view, Turn& turn) override;
-  bool by_node() const override { return on_; }
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override;
+  void explain(const ClusterView& view, Launcher& launcher) override;
+  Asks asks() const override { return on_ ? Asks::nodes : Asks::jobs; }
   bool wants_all_nodes() override { return users_->wants_all_nodes(); }
-  Result<void> admit(const ClusterView& view, const JobInfo& job) const override { return users_->admit(view, job); }
   bool offers_all() const override { return false; }
-  RoundOrder round_order() const override { return users_->round_order(); }
-  bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const override {
-    return users_->has_room(view, job, stage);
-  }
   std::optional<std::uint32_t> far_prefetches(RackId rack) const override;
-  std::vector<GroupStatus> groups(const ClusterView& view) const override { return users_->groups(view); }
 
   /// The part of each rack in what is placed while maps run; empty: nothing speaks for any rack.
   RackParts parts_for(const ClusterView& view, const JobInfo& job, const StageInfo& reader) const;
@@ -86,20 +81,20 @@ class NetworkAware final : public WhoNext {
   struct Call {
     const ClusterView& view;
     SlotKind kind;
-    Turn& turn;
+    Launcher& launcher;
     const NodeInfo& node;
     bool saturated = false;
     bool passed_over = false, last = false;  // somebody let others go first; nobody does any more
     std::vector<const User*> tried{};
     std::vector<const StageInfo*> no_remote{};  // of whose remote maps none is without a place in the chosen racks
   };
-  class UsersTurn;
+  class UsersLauncher;
   using UserKey = std::pair<std::string, std::string>;  // user, pool
 
   void arrive(const JobInfo& job);
   void change(const JobInfo& job);
   void end(const JobInfo& job);
-  bool serve(Call& call, const JobInfo& offered);
+  bool launch_for(Call& call, const JobInfo& offered);
   Candidate best_of(Call& call, User& user, const JobInfo& offered);
   std::optional<NassKind> kind_of(Call& call, Job& job, const StageInfo& stage, Locality near);
   std::optional<NassKind> kind_of_reduce(Call& call, Job& job, const StageInfo& stage);
@@ -111,7 +106,8 @@ class NetworkAware final : public WhoNext {
   Time time_on_uplink(const Call& call, const JobInfo& job, const MapRacks& chosen) const;
   bool launch(Call& call, const Candidate& best) const;
 
-  std::unique_ptr<WhoNext> users_;
+  std::unique_ptr<OrderingPolicy> users_;
+  const JobGroups* groups_;
   NetworkAwareOptions options_;
   UplinkLoad load_;
   MapRackChoices map_racks_;

@@ -30,11 +30,10 @@ struct HashOfAmounts {
   }
 };
 
-class Packing final : public WhoNext {
+class Packing final : public OrderingPolicy {
  public:
   explicit Packing(const PackingOptions& options) : options_(options) {}
-  bool by_node() const override { return true; }
-  bool by_slot_kind() const override { return false; }
+  Asks asks() const override { return Asks::nodes_of_any_slot; }
   bool offers_all() const override { return options_.fairness == 0 && !options_.digits && !sources_.accounted(); }
   bool wants_all_nodes() override { return std::exchange(refused_, false); }
 
@@ -62,25 +61,25 @@ class Packing final : public WhoNext {
     if (several_) note_pending();
   }
 
-  bool offer(const ClusterView& view, SlotKind, Turn& turn) override {
-    const NodeInfo& node = *turn.node();
-    if (!turn.starts_over() && options_.fairness == 0) {
-      drop_what_no_longer_fits(node, turn);
+  bool offer(const ClusterView& view, SlotKind, Launcher& launcher) override {
+    const NodeInfo& node = *launcher.node();
+    if (!launcher.starts_over() && options_.fairness == 0) {
+      drop_what_no_longer_fits(node, launcher);
     } else {  // with a fairness knob a launch changes who is furthest below its share
       if (several_ && !has_use(node)) return false;
-      consider_all(view, node, turn);
+      consider_all(view, node, launcher);
     }
-    return !candidates_.empty() && launch_best(view, node, turn);
+    return !candidates_.empty() && launch_best(view, node, launcher);
   }
 
   /// Once, until something of the job changes or it is another reason.
-  void explain(const ClusterView& view, Turn& turn) override {
+  void explain(const ClusterView& view, Launcher& launcher) override {
     consider_jobs(view);
-    for (Runnable* runnable : jobs_) tell(*runnable, "no free node has room for its tasks", turn);
+    for (Runnable* runnable : jobs_) tell(*runnable, "no free node has room for its tasks", launcher);
     if (jobs_.size() == runnable_.size()) return;
     const std::set<const Runnable*> considered(jobs_.begin(), jobs_.end());
     for (auto& [order, runnable] : runnable_) {
-      if (!considered.contains(&runnable)) tell(runnable, "jobs with a smaller share go first (fairness)", turn);
+      if (!considered.contains(&runnable)) tell(runnable, "jobs with a smaller share go first (fairness)", launcher);
     }
   }
 
@@ -134,7 +133,7 @@ class Packing final : public WhoNext {
     }
   }
 
-  void consider_all(const ClusterView& view, const NodeInfo& node, Turn& turn) {
+  void consider_all(const ClusterView& view, const NodeInfo& node, Launcher& launcher) {
     candidates_.clear();
     wanted_.clear();
     consider_jobs(view);
@@ -147,7 +146,7 @@ class Packing final : public WhoNext {
     }
     for (const Runnable* runnable : jobs_) {
       for (const RunnableStage& stage : runnable->stages) {
-        if (shapes_[stage.shape].fits) consider(view, *runnable->job, stage, node, turn);
+        if (shapes_[stage.shape].fits) consider(view, *runnable->job, stage, node, launcher);
       }
     }
   }
@@ -181,8 +180,8 @@ class Packing final : public WhoNext {
                        [&](std::uint32_t shape) { return fits(shapes_[shape].amounts, used, node.capacity); });
   }
 
-  static void tell(Runnable& runnable, std::string_view reason, Turn& turn) {
-    if (std::exchange(runnable.told, reason) != reason) turn.hold(runnable.job->id, reason);
+  static void tell(Runnable& runnable, std::string_view reason, Launcher& launcher) {
+    if (std::exchange(runnable.told, reason) != reason) launcher.hold(runnable.job->id, reason);
   }
 
   void forget_shapes() {
@@ -191,7 +190,7 @@ class Packing final : public WhoNext {
     for (auto& [order, runnable] : runnable_) runnable.known = false;
   }
 
-  bool launch_best(const ClusterView& view, const NodeInfo& node, Turn& turn) {
+  bool launch_best(const ClusterView& view, const NodeInfo& node, Launcher& launcher) {
     const Parts free = parts_of(node.capacity - sources_.used(node), node.capacity, options_.digits);
     for (const std::uint32_t index : wanted_) {
       Shape& shape = shapes_[index];
@@ -202,8 +201,8 @@ class Packing final : public WhoNext {
     const double epsilon = options_.srtf ? weight_of_work() : 0;
     while (Candidate* best = best_of(epsilon)) {
       Trial trial{view, node, *best->job, *best->stage};
-      if (turn.launch(*best->job, *best->stage, "packs best",
-                      [this, &trial](std::uint32_t task) { return may_draw(trial, task); })) {
+      if (launcher.launch(*best->job, *best->stage, "packs best",
+                          [this, &trial](std::uint32_t task) { return may_draw(trial, task); })) {
         sources_.charge({best->job->id, best->stage->id, trial.task}, node.id, std::move(trial.draws));
         launched_ = best;
         return true;
@@ -251,21 +250,21 @@ class Packing final : public WhoNext {
     return work > 0 ? align / work : 0;
   }
 
-  void drop_what_no_longer_fits(const NodeInfo& node, Turn& turn) {
+  void drop_what_no_longer_fits(const NodeInfo& node, Launcher& launcher) {
     const Resources used = sources_.used(node);
     const bool fewer = std::erase_if(wanted_, [&](std::uint32_t index) {
                          Shape& shape = shapes_[index];
                          shape.fits = fits(shape.amounts, used, node.capacity);
                          return !shape.fits;
                        }) > 0;
-    launched_->spent = !weigh_input(*launched_, node, turn);
+    launched_->spent = !weigh_input(*launched_, node, launcher);
     if (!fewer && !launched_->spent) return;
     std::erase_if(candidates_, [&](const Candidate& c) { return c.spent || !shapes_[c.shape].fits; });
   }
 
   /// False when none of the stage's tasks is left for this node.
-  bool weigh_input(Candidate& candidate, const NodeInfo& node, Turn& turn) const {
-    const auto near = turn.nearest(*candidate.job, *candidate.stage);
+  bool weigh_input(Candidate& candidate, const NodeInfo& node, Launcher& launcher) const {
+    const auto near = launcher.nearest(*candidate.job, *candidate.stage);
     if (!near) return false;
     const bool remote = *near != Locality::node || (candidate.home.some && candidate.home.node != node.id);
     candidate.factor = remote ? options_.penalty : 1;
@@ -283,10 +282,11 @@ class Packing final : public WhoNext {
     jobs_.resize(keep);
   }
 
-  void consider(const ClusterView& view, const JobInfo& job, const RunnableStage& runnable, const NodeInfo& node, Turn& turn) {
+  void consider(const ClusterView& view, const JobInfo& job, const RunnableStage& runnable, const NodeInfo& node,
+                Launcher& launcher) {
     const StageInfo& stage = *runnable.info;
     Candidate candidate{&job, &stage, runnable.home, runnable.shape};
-    if (!weigh_input(candidate, node, turn)) return;
+    if (!weigh_input(candidate, node, launcher)) return;
     candidate.barrier = static_cast<double>(stage.finished) >= options_.barrier * static_cast<double>(stage.tasks.size());
     if (options_.srtf) candidate.work = work_of(view, job);
     candidates_.push_back(candidate);
@@ -334,6 +334,6 @@ Result<PackingOptions> take_packing(Options& options) {
   return packing;
 }
 
-std::unique_ptr<WhoNext> packing_order(const PackingOptions& options) { return std::make_unique<Packing>(options); }
+std::unique_ptr<OrderingPolicy> packing_order(const PackingOptions& options) { return std::make_unique<Packing>(options); }
 
 }  // namespace weft::schedulers

@@ -32,6 +32,6 @@ struct PackingOptions {
 Result<PackingOptions> take_packing(Options& options);
 
 /// Sees only what it is told: not the limits of jobs' groups.
-std::unique_ptr<WhoNext> packing_order(const PackingOptions& options = {});
+std::unique_ptr<OrderingPolicy> packing_order(const PackingOptions& options = {});
 
 }  // namespace weft::schedulers

@@ -166,17 +166,17 @@ void PoolTree::update_pools(PoolIndex leaf, std::size_t kind, const Amounts& cha
   }
 }
 
-bool PoolTree::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
+bool PoolTree::offer(const ClusterView& view, SlotKind kind, Launcher& launcher) {
   for (JobId id : std::exchange(to_be_told_, {})) {
     const auto job = jobs_.find(id);
-    if (job != jobs_.end() && !job->second.eligible) turn.hold(id, "as many jobs as its pool runs at a time run already");
+    if (job != jobs_.end() && !job->second.eligible) launcher.hold(id, "as many jobs as its pool runs at a time run already");
   }
-  return offer(view, kind, kRoot, turn);
+  return offer(view, kind, kRoot, launcher);
 }
 
-bool PoolTree::offer(const ClusterView& view, SlotKind kind, PoolIndex pool, Turn& turn) {
+bool PoolTree::offer(const ClusterView& view, SlotKind kind, PoolIndex pool, Launcher& launcher) {
   for (const Rank& next : nodes_[pool].order[static_cast<std::size_t>(kind)]) {
-    const bool taken = next.pool ? offer(view, kind, *next.pool, turn) : turn.serve(*view.job(next.tie.id));
+    const bool taken = next.pool ? offer(view, kind, *next.pool, launcher) : launcher.launch(*view.job(next.tie.id));
     if (taken) return true;
   }
   return false;

@@ -53,8 +53,8 @@ class PoolTree {
   void arrive(const ClusterView& view, const JobInfo& job);
   void change(const ClusterView& view, const JobInfo& job);
   void end(const ClusterView& view, const JobInfo& job);
-  /// Calls turn.serve() with jobs in fair order until one takes something.
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn);
+  /// Calls launcher.launch() with jobs in fair order until one takes something.
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher);
 
   /// What each pool and each job is due of `capacity` now.
   struct Shares {
@@ -88,7 +88,7 @@ class PoolTree {
   };
 
   PoolIndex pool_named(const std::string& name);
-  bool offer(const ClusterView& view, SlotKind kind, PoolIndex pool, Turn& turn);
+  bool offer(const ClusterView& view, SlotKind kind, PoolIndex pool, Launcher& launcher);
   void move(PoolIndex parent, std::size_t kind, std::optional<Rank>& from, std::optional<Rank> to);
   void update(Job& job, const JobInfo& info);
   void update_pools(PoolIndex leaf, std::size_t kind, const Amounts& change);

@@ -154,44 +154,45 @@ void QueueTree::initialize(Queue& queue) {
   }
 }
 
-bool QueueTree::offer(const ClusterView& view, SlotKind kind, Turn& turn) {
+bool QueueTree::offer(const ClusterView& view, SlotKind kind, Launcher& launcher) {
   for (const JobId id : std::exchange(to_notify_, {})) {
     const auto job = jobs_.find(id);
     if (job != jobs_.end() && job->second.active && !job->second.initialized)
-      turn.hold(id, "as many jobs of its queue, or of its user there, as may run at a time run already");
+      launcher.hold(id, "as many jobs of its queue, or of its user there, as may run at a time run already");
   }
-  return offer(view, kind, top_, amount_of(view.capacity(), kind), turn);
+  return offer(view, kind, top_, amount_of(view.capacity(), kind), launcher);
 }
 
 /// Of these queues, which share `parent` among them, the one with the least of its capacity first.
-bool QueueTree::offer(const ClusterView& view, SlotKind kind, const Level& level, double parent, Turn& turn) {
+bool QueueTree::offer(const ClusterView& view, SlotKind kind, const Level& level, double parent, Launcher& launcher) {
   const auto k = static_cast<std::size_t>(kind);
   for (const Fill& next : level[k]) {
     const Queue& queue = queues_[next.queue];
     const double capacity = parent * queue.settings.capacity / 100, most = parent * queue.settings.max_capacity / 100;
     if (!queue.leaf() && queue.used[k] > kQueueSlack && queue.used[k] >= most - kQueueSlack) {
-      hold_all(next.queue, fmt::format("queue {} is at its maximum capacity", queue.settings.name), turn);
+      hold_all(next.queue, fmt::format("queue {} is at its maximum capacity", queue.settings.name), launcher);
       continue;
     }
     const bool taken =
-        queue.leaf() ? serve(view, kind, queue, capacity, most, turn) : offer(view, kind, queue.children, capacity, turn);
+        queue.leaf() ? serve(view, kind, queue, capacity, most, launcher) : offer(view, kind, queue.children, capacity, launcher);
     if (taken) return true;
   }
   return false;
 }
 
-void QueueTree::hold_all(std::size_t queue, std::string_view reason, Turn& turn) const {
-  for (const JobOrder& job : queues_[queue].runnable) turn.hold(job.id, reason);
-  for (const Fill& child : queues_[queue].children[0]) hold_all(child.queue, reason, turn);
+void QueueTree::hold_all(std::size_t queue, std::string_view reason, Launcher& launcher) const {
+  for (const JobOrder& job : queues_[queue].runnable) launcher.hold(job.id, reason);
+  for (const Fill& child : queues_[queue].children[0]) hold_all(child.queue, reason, launcher);
 }
 
-bool QueueTree::serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most, Turn& turn) {
+bool QueueTree::serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most,
+                      Launcher& launcher) {
   const auto k = static_cast<std::size_t>(kind);
   for (const JobOrder& next : queue.runnable) {
     const JobInfo& job = *view.job(next.id);
     if (const auto reached = limit_reached(queue, job, k, next_amount(job, kind), capacity, most)) {
-      turn.hold(job.id, *reached);
-    } else if (turn.serve(job)) {
+      launcher.hold(job.id, *reached);
+    } else if (launcher.launch(job)) {
       return true;
     }
   }

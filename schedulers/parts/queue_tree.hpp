@@ -27,7 +27,7 @@ class QueueTree {
   /// The job's leaf exists.
   void change(const JobInfo& job);
   void end(const JobInfo& job);
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn);
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher);
   /// Whether the job, whose leaf exists, may have so much more.
   bool has_room(const ClusterView& view, const JobInfo& job, SlotKind kind, double amount) const;
   std::vector<GroupStatus> groups(const ClusterView& view) const;
@@ -73,9 +73,9 @@ class QueueTree {
   Level& level_of(const Queue& queue);
   static Fill fill_of(const Queue& queue, std::size_t index, std::size_t kind);
   double capacity_of(std::size_t queue, double total) const;
-  bool offer(const ClusterView& view, SlotKind kind, const Level& level, double parent, Turn& turn);
-  bool serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most, Turn& turn);
-  void hold_all(std::size_t queue, std::string_view reason, Turn& turn) const;
+  bool offer(const ClusterView& view, SlotKind kind, const Level& level, double parent, Launcher& launcher);
+  bool serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most, Launcher& launcher);
+  void hold_all(std::size_t queue, std::string_view reason, Launcher& launcher) const;
   static std::optional<std::string_view> limit_reached(const Queue& queue, const JobInfo& job, std::size_t kind, double amount,
                                                        double capacity, double most);
 

@@ -22,9 +22,9 @@ void RankedJobs::place(const ClusterView& view, const JobInfo& job) {
   with_pending_.place(job.id, {score(view, job), order_of(job)}, &job);
 }
 
-bool RankedJobs::offer(const ClusterView& view, SlotKind, Turn& turn) {
+bool RankedJobs::offer(const ClusterView& view, SlotKind, Launcher& launcher) {
   if (view.capacity() != capacity_) place_all(view);
-  return with_pending_.offer(turn.starts_over(), [&turn](const JobInfo* job) { return turn.serve(*job); });
+  return with_pending_.offer(launcher.starts_over(), [&launcher](const JobInfo* job) { return launcher.launch(*job); });
 }
 
 }  // namespace weft::schedulers

@@ -11,11 +11,11 @@ namespace weft::schedulers {
 
 inline JobOrder order_of(const JobInfo& job) { return {job.priority, job.submitted, job.id}; }
 
-class RankedJobs : public WhoNext {
+class RankedJobs : public OrderingPolicy {
  public:
   Result<void> start(const ClusterView& view, Part* before) override;
   void on_event(const ClusterView& view, const Notice& notice) override;
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override;
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override;
 
  protected:
   /// Smaller is earlier; of equal scores the job that is first by priority, submit time and id. May depend on the job and on the

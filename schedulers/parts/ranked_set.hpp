@@ -29,8 +29,8 @@ class RankedSet {
   }
   bool contains(const Key& key) const { return ranks_.contains(key); }
 
-  /// Calls launch(value) by rank until it returns true, after which ranks may have changed. `starts_over` is Turn::starts_over():
-  /// false goes on at the value that was offered last, or at its new rank where that has become smaller.
+  /// Calls launch(value) by rank until it returns true, after which ranks may have changed. `starts_over` is
+  /// Launcher::starts_over(): false goes on at the value that was offered last, or at its new rank where that has become smaller.
   template <class Launch>
   bool offer(bool starts_over, Launch&& launch) {
     auto next = order_.begin();

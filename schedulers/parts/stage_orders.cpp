@@ -126,7 +126,8 @@ template <class Order>
 Result<Composition> with_stage_order(Options& options, const Registry& registry) {
   WEFT_ASSIGN(const std::string inner, options.text("inner", "fifo"));
   WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
-  if (parts.who->by_node()) return fail(Code::invalid_argument, "scheduler option inner has no use for an order of stages");
+  if (parts.jobs->asks() != Asks::jobs)
+    return fail(Code::invalid_argument, "scheduler option inner has no use for an order of stages");
   parts.stages = made<Order>();
   return parts;
 }

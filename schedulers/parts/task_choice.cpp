@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t kOthersTried = 8;
 
-/// What a node with room takes from others' promises: of the one that has most before it, what it would come to last.
-std::optional<std::uint32_t> promised_elsewhere(const StageInfo& stage, NodeId node) {
+/// The task that a node takes of those placed on other nodes: the last in the queue of the most loaded one.
+std::optional<std::uint32_t> placed_elsewhere(const StageInfo& stage, NodeId node) {
   const auto most = std::max_element(stage.preplaced.begin(), stage.preplaced.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (most == stage.preplaced.end()) return std::nullopt;
@@ -22,8 +22,8 @@ std::optional<std::uint32_t> promised_elsewhere(const StageInfo& stage, NodeId n
 
 std::optional<std::uint32_t> choose_near(const StageInfo& stage, const NodeInfo& node, Locality level, bool waits) {
   if (level == Locality::node) {
-    if (auto promised = stage.preplaced.find(node.id); promised != stage.preplaced.end()) return *promised->second.begin();
-    // What has no preference, or is tried again elsewhere, is as near here as anywhere.
+    if (auto placed = stage.preplaced.find(node.id); placed != stage.preplaced.end()) return *placed->second.begin();
+    // A task without a preference, or one that must avoid another node, is as near here as anywhere.
     if (auto task = stage.pending.pick(node.id, node.host, node.rack, Locality::node)) return task;
     if (!waits) return std::nullopt;
     auto task = stage.pending.pick(node.id, node.host, node.rack, Locality::any);
@@ -32,7 +32,7 @@ std::optional<std::uint32_t> choose_near(const StageInfo& stage, const NodeInfo&
     return task;
   }
   const auto task = stage.pending.pick(node.id, node.host, node.rack, level);
-  if (task && stage.tasks[*task].preplaced) return promised_elsewhere(stage, node.id).value_or(*task);
+  if (task && stage.tasks[*task].preplaced) return placed_elsewhere(stage, node.id).value_or(*task);
   return task;
 }
 

@@ -77,7 +77,9 @@ Result<Composition> make_adaptive(Options& options, const Registry&) {
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
   auto order = std::make_unique<GoalOrder>(std::move(goals));
   if (delays > 0) parts.locality_wait = std::make_unique<WaitsWhileAhead>(*order, delays);
-  parts.who = std::move(order);
+  parts.urgency = order.get();
+  parts.goals_decide = true;
+  parts.jobs = std::move(order);
   return parts;
 }
 

@@ -10,16 +10,13 @@ namespace weft::schedulers {
 
 namespace {
 
-class CapacityOrder final : public WhoNext {
+class CapacityOrder final : public OrderingPolicy, public Admission, public JobGroups {
  public:
   CapacityOrder(const std::vector<QueueSettings>& queues, bool one_for_all, std::uint64_t most_jobs)
       : tree_(queues, one_for_all, most_jobs) {}
 
   Result<void> start(const ClusterView& view, Part*) override {
-    for (const auto& [id, job] : view.jobs()) {
-      WEFT_TRY(admit(view, job));
-      tree_.change(job);
-    }
+    for (const auto& [id, job] : view.jobs()) tree_.change(job);
     return {};
   }
   Result<void> admit(const ClusterView&, const JobInfo& job) const override {
@@ -33,9 +30,9 @@ class CapacityOrder final : public WhoNext {
     if (notice.kind == Notice::Kind::job_changed) tree_.change(*view.job(notice.job));
     if (notice.kind == Notice::Kind::job_ended) tree_.end(*view.job(notice.job));
   }
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return tree_.offer(view, kind, turn); }
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override { return tree_.offer(view, kind, launcher); }
   bool offers_all() const override { return false; }
-  bool has_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const override {
+  bool within_limits(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const override {
     const SlotKind kind = slot_kind_of(stage, slot_kinds(view).size() > 1);
     return tree_.has_room(view, job, kind, kind == SlotKind::any ? stage.demand.cpu : 1);
   }
@@ -58,7 +55,10 @@ Result<Composition> make_capacity(Options& options, const Registry&) {
   WEFT_ASSIGN(const std::uint64_t most_jobs, options.whole("max_system_jobs", 3000));
   if (most_jobs == 0) return fail(Code::invalid_argument, "scheduler option max_system_jobs must be more than 0");
   Composition parts;
-  parts.who = std::make_unique<CapacityOrder>(queues, !file, most_jobs);
+  auto order = std::make_unique<CapacityOrder>(queues, !file, most_jobs);
+  parts.admission = order.get();
+  parts.groups = order.get();
+  parts.jobs = std::move(order);
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
   return parts;
 }

@@ -19,29 +19,6 @@ namespace weft::schedulers {
 
 namespace {
 
-/// Jobs in order of submission, admitted by who hands out shares.
-class Sharers final : public WhoNext {
- public:
-  Sharers(const JobShares& shares, bool looks_everywhere)
-      : shares_(shares), looks_everywhere_(looks_everywhere), jobs_(fifo_order()) {}
-
-  Result<void> start(const ClusterView& view, Part*) override {
-    for (const auto& [id, job] : view.jobs()) WEFT_TRY(shares_.admit(view, job));
-    return jobs_->start(view, nullptr);
-  }
-  void on_event(const ClusterView& view, const Notice& notice) override { jobs_->on_event(view, notice); }
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return jobs_->offer(view, kind, turn); }
-  /// A plan may change with any event, and room that was kept free on any node be wanted.
-  bool wants_all_nodes() override { return looks_everywhere_; }
-  Result<void> admit(const ClusterView& view, const JobInfo& job) const override { return shares_.admit(view, job); }
-  RoundOrder round_order() const override { return RoundOrder::by_rounds_left; }
-
- private:
-  const JobShares& shares_;
-  bool looks_everywhere_;
-  std::unique_ptr<WhoNext> jobs_;
-};
-
 /// Whoever is next gets what it must begin now to end as early as all that is left would let it.
 class PlannedLeftover final : public Limit {
  public:
@@ -111,7 +88,7 @@ class TrustedOrder final : public StageOrder {
   std::unique_ptr<StageOrder> trusted_, other_;
 };
 
-std::unique_ptr<WhoNext> leftover_pass(std::string_view name) {
+std::unique_ptr<OrderingPolicy> leftover_pass(std::string_view name) {
   if (name == "packing") return packing_order();
   if (name == "fifo") return fifo_order();
   if (name == "drf") return std::make_unique<DominantOrder>(ShareHolder::job);
@@ -170,7 +147,7 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
   WEFT_ASSIGN(parts.stages, take_stage_order(options, altruistic ? "cpm" : "bfs"));
   WEFT_ASSIGN(auto shares, take_shares(options, mean_of_all, altruism.plan.digits));
   if (shares_are_lent && altruistic) shares = adjusted_shares(std::move(shares), altruism.plan.digits);
-  const JobShares& admits = *shares;
+  parts.admission = shares.get();
   Altruism* plans = nullptr;
   if (altruistic) {
     auto limit = std::make_unique<Altruism>(std::move(shares), altruism);
@@ -182,10 +159,13 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
   }
   const bool safe = altruistic && altruism.plan.mode == PlanMode::safe;
   const bool only_planned = std::ranges::all_of(leftover, [](const std::string& name) { return name == "planned"; });
-  parts.who = std::make_unique<Sharers>(admits, altruistic && (safe || only_planned));
+  parts.jobs = fifo_order();
+  // A plan may change with any event, so that capacity that was kept free on any node is wanted.
+  parts.all_nodes = altruistic && (safe || only_planned);
+  parts.round_order = RoundOrder::by_rounds_left;
   for (const std::string& name : leftover) {
     Pass& pass = parts.passes.emplace_back();
-    pass.who = leftover_pass(name);
+    pass.jobs = leftover_pass(name);
     if (safe) pass.limit = std::make_unique<SpareRoom>(*plans);
     if (name == "planned" && altruistic && !safe) pass.limit = std::make_unique<PlannedLeftover>(altruism.plan);
   }

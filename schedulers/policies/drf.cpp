@@ -18,12 +18,12 @@ namespace weft::schedulers {
 namespace {
 
 /// The job furthest below its share first, and all that it can use; as they are when the pass begins.
-class FurthestBelow final : public WhoNext {
+class FurthestBelow final : public OrderingPolicy {
  public:
   explicit FurthestBelow(ShareLimit& shares) : shares_(shares) {}
 
-  bool offer(const ClusterView& view, SlotKind, Turn& turn) override {
-    if (turn.starts_over()) {
+  bool offer(const ClusterView& view, SlotKind, Launcher& launcher) override {
+    if (launcher.starts_over()) {
       order_.clear();
       for (const JobOrder& order : view.runnable_jobs()) {
         const JobInfo* job = view.job(order.id);
@@ -33,7 +33,7 @@ class FurthestBelow final : public WhoNext {
       next_ = 0;
     }
     for (; next_ < order_.size(); ++next_) {
-      if (turn.serve(*order_[next_].job)) return true;
+      if (launcher.launch(*order_[next_].job)) return true;
     }
     return false;
   }
@@ -48,7 +48,7 @@ class FurthestBelow final : public WhoNext {
   std::size_t next_ = 0;
 };
 
-std::unique_ptr<WhoNext> leftover_order(std::string_view name, ShareLimit& shares) {
+std::unique_ptr<OrderingPolicy> leftover_order(std::string_view name, ShareLimit& shares) {
   if (name == "packing") return packing_order();
   if (name == "fifo") return fifo_order();
   if (name == "srtf") return least_work_order();
@@ -74,7 +74,8 @@ Result<Composition> make_drf(Options& options, const Registry&) {
                 options.choice<ShareHolder>(
                     "by", {{"job", ShareHolder::job}, {"user", ShareHolder::user}, {"pool", ShareHolder::pool}}, "job"));
     WEFT_ASSIGN(Weights weights, take_weights(options, holder));
-    parts.who = std::make_unique<DominantOrder>(holder, std::move(weights));
+    parts.jobs = std::make_unique<DominantOrder>(holder, std::move(weights));
+    parts.round_order = RoundOrder::by_rounds_left;
     return parts;
   }
   WEFT_ASSIGN(const bool strict, options.flag("strict", false));
@@ -82,12 +83,12 @@ Result<Composition> make_drf(Options& options, const Registry&) {
   WEFT_ASSIGN(const std::vector<std::string> leftover, options.choices("leftover", kLeftover, "drf"));
   WEFT_ASSIGN(const bool mean_of_all, options.choice<bool>("mean", {{"remaining", false}, {"all", true}}, "remaining"));
   WEFT_ASSIGN(const Digits digits, take_digits(options));
-  parts.who = fifo_order();
+  parts.jobs = fifo_order();
   auto shares = std::make_unique<ShareLimit>(closed_form_shares(mean_of_all, digits), digits);
   ShareLimit& share = *shares;
   parts.passes.emplace_back().limit = std::move(shares);
   for (const std::string& name : leftover) {
-    if (!strict) parts.passes.emplace_back().who = leftover_order(name, share);
+    if (!strict) parts.passes.emplace_back().jobs = leftover_order(name, share);
   }
   if (strict) parts.passes.emplace_back().limit = std::make_unique<OneTaskEach>(share);
   return parts;

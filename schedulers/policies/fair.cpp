@@ -8,7 +8,7 @@ namespace weft::schedulers {
 
 namespace {
 
-class FairOrder final : public WhoNext {
+class FairOrder final : public OrderingPolicy, public JobGroups {
  public:
   FairOrder(const std::vector<PoolSettings>& pools, PoolSettings otherwise) : tree_(pools, std::move(otherwise)) {
     for (const PoolSettings& pool : pools) limited_ = limited_ || pool.max_running_jobs.has_value();
@@ -25,11 +25,9 @@ class FairOrder final : public WhoNext {
     if (notice.kind == Kind::job_changed) tree_.change(view, *view.job(notice.job));
     if (notice.kind == Kind::job_ended) tree_.end(view, *view.job(notice.job));
   }
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return tree_.offer(view, kind, turn); }
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override { return tree_.offer(view, kind, launcher); }
   bool offers_all() const override { return !limited_; }
-  bool has_room(const ClusterView&, const JobInfo& job, const StageInfo&) const override { return tree_.may_run(job.id); }
-  RoundOrder round_order() const override { return RoundOrder::by_rounds_left; }
-
+  bool within_limits(const ClusterView&, const JobInfo& job, const StageInfo&) const override { return tree_.may_run(job.id); }
   std::vector<GroupStatus> groups(const ClusterView& view) const override {
     std::vector<GroupStatus> all;
     const auto kinds = slot_kinds(view);
@@ -82,7 +80,9 @@ Result<Composition> make_fair(Options& options, const Registry&) {
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
   auto order = std::make_unique<FairOrder>(pools, std::move(otherwise));
   if (preempts) parts.preemption = std::make_unique<FairPreemption>(order->tree(), preemption);
-  parts.who = std::move(order);
+  parts.groups = order.get();
+  parts.round_order = RoundOrder::by_rounds_left;
+  parts.jobs = std::move(order);
   return parts;
 }
 

@@ -13,11 +13,11 @@ class FifoOrder final : public RankedJobs {
 
 }  // namespace
 
-std::unique_ptr<WhoNext> fifo_order() { return std::make_unique<FifoOrder>(); }
+std::unique_ptr<OrderingPolicy> fifo_order() { return std::make_unique<FifoOrder>(); }
 
 Result<Composition> make_fifo(Options& options, const Registry&) {
   Composition parts;
-  parts.who = fifo_order();
+  parts.jobs = fifo_order();
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
   WEFT_ASSIGN(const auto remote, options.whole("remote_per_heartbeat", 0));
   WEFT_ASSIGN(const auto reduces, options.whole("reduces_per_heartbeat", 0));

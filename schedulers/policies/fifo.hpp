@@ -14,6 +14,6 @@ namespace weft::schedulers {
 Result<Composition> make_fifo(Options& options, const Registry& registry);
 
 /// Jobs by priority, then submit time, then id.
-std::unique_ptr<WhoNext> fifo_order();
+std::unique_ptr<OrderingPolicy> fifo_order();
 
 }  // namespace weft::schedulers

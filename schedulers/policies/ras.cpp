@@ -29,7 +29,8 @@ std::unique_ptr<SlotGoals> slot_goals() { return std::make_unique<SlotsByWorkLef
 Result<Composition> make_ras(Options& options, const Registry&) {
   WEFT_ASSIGN(const JobSlotsOptions slots, take_job_slots(options));
   Composition parts;
-  parts.who = std::make_unique<JobSlots>(slots, slot_goals());
+  parts.jobs = std::make_unique<JobSlots>(slots, slot_goals());
+  parts.goals_decide = true;
   return parts;
 }
 

@@ -175,9 +175,9 @@ class ReverseGoals final : public SlotGoals {
 };
 
 /// Job slots while a node's forecast expects a change, and another order otherwise. Looked at with each control cycle.
-class WhileForecast final : public WhoNext {
+class WhileForecast final : public OrderingPolicy {
  public:
-  WhileForecast(std::unique_ptr<JobSlots> slots, std::unique_ptr<WhoNext> otherwise)
+  WhileForecast(std::unique_ptr<JobSlots> slots, std::unique_ptr<OrderingPolicy> otherwise)
       : slots_(std::move(slots)), otherwise_(std::move(otherwise)), present_(otherwise_.get()) {}
 
   Result<void> start(const ClusterView& view, Part*) override {
@@ -194,21 +194,19 @@ class WhileForecast final : public WhoNext {
     const bool changes = std::ranges::any_of(view.nodes(), [&view](const auto& node) {
       return !node.second.forecast.empty() && node.second.forecast.back().from > view.now();
     });
-    WhoNext* const before = std::exchange(present_, changes ? static_cast<WhoNext*>(slots_.get()) : otherwise_.get());
+    OrderingPolicy* const before = std::exchange(present_, changes ? static_cast<OrderingPolicy*>(slots_.get()) : otherwise_.get());
     return (changes && slots_->tick(view, decisions)) || before != present_;
   }
   void begin(const ClusterView& view, std::size_t nodes) override { present_->begin(view, nodes); }
-  bool offer(const ClusterView& view, SlotKind kind, Turn& turn) override { return present_->offer(view, kind, turn); }
-  bool by_node() const override { return present_->by_node(); }
-  bool by_slot_kind() const override { return present_->by_slot_kind(); }
-  bool goals_decide() const override { return true; }
+  bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override { return present_->offer(view, kind, launcher); }
+  Asks asks() const override { return present_->asks(); }
   bool offers_all() const override { return present_->offers_all(); }
-  void explain(const ClusterView& view, Turn& turn) override { present_->explain(view, turn); }
+  void explain(const ClusterView& view, Launcher& launcher) override { present_->explain(view, launcher); }
 
  private:
   std::unique_ptr<JobSlots> slots_;
-  std::unique_ptr<WhoNext> otherwise_;
-  WhoNext* present_;
+  std::unique_ptr<OrderingPolicy> otherwise_;
+  OrderingPolicy* present_;
 };
 
 }  // namespace
@@ -222,10 +220,12 @@ Result<Composition> make_reverse_adaptive(Options& options, const Registry& regi
   auto order = std::make_unique<JobSlots>(slots, std::make_unique<ReverseGoals>(slots.use, preempts, late_last));
   if (otherwise != "backwards") {
     WEFT_ASSIGN(parts, registry.compose(otherwise, options.reader()));
-    parts.who = std::make_unique<WhileForecast>(std::move(order), std::move(parts.who));
+    parts.jobs = std::make_unique<WhileForecast>(std::move(order), std::move(parts.jobs));
   } else {
-    parts.who = std::move(order);
+    parts.jobs = std::move(order);
   }
+  parts.urgency = nullptr;  // job slots know no urgent jobs
+  parts.goals_decide = true;
   if (preempts) parts.preemption = std::make_unique<CapacityPreemption>();
   return parts;
 }

@@ -33,7 +33,7 @@ Result<Composition> make(Options& options, std::string_view otherwise) {
               options.choice<Size>("size", {{"path", Size::path}, {"remaining_path", Size::remaining_path}, {"work", Size::work}},
                                    otherwise));
   Composition parts;
-  parts.who = std::make_unique<Shortest>(size);
+  parts.jobs = std::make_unique<Shortest>(size);
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "cpm"));
   return parts;
 }
@@ -54,7 +54,7 @@ double remaining_work(const ClusterView& view, const JobInfo& job) {
   return work;
 }
 
-std::unique_ptr<WhoNext> least_work_order() { return std::make_unique<Shortest>(Size::work); }
+std::unique_ptr<OrderingPolicy> least_work_order() { return std::make_unique<Shortest>(Size::work); }
 
 Result<Composition> make_sjf(Options& options, const Registry&) { return make(options, "path"); }
 Result<Composition> make_srtf(Options& options, const Registry&) { return make(options, "work"); }

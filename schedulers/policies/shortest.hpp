@@ -17,6 +17,6 @@ Result<Composition> make_srtf(Options& options, const Registry& registry);
 /// srtf's score.
 double remaining_work(const ClusterView& view, const JobInfo& job);
 /// Jobs by it, smallest first.
-std::unique_ptr<WhoNext> least_work_order();
+std::unique_ptr<OrderingPolicy> least_work_order();
 
 }  // namespace weft::schedulers

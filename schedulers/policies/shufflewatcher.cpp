@@ -48,7 +48,7 @@ Result<Composition> make_shufflewatcher(Options& options, const Registry& regist
   WEFT_ASSIGN(std::string users, options.text("users", "fair"));
   if (users == "drf") users = "drf(by=user)";
   WEFT_ASSIGN(Composition parts, registry.compose(users, options.reader()));
-  if (parts.who->by_node() || parts.placement || !parts.passes.empty())
+  if (parts.jobs->asks() != Asks::jobs || parts.placement || !parts.passes.empty())
     return fail(Code::invalid_argument,
                 "scheduler option users must be an order of users: fair, drf, capacity, fifo, or delay around one of these");
   NetworkAwareOptions network;
@@ -68,10 +68,13 @@ Result<Composition> make_shufflewatcher(Options& options, const Registry& regist
   WEFT_ASSIGN(network.starvation, options.duration("starvation", network.starvation));
   WEFT_ASSIGN(network.relaxed, options.duration("relaxed", parts.locality_wait ? Time(std::chrono::seconds(5)) : Time(0)));
   if (!nass) return parts;
-  auto order = std::make_unique<NetworkAware>(std::move(parts.who), network);
+  auto order = std::make_unique<NetworkAware>(std::move(parts.jobs), parts.groups, network);
   if (network.sarp) parts.placement = std::make_unique<BySharesOfRacks>(*order);
-  parts.who = std::move(order);
+  parts.prefetch_limits = order.get();
+  parts.jobs = std::move(order);
   parts.asks = Asks::jobs;
+  parts.urgency = nullptr;  // goals, if users are ordered by them, do not decide which of their tasks a node gets
+  parts.goals_decide = false;
   return parts;
 }
 

@@ -7,7 +7,7 @@ namespace weft::schedulers {
 Result<Composition> make_tetris(Options& options, const Registry&) {
   WEFT_ASSIGN(const PackingOptions packing, take_packing(options));
   Composition parts;
-  parts.who = packing_order(packing);
+  parts.jobs = packing_order(packing);
   parts.preplaces = false;
   return parts;
 }

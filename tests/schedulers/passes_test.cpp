@@ -11,7 +11,7 @@ namespace {
 
 Composition first_come() {
   Composition parts;
-  parts.who = fifo_order();
+  parts.jobs = fifo_order();
   return parts;
 }
 World world_of(Composition parts) { return World(std::make_unique<Composed>("test", std::move(parts))); }
@@ -37,12 +37,12 @@ class AtMost final : public Limit {
 };
 
 /// The job with the largest id first.
-class LastFirst final : public WhoNext {
+class LastFirst final : public OrderingPolicy {
  public:
-  bool offer(const ClusterView& view, SlotKind, Turn& turn) override {
+  bool offer(const ClusterView& view, SlotKind, Launcher& launcher) override {
     std::set<JobId> jobs;
     for (const JobOrder& order : view.runnable_jobs()) jobs.insert(order.id);
-    return std::any_of(jobs.rbegin(), jobs.rend(), [&](JobId id) { return turn.serve(*view.job(id)); });
+    return std::any_of(jobs.rbegin(), jobs.rend(), [&](JobId id) { return launcher.launch(*view.job(id)); });
   }
 };
 
@@ -104,15 +104,15 @@ TEST(Asked, ByNodesItIsSaidOnceWhyAJobWaits) {
 }
 
 /// Offers the second stage of every job before the first, to nodes of rack r1 alone.
-class SecondStages final : public WhoNext {
+class SecondStages final : public OrderingPolicy {
  public:
-  bool by_node() const override { return true; }
-  bool offer(const ClusterView& view, SlotKind, Turn& turn) override {
-    if (turn.node() == nullptr || view.rack(turn.node()->rack)->name != "r1") return false;
+  Asks asks() const override { return Asks::nodes; }
+  bool offer(const ClusterView& view, SlotKind, Launcher& launcher) override {
+    if (launcher.node() == nullptr || view.rack(launcher.node()->rack)->name != "r1") return false;
     for (const std::uint32_t stage : {1u, 0u}) {
       for (const JobOrder& order : view.runnable_jobs()) {
         const JobInfo& job = *view.job(order.id);
-        if (job.stage(StageId(stage)) != nullptr && turn.serve(job, *job.stage(StageId(stage)), Locality::rack)) return true;
+        if (job.stage(StageId(stage)) != nullptr && launcher.launch(job, *job.stage(StageId(stage)), Locality::rack)) return true;
       }
     }
     return false;
@@ -121,7 +121,7 @@ class SecondStages final : public WhoNext {
 
 TEST(Asked, AnOrderMayLookAtTheNodeAndOfferStagesOneByOne) {
   Composition parts;
-  parts.who = std::make_unique<SecondStages>();
+  parts.jobs = std::make_unique<SecondStages>();
   World world = world_of(std::move(parts));
   world.node(1, "h1", "r1", 3);
   world.node(2, "h2", "r2", 3);
@@ -138,7 +138,7 @@ TEST(Passes, FollowEachOtherAndTheLastOnesRestStaysIdle) {
   Composition parts = first_come();
   parts.passes.emplace_back().limit = std::make_unique<AtMost>(1);
   Pass& second = parts.passes.emplace_back();
-  second.who = std::make_unique<LastFirst>();
+  second.jobs = std::make_unique<LastFirst>();
   second.limit = std::make_unique<AtMost>(3);
   World world = world_of(std::move(parts));
   world.node(1, "h", "r", 10);

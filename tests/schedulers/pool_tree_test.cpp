@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "schedulers/view/state.hpp"
-#include "tests/schedulers/tree_turn.hpp"
+#include "tests/schedulers/tree_launcher.hpp"
 
 namespace weft::schedulers {
 namespace {
@@ -45,10 +45,10 @@ class PoolTreeTest : public testing::Test {
     tree->change(state, info);
   }
   Ids order(SlotKind kind = SlotKind::any) {
-    TreeTurn turn;
-    EXPECT_FALSE(tree->offer(state, kind, turn));
-    held = turn.held;
-    return turn.offered;
+    TreeLauncher launcher;
+    EXPECT_FALSE(tree->offer(state, kind, launcher));
+    held = launcher.held;
+    return launcher.offered;
   }
 
   ClusterState state;
@@ -70,9 +70,9 @@ TEST_F(PoolTreeTest, OnePoolTakesAndTheOthersAreNotAsked) {
   job(1, "a", 1, 3);
   job(2, "b", 1, 2);
   job(3, "c", 1, 1);
-  TreeTurn turn(JobId(2));
-  EXPECT_TRUE(tree->offer(state, SlotKind::any, turn));
-  EXPECT_EQ(turn.offered, (Ids{3, 2}));
+  TreeLauncher launcher(JobId(2));
+  EXPECT_TRUE(tree->offer(state, SlotKind::any, launcher));
+  EXPECT_EQ(launcher.offered, (Ids{3, 2}));
 }
 
 TEST_F(PoolTreeTest, NeedyPoolsGoFirstByHowFarTheyAreBelowTheirMinimum) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "schedulers/view/state.hpp"
-#include "tests/schedulers/tree_turn.hpp"
+#include "tests/schedulers/tree_launcher.hpp"
 
 namespace weft::schedulers {
 namespace {
@@ -35,10 +35,10 @@ class QueueTreeTest : public testing::Test {
     tree->change(info);
   }
   Ids order() {
-    TreeTurn turn;
-    EXPECT_FALSE(tree->offer(state, SlotKind::any, turn));
-    held = turn.held;
-    return turn.offered;
+    TreeLauncher launcher;
+    EXPECT_FALSE(tree->offer(state, SlotKind::any, launcher));
+    held = launcher.held;
+    return launcher.offered;
   }
   GroupStatus status(const std::string& name) {
     for (const GroupStatus& group : tree->groups(state))
@@ -57,9 +57,9 @@ TEST_F(QueueTreeTest, TheQueueWithTheLeastOfItsCapacityIsNextAndNoneTakesAllItsT
   job(1, "a", 9, 30);  // 40 %
   job(2, "b", 9, 8);   // 32 %
   EXPECT_EQ(order(), (Ids{2, 1}));
-  TreeTurn turn(JobId(2));
-  EXPECT_TRUE(tree->offer(state, SlotKind::any, turn));
-  EXPECT_EQ(turn.offered, (Ids{2}));
+  TreeLauncher launcher(JobId(2));
+  EXPECT_TRUE(tree->offer(state, SlotKind::any, launcher));
+  EXPECT_EQ(launcher.offered, (Ids{2}));
 }
 
 TEST_F(QueueTreeTest, QueuesAsFullGoByNameAndOneWithoutCapacityLast) {

@@ -18,7 +18,7 @@ class EarliestDeadline final : public RankedJobs {
 
 weft::Result<Composition> make_earliest_deadline(Options& options, const Registry&) {
   Composition parts;
-  parts.who = std::make_unique<EarliestDeadline>();
+  parts.jobs = std::make_unique<EarliestDeadline>();
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
   return parts;
 }

@@ -1,5 +1,5 @@
-// The nodes that have room when a scheduler is called, in the order in which they are offered: in a circle that begins after the
-// node that got something last. They are not listed: an idle node that nobody looks at costs nothing.
+// The nodes with free capacity when a scheduler is called, in the order in which they are offered: in a circle that begins after
+// the node that got a task last. They are not listed: an idle node that no search visits costs nothing.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@ namespace weft::schedulers {
 
 /// A way round the circle of nodes, or along a list of them.
 struct NodeWalk {
-  NodeId origin;  // visited last
-  NodeId at;      // visited just now; at first, the origin
+  NodeId origin;  // the last to be visited
+  NodeId at;      // visited just now; at first the origin
   bool wrapped = false;
-  std::optional<std::vector<NodeId>> listed;  // if so, these and no others
+  std::optional<std::vector<NodeId>> listed;  // set: these nodes and no others
   std::size_t position = 0;                   // of the next in the list
 };
 
-class Offers {
+class FreeNodes {
  public:
-  /// `view` must outlive the offers; until the next call nodes get less room, never more.
+  /// `view` must outlive them. Until the next of these calls nodes get less free capacity, never more.
   void none();
   void one(NodeId node);
   void all(const ClusterView& view, NodeId after);
@@ -31,15 +31,16 @@ class Offers {
   bool contains(NodeId node) const;
   NodeWalk walk() const { return walk_after(start_); }
   static NodeWalk walk_after(NodeId origin) { return {origin, origin, false, std::nullopt, 0}; }
-  /// The node is not free any more. It stays among those offered.
+  /// The node has no free capacity any more. It stays among the nodes.
   void filled(NodeId node) { filled_.insert(node); }
 
-  /// Goes on with a walk over several offers until visit(node) is true. False: it has come to its end.
+  /// Goes on with a walk over several nodes until visit(node) is true. False: the walk has come to its end.
   template <class Visit>
   bool go_on(NodeWalk& walk, Visit visit) const;
 
-  /// The nodes near (node or rack) the input of a pending task of the stage or promised to one, in the order of walk(). Nothing:
-  /// there are so many that a walk over all offers costs no more; or some task has no preference, if `all_prefer` asks for that.
+  /// The nodes near the input of a pending task of the stage (on the node or in the rack), and those where one was placed, in the
+  /// order of walk(). Nothing: they are so many that a walk over all nodes costs no more; or, with `all_prefer`, some task has no
+  /// preference.
   std::optional<std::vector<NodeId>> near(const StageInfo& stage, Locality level, bool all_prefer) const;
 
  private:
@@ -53,7 +54,7 @@ class Offers {
 };
 
 template <class Visit>
-bool Offers::visit_range(NodeWalk& walk, const NodeId* most, Visit& visit) const {
+bool FreeNodes::visit_range(NodeWalk& walk, const NodeId* most, Visit& visit) const {
   const std::set<NodeId>& free = view_->free_nodes();
   auto next_free = free.upper_bound(walk.at);
   auto next_filled = filled_.upper_bound(walk.at);
@@ -69,7 +70,7 @@ bool Offers::visit_range(NodeWalk& walk, const NodeId* most, Visit& visit) const
 }
 
 template <class Visit>
-bool Offers::go_on(NodeWalk& walk, Visit visit) const {
+bool FreeNodes::go_on(NodeWalk& walk, Visit visit) const {
   if (walk.listed) {
     while (walk.position < walk.listed->size()) {
       walk.at = (*walk.listed)[walk.position++];

@@ -1,4 +1,4 @@
-#include "schedulers/parts/promises.hpp"
+#include "schedulers/parts/reservations.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@ const RackInfo* rack_behind_uplink(const ClusterView& view, const NodeInfo& node
   return rack != nullptr && rack->uplink.down > 0 && view.racks().size() > 1 ? rack : nullptr;
 }
 
-/// How long a task of the stage needs to fetch what it reads from other racks over its node's part of the rack's uplink; 0 where
-/// that is not known. `there`: which part of what it reads lies in which rack.
+/// How long a task of the stage needs to fetch the input that lies in other racks over its node's part of the rack's uplink; 0: not
+/// known. `there`: the parts of its input by rack.
 Time time_to_fetch(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const NodeInfo& node,
                    const RackParts& there) {
   const RackInfo* rack = rack_behind_uplink(view, node);
@@ -25,36 +25,36 @@ Time time_to_fetch(const ClusterView& view, const JobInfo& job, const StageInfo&
   double far = 1;
   for (const auto& [id, part] : there) far -= id == node.rack ? part : 0;
   const double rate = rack->uplink.down / static_cast<double>(std::max<std::size_t>(1, rack->nodes.size()));
-  const double longest = std::chrono::duration<double>(Promises::kLongestKept).count();
+  const double longest = std::chrono::duration<double>(Reservations::kLongestKept).count();
   const double seconds = std::min(longest, std::max(0.0, far) * mean_shuffle_input(job, stage) / rate);
   return std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds));
 }
 
-/// While other jobs use the room. What a task fetches is a part of what it takes, but over an uplink others fetch, too.
+/// How long a task stays reserved while other jobs use the free capacity.
 Time longest_kept(const StageInfo& stage, Time to_fetch) {
   const Estimate<Time> each = task_duration(stage);
-  if (each.source == EstimateSource::assumed || to_fetch > each.value / 2) return Promises::kLongestKept;
-  return std::min(Promises::kLongestKept, each.value / 2);
+  if (each.source == EstimateSource::assumed || to_fetch > each.value / 2) return Reservations::kLongestKept;
+  return std::min(Reservations::kLongestKept, each.value / 2);
 }
 
-/// Whether the node is known to need longer than that until it has come to all tasks of the stage that were placed there.
+/// Whether the node is known to need longer than `longest` until it has launched all tasks of the stage that were placed there.
 bool busy_for_longer(const ClusterView& view, const StageInfo& stage, NodeId id, Time longest) {
   const NodeInfo* node = view.node(id);
   const auto placed = stage.preplaced.find(id);
   const Estimate<Time> each = task_duration(stage);
   if (node == nullptr || placed == stage.preplaced.end()) return true;
   if (each.source == EstimateSource::assumed) return false;
-  const double turns =
+  const double rounds =
       std::ceil(static_cast<double>(placed->second.size()) / std::max(1.0, slots_of(node->capacity, stage.demand)));
-  return turns * static_cast<double>(each.value.count()) > static_cast<double>(longest.count());
+  return rounds * static_cast<double>(each.value.count()) > static_cast<double>(longest.count());
 }
 
 }  // namespace
 
-bool Promises::keeps(const ClusterView& view, const JobInfo& job, const StageInfo& stage, std::uint32_t task, const NodeInfo& node,
-                     Decisions& decisions) {
-  const MaybeNode promised = stage.tasks[task].preplaced;
-  if (!promised || promised == node.id) return false;
+bool Reservations::keeps(const ClusterView& view, const JobInfo& job, const StageInfo& stage, std::uint32_t task,
+                         const NodeInfo& node, Decisions& decisions) {
+  const MaybeNode reserved = stage.tasks[task].preplaced;
+  if (!reserved || reserved == node.id) return false;
   const bool uplinks = rack_behind_uplink(view, node) != nullptr;
   if (!first_ && !uplinks) return false;
   Waits& waits = first_ ? busy_ : idle_;
@@ -64,20 +64,20 @@ bool Promises::keeps(const ClusterView& view, const JobInfo& job, const StageInf
   const Wait& wait = found == waits.end() ? begins : found->second;
   const Time to_fetch = time_to_fetch(view, job, stage, node, wait.there);
   const Time longest = first_ ? longest_kept(stage, to_fetch) : to_fetch, until = wait.since + longest;
-  if (view.now() >= until || (!first_ && busy_for_longer(view, stage, *promised, longest))) return false;
+  if (view.now() >= until || (!first_ && busy_for_longer(view, stage, *reserved, longest))) return false;
   if (found == waits.end()) waits.emplace(std::pair(job.id, stage.id), std::move(begins));
   kept_ = true;
   if (!first_) decisions.wake_at(until);
   return true;
 }
 
-void Promises::launched(JobId job, const StageInfo& stage, std::uint32_t task, NodeId node) {
+void Reservations::launched(JobId job, const StageInfo& stage, std::uint32_t task, NodeId node) {
   for (Waits* waits : {&busy_, &idle_}) {
     if (!waits->empty() && stage.tasks[task].preplaced == node) waits->erase({job, stage.id});
   }
 }
 
-void Promises::ended(JobId job) {
+void Reservations::ended(JobId job) {
   for (Waits* waits : {&busy_, &idle_}) erase_job(*waits, job);
 }
 

@@ -1,4 +1,4 @@
-// A turn of a tree of pools or queues: whom it offers, and whom it holds.
+// A launcher for trees of pools or queues: the jobs that they offer, and those that they hold.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 
 namespace weft::schedulers {
 
-struct TreeTurn final : Turn {
-  explicit TreeTurn(JobId taker = {}) : takes(taker) {}
-  bool serve(const JobInfo& job) override {
+struct TreeLauncher final : Launcher {
+  explicit TreeLauncher(JobId taker = {}) : takes(taker) {}
+  bool launch(const JobInfo& job) override {
     offered.push_back(job.id.value());
     return job.id == takes;
   }

@@ -1,4 +1,4 @@
-#include "schedulers/parts/offers.hpp"
+#include "schedulers/parts/free_nodes.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,23 +7,23 @@ namespace weft::schedulers {
 
 namespace {
 
-/// A list is worth its making when it is so much shorter than all that there is.
+/// A list pays where all nodes are this many times as many.
 constexpr std::size_t kWorthListing = 8;
 
 }  // namespace
 
-void Offers::none() {
+void FreeNodes::none() {
   count_ = 0;
   filled_.clear();
 }
 
-void Offers::one(NodeId node) {
+void FreeNodes::one(NodeId node) {
   none();
   count_ = 1;
   only_ = node;
 }
 
-void Offers::all(const ClusterView& view, NodeId after) {
+void FreeNodes::all(const ClusterView& view, NodeId after) {
   none();
   view_ = &view;
   start_ = after;
@@ -31,12 +31,12 @@ void Offers::all(const ClusterView& view, NodeId after) {
   if (count_ == 1) only_ = *view.free_nodes().begin();
 }
 
-bool Offers::contains(NodeId node) const {
+bool FreeNodes::contains(NodeId node) const {
   if (count_ == 1) return node == only_;
   return count_ > 0 && (view_->free_nodes().contains(node) || filled_.contains(node));
 }
 
-std::optional<std::vector<NodeId>> Offers::near(const StageInfo& stage, Locality level, bool all_prefer) const {
+std::optional<std::vector<NodeId>> FreeNodes::near(const StageInfo& stage, Locality level, bool all_prefer) const {
   const PendingTasks& pending = stage.pending;
   if (all_prefer && (!pending.placed() || !pending.avoiding().empty())) return std::nullopt;
   std::set<HostId> hosts;
