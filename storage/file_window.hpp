@@ -25,7 +25,7 @@ struct FileVersion;
 class FileWindow {
  public:
   /// A record may not take more than `largest_record` bytes: resource_exhausted.
-  /// `remote` has the files whose paths are no local ones; it outlives the window.
+  /// `remote` has the files that are not local; it outlives the window.
   explicit FileWindow(std::uint64_t largest_record = UINT64_MAX, RemoteFiles* remote = nullptr);
   ~FileWindow();
   FileWindow(const FileWindow&) = delete;

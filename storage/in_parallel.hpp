@@ -1,4 +1,4 @@
-// The same for many things by several threads, where each mostly waits for a disk or a service.
+// Many calls that mostly wait for a disk or a service, on several threads.
 #pragma once
 
 #include <algorithm>

@@ -22,7 +22,7 @@ class MasterConnection {
 
   /// The open connection or a new one. `unavailable`, with what to do, when no master answers within 3 s.
   Result<rpc::ConnectionPtr> connect();
-  /// Sees that the master is there; one that is away is waited for as long as `retry` allows.
+  /// Waits until a master answers, for as long as `retry` allows.
   Result<void> await(Retry retry);
   /// One request and its reply. A connection on which a reply is overdue is closed.
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload, Duration deadline);
@@ -39,11 +39,11 @@ class MasterConnection {
   const std::string name_;
   std::mutex mutex_;  // guards what follows
   rpc::ConnectionPtr connection_;
-  std::shared_ptr<std::atomic<bool>> closed_;  // it is
+  std::shared_ptr<std::atomic<bool>> closed_;  // connection_ is
 };
 
-/// Of a change that was asked for: whether it is done. One that was asked for twice is when the second answer says that there is
-/// nothing left to do.
+/// Whether a change is done. A request that was repeated is done, too, when its answer says that nothing was left to do
+/// (`nothing_left`).
 template <class Reply>
 Result<void> done_or(const Result<Reply>& reply, bool repeated, Code nothing_left) {
   if (reply || (repeated && reply.error().code() == nothing_left)) return {};

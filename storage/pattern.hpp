@@ -19,8 +19,8 @@ std::vector<std::string> without_braces(const std::string& pattern);
 class Pattern {
  public:
   explicit Pattern(const std::string& pattern);
-  /// How many bytes of the key the pattern means: all, or up to a slash when it matches a directory above; npos when neither
-  /// matches. Names that begin with '.' are matched by a '.' in the pattern only.
+  /// How many bytes of the key the pattern matches: all, or up to a slash when it matches a directory above; npos when neither
+  /// does. Names that begin with '.' are matched by a '.' in the pattern only.
   std::size_t match(const std::string& key) const;
   /// Whether it may match something below a directory.
   bool leads_below(const std::string& directory) const;

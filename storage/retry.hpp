@@ -1,4 +1,4 @@
-// Whether, and after which pause, a call of a client of the cluster's files or tables is tried again.
+// Whether a client of the cluster's files or tables tries a call again, and after which pause.
 #pragma once
 
 #include <algorithm>

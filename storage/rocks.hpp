@@ -1,5 +1,5 @@
-// What all databases of a cluster have in common (chunks, namespace, tables, profiles): how they are opened, and what becomes of
-// them when their disk refuses. RocksDB is opened here and nowhere else (scripts/check-layers). For .cpp files that use RocksDB.
+// What all databases of a cluster have in common (chunks, namespace, tables, profiles): how they are opened, and what happens
+// when their disk refuses. RocksDB is opened here and nowhere else (scripts/check-layers). For .cpp files that use RocksDB.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,11 @@ namespace weft::storage {
 /// already_exists: another process has the database open. resource_exhausted: its disk is full. corrupt: it is damaged, or its disk
 /// does not give it. io: anything else; that is no damage (too many open files, no permission).
 Code code_of(const rocksdb::Status& status);
-/// The status in one line. When the disk is full that comes first, and what to do.
+/// The status in one line. A full disk comes first, with what to do.
 std::string words_of(const rocksdb::Status& status);
 
-/// A RocksDB database. When its disk refuses a write it takes no more of them and is read as before; the process goes on, whatever
-/// RocksDB thinks of it (storage/rocks_files.hpp). What was acknowledged before is on the disk. Any thread.
+/// A RocksDB database. When its disk refuses a write it takes no more of them and is read as before; the process goes on,
+/// although RocksDB would end it (storage/rocks_files.hpp). What was acknowledged before is on the disk. Any thread.
 class RocksStore {
  public:
   /// Opens the database in the directory, or makes one where the options say so; their env and info_log are set here. A database

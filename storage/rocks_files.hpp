@@ -25,7 +25,7 @@ class FencedFiles final : public rocksdb::FileSystemWrapper {
   FencedFiles(const std::shared_ptr<rocksdb::FileSystem>& target, std::shared_ptr<rocksdb::Logger> log);
   const char* Name() const override { return "weft"; }
 
-  /// OK until the disk refuses to write, sync, create or rename; then why it did first. A quota that is used up is a full disk.
+  /// OK until the disk refuses to write, sync, create or rename; then the first reason. A quota that is used up is a full disk.
   rocksdb::IOStatus failure() const;
   /// Passes the disk's answer on unless it is a refusal: that fences the files.
   rocksdb::IOStatus judge(const rocksdb::IOStatus& done);

@@ -13,7 +13,7 @@
 namespace weft::storage {
 
 /// Writes warnings and errors. The file is made for the first line; when it has a mebibyte it becomes LOG.old, in the place of the
-/// one before. What cannot be written is dropped, and the next line that can be says how many were. Nothing here ever fails. Any
+/// one before. Lines that cannot be written are dropped, and the next line says how many. Nothing here ever fails. Any
 /// thread.
 class RocksLog final : public rocksdb::Logger {
  public:

@@ -33,7 +33,7 @@ class TextReader {
   Result<void> for_each_line(const Split& split, Position&& position, Fn&& fn);
 
   /// The same lines, many at a time: calls `fn(std::uint64_t offset, std::string_view lines)` with whole lines and their ends (the
-  /// file's last one may have none). Nobody has to find the lines in between.
+  /// file's last one may have none). The lines in between need not be found.
   template <class Fn>
   Result<void> for_each_piece(const Split& split, Fn&& fn);
 

@@ -1,4 +1,4 @@
-// What a file is, by its first bytes: so that what is no text is refused instead of being read as if it were.
+// What a file is, by its first bytes, so that files without text are refused instead of being read as text.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ inline constexpr std::size_t kContentBytes = 512;
 /// known: bytes are text unless they say otherwise, so NULs alone refuse no file. A magic number that text could begin with counts
 /// only when control characters follow it.
 std::optional<Content> no_text(std::string_view beginning);
-/// The same of a file. What its name says counts, too: that it is compressed in a way that weft does not know, some of which have
-/// no magic number, or in one that it knows when it begins with control characters and not so. (With text it is text, as a file
-/// that was decompressed on its way and kept its name.) Of one that weft knows compression_of() is to be asked first.
+/// The same of a file, by its name as well. A name may say that the file is compressed in a way that weft does not know, some of
+/// which have no magic number. It may also name a format that weft knows while the file begins with other control characters. (A
+/// file that begins with text is text: it was decompressed on its way and kept its name.) Ask compression_of() first.
 std::optional<Content> no_text(std::string_view path, std::string_view beginning);
 
 /// One line that names the file, what it is and what to do.

@@ -26,7 +26,7 @@ constexpr bool is_foreign(std::string_view path) {
   return false;
 }
 
-/// Whether an input or output of a job is no local path. ("weft://a/b" is the file or directory /a/b of the cluster.)
+/// Whether an input or output of a job is not a local path. ("weft://a/b" is the file or directory /a/b of the cluster.)
 inline bool is_remote(std::string_view path) { return path.starts_with("weft://") || is_foreign(path); }
 
 /// What the inputs of a job mean: paths of the files to read, each once, and what a user may not expect of them.
@@ -40,7 +40,7 @@ struct InputFiles {
   std::vector<std::string> empty;  // inputs without a file to read, as the user wrote them
 };
 
-/// Whether directories are read without it.
+/// Whether reading a directory leaves out the name.
 inline bool is_skipped(std::string_view name) { return name.starts_with('.') || name.starts_with('_'); }
 
 /// One thread at a time.
@@ -54,7 +54,7 @@ class RemoteFile {
   virtual void will_read(std::uint64_t /*begin*/, std::uint64_t /*end*/) {}
 };
 
-/// A new file; it appears with close() (that of RemotePublisher::stage() with publish()). Destroyed before, nothing of it stays.
+/// A new file, which appears with close() (one of RemotePublisher::stage() with publish()). Destroyed before, it leaves nothing.
 /// One thread at a time.
 class RemoteOutput {
  public:
@@ -80,8 +80,8 @@ class RemotePublisher {
   virtual Result<void> check_writable(const std::string& directory) = 0;
   /// A file that close() completes but does not show. Several attempts may stage the same path.
   virtual Result<std::unique_ptr<RemoteOutput>> stage(const std::string& path) = 0;
-  /// Makes the files appear below the directory, each whole, then an empty one at `last`. With `replace` what else is there goes,
-  /// before `last` appears. All else that was staged there is discarded. On failure, what has appeared is removed again.
+  /// Makes the files appear below the directory, each whole, then an empty one at `last`. With `replace` all other files there are
+  /// removed before `last` appears. All else that was staged there is discarded. On failure, what has appeared is removed again.
   virtual Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const std::string& last,
                                bool replace) = 0;
   /// Discards all that was staged below the directory.
@@ -101,8 +101,8 @@ class RemoteFiles {
   /// The files that an input means: itself, all below a directory (except names that begin with . or _), those that match a
   /// pattern.
   virtual Result<InputFiles> expand(const std::string& input) = 0;
-  /// All of the file, in order; of one that was listed and may grow, as far as it was listed. One that is not what was listed any
-  /// more is the error of check_same(), which may also come when it is read, but before its last byte.
+  /// All of the file, in order; of one that was listed and may grow, as far as it was listed. A file that is no longer what was
+  /// listed is the error of check_same(), which may also come when it is read, but before its last byte.
   virtual Result<std::vector<RemotePiece>> pieces(const std::string& path, const FileVersion& listed) = 0;
   virtual Result<std::unique_ptr<RemoteFile>> open(const std::string& path, const FileVersion& listed) = 0;
   /// Of the file as it is now.
@@ -113,7 +113,7 @@ class RemoteFiles {
   /// One way to write the path; invalid_argument when it is none.
   virtual Result<std::string> normal(const std::string& path) = 0;
   virtual Result<bool> exists(const std::string& path) = 0;
-  virtual Result<void> make_directory(const std::string& path) = 0;  // goes when this process does, unless it was renamed
+  virtual Result<void> make_directory(const std::string& path) = 0;  // removed when this process ends, unless it was renamed
   /// Names in a directory.
   virtual Result<std::vector<std::string>> names(const std::string& directory) = 0;
   /// In one step; with `replace`, what is at `to` goes.

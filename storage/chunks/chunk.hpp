@@ -13,7 +13,7 @@ namespace weft::storage {
 /// Given by the namespace, never reused, never 0.
 using ChunkId = Id<struct ChunkTag, std::uint64_t>;
 
-/// What is checked as a whole: every page has a CRC32C of its own. The last page of a chunk is as long as what is left.
+/// The unit of checking: every page has a CRC32C. The last page of a chunk is as long as what is left.
 inline constexpr std::uint64_t kPageBytes = 64u << 10;
 inline constexpr std::uint64_t kDefaultChunkBytes = 64u << 20;
 inline constexpr std::uint64_t kLargestChunkBytes = std::uint64_t{16} << 30;
@@ -43,7 +43,7 @@ struct ByteRange {
   friend auto operator<=>(const ByteRange&, const ByteRange&) = default;
 };
 
-/// Appends a range that lies behind the others; one that goes on with the last becomes part of it.
+/// Appends a range that lies behind the others. A range that continues the last one is merged with it.
 inline void append(std::vector<ByteRange>& ranges, const ByteRange& next) {
   if (!ranges.empty() && ranges.back().offset + ranges.back().length == next.offset)
     ranges.back().length += next.length;

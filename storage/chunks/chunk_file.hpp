@@ -1,5 +1,5 @@
-// The file of one chunk (docs/formats/chunk.md): its bytes, then the checksums of its pages, then a footer. Whoever has a
-// descriptor of it can check every byte; nothing here needs the store.
+// The file of one chunk (docs/formats/chunk.md): its bytes, then the checksums of its pages, then a footer. A descriptor of
+// it suffices to check every byte; nothing here needs the store.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace weft::storage {
 class PageChecksums {
  public:
   void add(ByteView bytes);
-  /// With that of an unfinished last page.
+  /// Includes the checksum of an unfinished last page.
   std::vector<std::uint32_t> finish() const;
   std::uint64_t length() const { return length_; }
 
@@ -35,7 +35,7 @@ std::uint32_t digest_of(const std::vector<std::uint32_t>& checksums);
 /// What follows a chunk's bytes in its file. `cluster` is the hash of the cluster's id.
 Buffer encode_trailer(const ChunkInfo& info, std::uint64_t cluster, const std::vector<std::uint32_t>& checksums);
 
-/// What the end of a file says it is. corrupt: not a whole chunk file; version_mismatch: one of another format version.
+/// The chunk that the end of a file names. corrupt: not a whole chunk file; version_mismatch: one of another format version.
 struct ChunkFooter {
   ChunkInfo info;
   std::uint64_t cluster = 0;
@@ -45,8 +45,8 @@ Result<ChunkFooter> read_footer(int fd);
 std::uint64_t chunk_file_size(std::uint64_t length);
 
 /// A sealed chunk, mapped. Immutable; any thread. The bytes stay as long as the object, also when the store erases the chunk.
-/// Reading what was not verified is a mistake only if it is believed; damage of the disk below is an error of verify(), not a
-/// signal (pages are brought in by verify(); one that must be read again later and fails then ends the process).
+/// Bytes that were not verified may be damaged. An error of the disk is an error of verify(), not a signal, because verify() brings
+/// the pages in; only a page that must be read again later, and fails then, ends the process.
 class ChunkFile {
  public:
   /// Checks the footer against `expected` and the checksums of the pages against its digest. corrupt: it is damaged, or another
@@ -65,7 +65,7 @@ class ChunkFile {
   /// Brings in and checks all pages that [offset, offset + length) touches. corrupt names chunk and page; invalid_argument: it ends
   /// behind the chunk.
   Result<void> verify(std::uint64_t offset, std::uint64_t length) const;
-  /// That range, which lies within the chunk, is in memory now: reading it waits for no disk.
+  /// Whether that range, which lies within the chunk, is in memory now, so that reading it waits for no disk.
   bool cached(std::uint64_t offset, std::uint64_t length) const;
 
  private:

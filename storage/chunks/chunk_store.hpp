@@ -33,7 +33,7 @@ struct ChunkStoreOptions {
   std::vector<std::filesystem::path> directories;  // made where missing
   std::string cluster_id;                          // 1 to 64 letters, digits, '-', '_' and '.'
   std::uint64_t reserve = std::uint64_t{1} << 30;  // bytes of each file system that are left free
-  std::uint64_t scrub_rate = 8u << 20;             // bytes a second the scrubber reads, all directories together; 0: it rests
+  std::uint64_t scrub_rate = 8u << 20;             // bytes a second the scrubber reads, all directories together; 0: none
   std::chrono::nanoseconds scrub_interval = std::chrono::hours(24);  // at least, from the start of one pass to that of the next
   ChunkListener listener;
 };
@@ -78,15 +78,15 @@ class ChunkStore {
   ChunkStore(const ChunkStore&) = delete;
   ChunkStore& operator=(const ChunkStore&) = delete;
 
-  /// Begins a chunk where most room is. already_exists: it is here or being written; resource_exhausted: no directory has room for
-  /// `expected_length` bytes.
+  /// Begins a chunk in the directory with most room. already_exists: it is here or being written; resource_exhausted: no directory
+  /// has room for `expected_length` bytes.
   Result<std::unique_ptr<ChunkAppender>> create(ChunkId id, std::uint64_t expected_length = kDefaultChunkBytes);
 
   /// For readers of this machine, whose descriptor() may be passed on. not_found: it is not here; corrupt: it is damaged (and is
   /// set aside); anything else: its file is there and could not be opened now.
   Result<std::shared_ptr<const ChunkFile>> open_chunk(ChunkId id);
-  /// Its file whether it is whole or set aside as damaged, for readers that check each page and go on elsewhere where it does not
-  /// fit. not_found: there is none here.
+  /// The chunk's file, whole or set aside as damaged, for readers that check each page and read bad ones elsewhere. not_found:
+  /// there is none here.
   Result<std::shared_ptr<const DamagedChunk>> open_damaged(const ChunkInfo& info) const;
   /// Verified bytes from `offset` on; fewer than asked for only at the chunk's end. Errors as open_chunk().
   Result<std::size_t> read(ChunkId id, std::uint64_t offset, MutableBytes into);
@@ -98,8 +98,8 @@ class ChunkStore {
   std::vector<StoredChunk> list() const;
   /// Damaged replicas that were set aside, without those of chunks that are here whole as well; in order of ids.
   std::vector<StoredChunk> quarantined() const;
-  /// Unknown ids are fine. Removes replicas that were set aside, too. Readers keep what they have open. Reported as erased is what
-  /// is not here afterwards: all of them, unless somebody has written one again meanwhile.
+  /// Unknown ids are fine. Removes replicas that were set aside, too. Readers keep what they have open. Reports as erased
+  /// the chunks that are not here afterwards: all of them, unless one was written again meanwhile.
   void erase(std::span<const ChunkId> ids);
   std::vector<DirectorySpace> space() const;
 

@@ -1,5 +1,4 @@
-// The file of a chunk of which some part is damaged: what of it is still of use. Page by page, together with other replicas, it may
-// be all that is needed.
+// The file of a chunk of which some part is damaged: what can still be read of it. Page by page, it may complete other replicas.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ struct FoundChunks {
   std::vector<ChunkInfo> sealed, corrupt, lost, quarantined;
 };
 
-/// Any thread; the operations on one chunk are the store's to keep apart.
+/// Any thread; the store keeps operations on one chunk apart.
 class Directory {
  public:
   /// Makes or takes over the directory, removes what is unsealed, reads or remakes the index.
@@ -38,18 +38,18 @@ class Directory {
 
   /// Makes a synced unsealed file a chunk, durably.
   Result<void> publish(const ChunkInfo& info);
-  /// Out of sight of readers; on a disk that refuses the file stays where it is.
+  /// Moves the chunk's file out of readers' sight; when the disk refuses, it stays where it is.
   void quarantine(ChunkId id);
-  /// The chunk's file.
+  /// Removes the chunk's file.
   void erase(ChunkId id);
-  /// The index's record of a file that is not there.
+  /// Removes the index's record of a file that is missing.
   void forget(ChunkId id);
-  /// The file set aside.
+  /// Removes the file that was set aside.
   void erase_quarantined(ChunkId id);
 
   ChunkId scrubbed() const;
   void set_scrubbed(ChunkId id);
-  /// It is still there, and its disk answers.
+  /// Whether it is still there and its disk answers.
   bool alive() const;
   /// Bytes of its file system: all, and free to this user.
   Result<std::pair<std::uint64_t, std::uint64_t>> file_system() const;

@@ -1,5 +1,4 @@
-// The index of one data directory: which chunks are in it. What RocksDB is used for here, and the only place that knows it. For
-// .cpp files.
+// The index of one data directory: which chunks are in it. The only place here that knows RocksDB. For .cpp files.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +14,8 @@ namespace weft::storage {
 /// not synced. After a write that failed every later one fails. Any thread.
 class ChunkIndex {
  public:
-  /// Opens or creates. corrupt: the database is damaged; resource_exhausted: its disk is full; io: anything else. One whose disk is
-  /// full can be read; the first write fails.
+  /// Opens or creates. corrupt: the database is damaged; resource_exhausted: its disk is full; io: anything else. On a full disk
+  /// it can be read, and the first write fails.
   static Result<std::unique_ptr<ChunkIndex>> open(const std::filesystem::path& path);
   virtual ~ChunkIndex() = default;
 
@@ -24,7 +23,7 @@ class ChunkIndex {
   virtual Result<std::vector<ChunkInfo>> load() const = 0;
   virtual Result<void> put(const ChunkInfo& info) = 0;
   virtual Result<void> erase(ChunkId id) = 0;
-  /// Where the scrubber has got to; 0 at first.
+  /// The chunk that the scrubber has reached; 0 at first.
   virtual Result<ChunkId> scrubbed() const = 0;
   virtual Result<void> set_scrubbed(ChunkId id) = 0;
 };

@@ -1,4 +1,4 @@
-// In which data directory a new chunk goes. Private to storage/chunks.
+// The data directory for a new chunk. Private to storage/chunks.
 #pragma once
 
 #include <cstdint>

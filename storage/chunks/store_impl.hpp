@@ -34,7 +34,7 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
   std::vector<StoredChunk> list(bool aside) const;
   void erase(std::span<const ChunkId> ids);
   std::vector<DirectorySpace> space();
-  /// The replica is damaged: out of sight, reported.
+  /// Sets a damaged replica aside and reports it.
   void set_aside(ChunkId id);
 
   // For appenders. `slot` is the directory's number.
@@ -55,7 +55,7 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
     std::uint64_t used = 0;                // by sealed chunks
     std::uint64_t reserved = 0;            // bytes that appenders have announced and not yet written
     std::optional<std::string> failure;    // nothing is written here any more
-    bool full = false;                     // its disk was, so that it could not be opened: it is tried again
+    bool full = false;                     // its disk was full, so that it could not be opened: it is tried again
     // The scrubber's.
     ChunkId scrubbed;
     std::chrono::steady_clock::time_point pass_began, next_pass;
@@ -84,8 +84,8 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
 
   const ChunkStoreOptions options_;
   Log log_{"chunks"};
-  std::mutex event_mutex_;    // held from a change of what is here until it is reported; locked before mutex_
-  std::mutex opening_mutex_;  // one tries to open what was full; locked before both
+  std::mutex event_mutex_;    // held from a change until it is reported; locked before mutex_
+  std::mutex opening_mutex_;  // for opening directories whose disks were full; locked before both
   mutable std::mutex mutex_;  // of all below; the vector itself and the directories' objects never change, once there
   std::vector<Slot> slots_;
   std::set<ChunkId> busy_;  // being written or erased

@@ -17,7 +17,7 @@ class Compressor {
   virtual ~Compressor() = default;
   /// How much text makes a block; the last may have less.
   virtual std::size_t block_bytes() const = 0;
-  /// Appends a block of this text to `out`; no text makes a file of none that is valid.
+  /// Appends a block of this text to `out`; no text makes a valid file without text.
   virtual Result<void> compress(ByteView text, std::string& out) = 0;
 };
 

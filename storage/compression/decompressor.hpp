@@ -7,7 +7,7 @@
 // is an error. A block of bzip2 ends where the next one is found, by the same search for all readers, so that they cannot disagree.
 // So no way of cutting a file loses or doubles a byte of it.
 //
-// Whatever is in the file, memory stays constant: a few MiB, for zstd and xz the window that the file asks for, at most 128 MiB.
+// Memory stays constant, whatever is in the file: a few MiB, for zstd and xz the window that the file requires, at most 128 MiB.
 #pragma once
 
 #include <cstdint>

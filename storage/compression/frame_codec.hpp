@@ -27,7 +27,7 @@ bool is_bgzip_member(std::string_view bytes);
 bool is_skippable_frame(std::string_view bytes);
 std::uint64_t skippable_bytes(std::string_view bytes);
 
-/// What begins at a place of the file. A split may begin at a block only; what else there is belongs to the block before it.
+/// What begins at a place of the file. A split begins only at a block; everything else belongs to the block before it.
 enum class FrameKind : std::uint8_t { none, block, other };
 
 /// How far a frame reaches as its headers have it.
@@ -59,7 +59,7 @@ class FrameCodec {
   virtual std::size_t padding_unit() const { return 1; }
   /// What every block begins with; empty when a file of this format cannot be split.
   virtual std::string_view magic() const { return {}; }
-  /// Of the frame at `at`, after looking at no more than `headers` of the headers in it. Errors: the file's.
+  /// The extent of the frame at `at`, by at most `headers` of the headers in it. Errors: the file's.
   virtual Result<FrameExtent> extent(InputFile&, std::uint64_t, std::size_t) const { return FrameExtent{}; }
 };
 

@@ -74,7 +74,7 @@ class InputBuffer {
   std::uint64_t offset_ = 0;
 };
 
-/// What is wrong with the file, and where. A task that reads it is not tried again: it would find the same.
+/// What is wrong with the file, and where. A task that reads it is not tried again, because it would find the same.
 inline Error damaged(const InputFile& file, std::uint64_t at, std::string_view reason) {
   return {Code::invalid_argument,
           "input " + file.path() + " is damaged at byte " + std::to_string(at) + ": " + std::string(reason)};

@@ -1,4 +1,4 @@
-// The files of a cluster, for the command line, jobs and programs of one's own.
+// The files of a cluster, for the command line, jobs and users' programs.
 //
 //   auto files = FileSystem::connect("master:7077");
 //   auto writer = (*files)->create("/data/words", {});
@@ -31,8 +31,8 @@ struct FileSystemOptions {
   std::shared_ptr<RackTally> racks = std::make_shared<RackTally>();  // as ChunkClientOptions::racks
 };
 
-/// Reads a file as it was when it was opened: of one that is replaced or removed meanwhile what is still there, then an error that
-/// says so. One thread at a time; every byte was checked.
+/// Reads a file as it was when it was opened. When it is replaced or removed meanwhile, reads what is still there, then fails with
+/// an error that says so. One thread at a time; every byte was checked.
 class FileReader {
  public:
   virtual ~FileReader() = default;
@@ -42,17 +42,17 @@ class FileReader {
   /// As RemoteFile::will_read(): the file is read on until `end`, and what is behind that is not read ahead. Unless it is
   /// called, a reader that continues where the last call ended reads the whole file ahead.
   virtual void will_read(std::uint64_t end) = 0;
-  /// As read(), but goes on where no replica is good: zeros are in the place of what cannot be had, ranges of the file. What may
-  /// come back is waited for once per chunk.
+  /// As read(), and continues where no replica is good: what cannot be read is zeros, and its ranges in the file are returned.
+  /// Replicas that may come back are waited for once per chunk.
   virtual Salvaged salvage(std::uint64_t offset, MutableBytes into) = 0;
-  /// What salvage() would not get of that range. Reads all of it.
+  /// The parts of that range that salvage() could not read. Reads all of it.
   std::vector<ByteRange> missing(ByteRange range);
   /// Bytes read so far from files of this machine, and from elsewhere.
   virtual std::uint64_t local_bytes() const = 0;
   virtual std::uint64_t remote_bytes() const = 0;
 };
 
-/// Writes a new file. One thread at a time. It appears with close(), complete; destroyed before, nothing of it stays.
+/// Writes a new file. One thread at a time. It appears with close(), complete; destroyed before, it leaves nothing.
 class FileWriter {
  public:
   virtual ~FileWriter() = default;
@@ -71,7 +71,7 @@ class FileWriter {
 /// "bytes 0 to 99, 300 to 399 and 7 more ranges".
 std::string ranges_text(const std::vector<ByteRange>& ranges, std::size_t most);
 
-/// Of a directory that goes with this object, or a minute after its process died; any thread. One that was renamed by then stays.
+/// The directory is removed with this object, or a minute after its process died, unless it was renamed by then. Any thread.
 class DirectoryLease {
  public:
   virtual ~DirectoryLease() = default;
@@ -108,7 +108,7 @@ class FileSystem {
   /// The chunks of a file as they lie.
   virtual Result<FileLayout> layout(const std::string& path) = 0;
   virtual Result<void> make_directory(const std::string& path, bool parents) = 0;
-  /// A new directory, removed with all below it at the end of its lease: for what has no name yet.
+  /// A new directory, removed with all below it at the end of its lease: for files that have no final name yet.
   virtual Result<std::unique_ptr<DirectoryLease>> lease_directory(const std::string& path) = 0;
   virtual Result<void> remove(const std::string& path, bool recursive) = 0;
   virtual Result<void> rename(const std::string& from, const std::string& to, bool replace) = 0;

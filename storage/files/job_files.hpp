@@ -1,4 +1,4 @@
-// What is not on this machine as inputs and outputs of jobs: the files of a cluster, objects of S3 services, and files of HDFS.
+// Files that are not on this machine as inputs and outputs of jobs: those of a cluster, objects of S3 services, and files of HDFS.
 #pragma once
 
 #include <memory>

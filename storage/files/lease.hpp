@@ -1,4 +1,4 @@
-// A lease of the master's, kept alive. Private to storage/files.
+// A lease of the master, kept alive. Private to storage/files.
 #pragma once
 
 #include <condition_variable>

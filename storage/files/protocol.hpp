@@ -1,8 +1,8 @@
 // Messages about files and chunks with the master: numbers 500 to 599 (docs/formats/files.md). The namespace's own types travel.
 //
-// What clients and the master say to each other crosses releases: each operation is a struct of its own, which lies in
-// protocol.capnp field by field (base/rpc/versioned.hpp). What workers and the master say is derived from the structs below, for
-// they are of one release (base/rpc/derived.hpp).
+// Clients may be of other releases: each of their operations is a struct of its own, field by field in protocol.capnp
+// (base/rpc/versioned.hpp). Workers and the master are of one release: their messages are derived from the structs below
+// (base/rpc/derived.hpp).
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ enum FileMessage : rpc::MessageType {
 
 struct Leased {
   LeaseId lease;
-  Duration length{0};  // it ends so long after it was begun or renewed last; 0: an older master's, which says nothing of it
+  Duration length{0};  // after it was begun or renewed last; 0: unknown, of an older master
 };
 struct Allocated {
   ChunkId chunk;
@@ -171,7 +171,7 @@ using FileRequest = std::variant<MakeDirectory, LeaseDirectory, CreateFile, Allo
                                  Remove, Rename, SetReplication, SetQuota, Stat, List, Locate, AskUsage, Check, ListUsers,
                                  AskReport, Drain, Balance, LeaveSafeMode>;
 
-/// Answered at once: it changes nothing that has to be on the disk before.
+/// Answered at once, because it changes nothing that must be on the disk before.
 template <class Operation>
 concept AnsweredAtOnce = requires {
   Operation::kAtOnce;
@@ -207,7 +207,7 @@ struct FailedCopy {
 };
 struct ChunkNote {
   ChunkEvent event{};
-  ChunkInfo chunk;  // of sealed ones all, else the id
+  ChunkInfo chunk;  // of `sealed` all of it, else only the id
 };
 struct ChunkUpdate {
   static constexpr const char* kName = "update of chunks";

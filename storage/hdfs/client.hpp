@@ -44,7 +44,7 @@ class Tries {
   bool elsewhere() { return ++count_, true; }
   Duration spent() const { return SystemClock().now() - began_; }
   std::uint32_t count() const { return count_; }
-  /// The datanode of this URL is not asked for any more, if NameNodes know it so.
+  /// From now on NameNodes are asked not to offer the datanode of this URL, if they know it by its address.
   void exclude(const std::string& url);
   /// For a query: "&excludedatanodes=…", or nothing.
   std::string excluded() const;
@@ -99,16 +99,16 @@ class HdfsClient {
 
   /// Starts to ask where the blocks of a file are.
   std::unique_ptr<HdfsCall> start_blocks(const HdfsPath& path, std::uint64_t length);
-  /// One piece without hosts where HDFS does not tell them.
+  /// One piece without hosts where HDFS does not give them.
   Result<std::vector<RemotePiece>> finish_blocks(HdfsCall& call, std::uint64_t length);
   /// Starts to read.
   std::unique_ptr<HdfsCall> start_read(const HdfsPath& path, std::uint64_t offset, std::uint64_t length);
 
-  /// With its parents; one that is there is fine.
+  /// With its parents. An existing directory is fine.
   Result<void> make_directory(const HdfsPath& path);
-  /// With all below it; what is not there is no error.
+  /// With all below it. A missing path is no error.
   Result<void> remove(const HdfsPath& path);
-  /// In one step. already_exists when there is something at `to` that it is not to replace.
+  /// In one step. already_exists when `to` exists and is not to be replaced.
   Result<void> rename(const HdfsPath& from, const HdfsPath& to, Onto onto);
   /// Where to send the bytes of a new file, which replaces one that is there: the URL of a datanode. `without` is
   /// Tries::excluded().

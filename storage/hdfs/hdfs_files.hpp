@@ -10,8 +10,8 @@
 
 namespace weft::storage::hdfs {
 
-/// Of every HDFS that URLs name. Reads the environment, and connects, when it is first used. `scratch` is the directory for
-/// temporary files; empty: $TMPDIR, or /tmp.
+/// The files of every HDFS that URLs name. Reads the environment, and connects, when it is first used. `scratch` is the directory
+/// for temporary files; empty: $TMPDIR, or /tmp.
 std::unique_ptr<ForeignFiles> hdfs_files(std::string scratch = {});
 std::unique_ptr<ForeignFiles> hdfs_files(HdfsSettings settings, http::HttpOptions options, std::string scratch = {});
 

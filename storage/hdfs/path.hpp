@@ -15,11 +15,11 @@ struct HdfsPath {
   std::string path;       // begins with a slash, and ends with one when it is the root only
 };
 
-/// Slashes that are too many go, and so does a slash at the end. Names are taken as they are, nothing in them is decoded.
+/// Removes repeated slashes and a slash at the end. Names are taken as they are, nothing in them is decoded.
 /// invalid_argument when there is no path, a name is "." or "..", or the path is longer than HDFS allows.
 Result<HdfsPath> parse_hdfs(std::string_view url);
 std::string url_of(const HdfsPath& path);
-/// That of a name in the directory.
+/// The path of a name in the directory.
 HdfsPath below(const HdfsPath& directory, std::string_view name);
 /// The directory that it is in; the root's is the root.
 HdfsPath parent_of(const HdfsPath& path);

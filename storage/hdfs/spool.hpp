@@ -15,7 +15,7 @@ namespace weft::storage::hdfs {
 
 struct SpoolLimits {
   std::uint64_t ahead = 16u << 20;              // written and not sent
-  std::uint64_t kept = std::uint64_t{1} << 30;  // of a larger file what was sent is forgotten
+  std::uint64_t kept = std::uint64_t{1} << 30;  // the sent bytes of a larger file are dropped
 };
 
 /// One writer's thread; the sending thread calls the HttpBody of one request at a time.
@@ -28,8 +28,8 @@ class Spool {
   Result<void> append(ByteView bytes);
   /// Nothing more comes.
   void close();
-  /// All from the beginning, as the body of a request. The one before has ended. resource_exhausted when the beginning is
-  /// forgotten.
+  /// All bytes from the beginning, as the body of a request, when the one before has ended. resource_exhausted when the beginning
+  /// was dropped.
   static Result<std::shared_ptr<http::HttpBody>> body(const std::shared_ptr<Spool>& spool);
   /// Waits until not much is left to send: true. False when the request has ended. Each try of a request has a deadline.
   bool wait_for_room();

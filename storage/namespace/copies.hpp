@@ -35,7 +35,7 @@ class Copies {
   const std::map<Key, Copy>& all() const { return copies_; }
   std::uint64_t bytes() const { return bytes_; }
 
-  /// Not before then.
+  /// No copy of the chunk starts before then.
   void back_off(ChunkId chunk, Time until) { backoff_[chunk] = until; }
   bool backed_off(ChunkId chunk) const { return backoff_.contains(chunk); }
   /// The node from which the chunk was moved: its replica goes first.
@@ -49,7 +49,7 @@ class Copies {
 
   /// Ends what was not reported in time.
   void expire(Time now);
-  /// Ends all that the node, which is still there, has to do with.
+  /// Ends all copies and verifications of the node, which is still in the table.
   void node_lost(NodeId node);
   void forget(ChunkId chunk);
 

@@ -15,7 +15,7 @@
 namespace weft::storage {
 
 struct OpenFile {
-  /// A lease on a directory, not a file that is written: those have a replica at least.
+  /// Whether it is a lease on a directory, and not a file that is written, which has one replica at least.
   bool directory() const { return options.replication == 0; }
   void forget_report_of(NodeId node) {
     std::erase_if(reported, [node](const auto& item) { return item.first == node; });
@@ -42,7 +42,7 @@ class Leases {
 
   /// not_found when it is over.
   Result<OpenFile*> find(LeaseId lease);
-  /// Of a file, not of a directory.
+  /// As find(), of a file only.
   Result<OpenFile*> find_file(LeaseId lease);
   OpenFile& at(LeaseId lease) { return open_.at(lease); }
   const OpenFile& at(LeaseId lease) const { return open_.at(lease); }

@@ -1,8 +1,8 @@
-// The namespace: which directories and files there are, which chunks they consist of, where the replicas of these lie, and what has
-// to be done about it. A deterministic state machine: time is an argument, chance is seeded, and there is no I/O.
+// The namespace: directories and files, their chunks, where the replicas of these are, and what has to be repaired. A deterministic
+// state machine: time is an argument, chance is seeded, and there is no I/O.
 //
-// What must survive a restart comes out of take_changes(); where replicas lie is known from the workers' reports only. A shell
-// makes the changes durable before it answers anyone or carries out take_commands().
+// What must survive a restart comes out of take_changes(); where replicas lie is known from the workers' reports only. Its
+// driver makes the changes durable before it answers a client or carries out take_commands().
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ class Namespace {
   Result<void> restore(std::string_view key, std::string_view value);
   /// The times of leases and deletions begin again. Safe mode begins when there are chunks. corrupt when the records don't fit.
   Result<void> restored(Time now);
-  /// No node was called this or more: ids are never reused, not even over restarts.
+  /// The first id that no node has had: ids are never reused, not even over restarts.
   NodeId next_node() const;
 
   // ---- what clients ask for
@@ -78,9 +78,9 @@ class Namespace {
   /// Null when it is not there (any more).
   const StorageNode* node(NodeId id) const;
 
-  // ---- what workers say
+  // ---- what workers report
 
-  /// A worker with a chunk store. Another one of the same name is lost by that.
+  /// A worker with a chunk store. Another node of the same name is then lost.
   Result<void> node_joined(NodeId id, StorageNode node, Space space, Time now);
   void node_lost(NodeId id, Time now);
   /// The worker is about to end. Nothing new is written there. `returns`: with its chunks, so that one replica of each on another
@@ -90,9 +90,9 @@ class Namespace {
   /// Chunks for which a node that leaves should stay a little longer; 1 at least before it has reported all that it has.
   std::uint64_t to_hand_over(NodeId id) const;
   Result<void> heartbeat(NodeId id, Space space, Time now);
-  /// All chunks of the node, in pieces: `first` begins, `last` ends. What it does not name the node has not.
+  /// All chunks of the node, in pieces: `first` begins, `last` ends. The node has only the chunks that it names.
   Result<void> block_report(NodeId id, const std::vector<ChunkInfo>& chunks, bool first, bool last);
-  /// What happened to some chunks there; of those that were not sealed now, the id alone counts.
+  /// What happened to some chunks there; of events other than `sealed`, only the id counts.
   /// - corrupt: the node keeps its damaged replicas until as many others as wanted were verified: what is only believed to be whole
   ///   replaces nothing.
   /// - verified, erased: as commanded. Until a node says that a chunk is erased, it does not count there, whatever else is reported
@@ -105,15 +105,15 @@ class Namespace {
 
   /// Nothing new is written to the worker of this name, and what it has is copied to others. Kept over restarts.
   Result<void> drain(std::string_view node, bool on);
-  /// The names of those it is so of.
+  /// The names of the workers that are being drained.
   std::vector<std::string> draining() const;
   /// Chunks move until the nodes' use differs by no more than `threshold` (a share of their space) from the average.
   Result<void> balance(double threshold);
   void leave_safe_mode();
-  /// Too few chunks have a replica yet since the restart: nothing is copied or erased.
+  /// Whether too few chunks have a replica since the restart: then nothing is copied or erased.
   bool safe_mode() const;
 
-  // ---- what comes of it
+  // ---- time, commands and changes
 
   /// Copies, removals, reclamation, expired leases, silent workers. To be called several times a second, and after reports.
   void tick(Time now);

@@ -53,7 +53,7 @@ void each_below(Entry& entry, Visit&& visit) {
 std::string path_of(const Entry& entry);
 FileStatus status_of(const Entry& entry, std::string path);
 
-/// Knows nothing of chunks but their ids.
+/// Knows only the ids of chunks.
 class Tree {
  public:
   explicit Tree(Ids& ids);
@@ -75,9 +75,9 @@ class Tree {
   std::vector<UserStatus> users() const;
 
   Result<void> make_directory(std::string_view path, std::string_view user, bool parents, std::int64_t clock_ms);
-  /// A file, complete but for its id. Counts it.
+  /// Adds a file that is complete except for its id, and counts it.
   Entry& add_file(Entry& directory, std::string_view name, std::unique_ptr<Entry> file);
-  /// Takes it out with all below it, and counts that no more.
+  /// Removes the entry with all below it from the tree and the counts.
   std::unique_ptr<Entry> take(Entry& entry);
   struct Move {
     Entry* entry = nullptr;
@@ -85,14 +85,14 @@ class Tree {
     std::string name;
     Entry* replaced = nullptr;  // may be null
   };
-  /// What a renaming does, when it may be done; nothing (no entry) when it would change nothing.
+  /// What a rename does, if it is allowed; no entry when it would change nothing.
   Result<Move> check_move(std::string_view from, std::string_view to, bool replace) const;
   void move(const Move& move);
   Result<void> may_replicate(Entry& top, std::uint32_t replication, std::string_view path) const;
   void set_replication(Entry& file, std::uint32_t replication);
 
   Entry& link(Entry& directory, std::string_view name, std::unique_ptr<Entry> entry);
-  /// Of entries that were linked again after a restart.
+  /// Counts an entry that was linked again after a restart.
   void count(const Entry& entry);
   void changed(const Entry& entry) { dirty_[entry.id] = &entry; }
   void erased(EntryId id) { dirty_[id] = nullptr; }

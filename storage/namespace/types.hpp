@@ -1,4 +1,4 @@
-// What goes into the namespace and what comes out: plain values.
+// The namespace's arguments and results: plain values.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace weft::storage {
 
-/// Time as the namespace sees it: of its shell's steady clock.
+/// Time of the driver's steady clock.
 using Time = std::chrono::nanoseconds;
 using EntryId = Id<struct EntryTag, std::uint64_t>;  // a directory or a file; never reused
 using LeaseId = Id<struct LeaseTag, std::uint64_t>;  // a file being written; never reused
@@ -71,7 +71,7 @@ struct FileStatus {
   std::uint64_t chunks = 0;
   std::string user;
   std::int64_t modified_ms = 0;  // of the calendar, for people only
-  EntryId id{};                  // the same for as long as it is there, whatever it is called; 0: an old master, which does not say
+  EntryId id{};                  // stays the same when it is renamed; 0: an old master, which does not say
 };
 
 /// A chunk of a file.
@@ -147,7 +147,7 @@ struct EraseChunks {
   NodeId node;
   std::vector<ChunkId> chunks;
 };
-/// `node` reads its replica in full and says whether it is whole.
+/// `node` reads its replica in full and reports whether it is whole.
 struct VerifyChunk {
   NodeId node;
   ChunkId chunk;

@@ -21,13 +21,13 @@ std::shared_ptr<KeySource> web_identity_keys(WebIdentity identity);
 /// The service that a container was given for its keys.
 struct ContainerService {
   std::string url;
-  std::string token_file;  // of what it wants to be shown, read for each fetch; empty: `token`
+  std::string token_file;  // of the authorization token, read for each fetch; empty: `token`
   std::string token;       // empty: nothing
 };
 std::shared_ptr<KeySource> container_keys(ContainerService service);
 
-/// The metadata service of an instance (IMDSv2), which a machine that has none learns within two seconds. `otherwise` is what to do
-/// then.
+/// The metadata service of an instance (IMDSv2). On a machine without one, fetch() fails within two seconds with `otherwise`, which
+/// says what to do.
 std::shared_ptr<KeySource> instance_keys(std::string endpoint, std::string otherwise);
 
 }  // namespace weft::storage::objects

@@ -36,7 +36,7 @@ struct S3Object {
 
 struct S3Listing {
   std::vector<S3Object> objects;
-  std::vector<std::string> prefixes;  // ends of directories, when these are not entered; with their slash
+  std::vector<std::string> prefixes;  // of directories that are not entered, with their slash
 };
 
 struct S3Upload {
@@ -63,8 +63,8 @@ class S3Client {
   /// Starts to read bytes of an object that must still have this ETag.
   std::unique_ptr<http::HttpExchange> start_read(const S3Path& path, std::uint64_t offset, std::uint64_t length,
                                                  const std::string& etag);
-  /// What the answer to it holds: exactly `length` bytes. An object that changed or went is Code::invalid_argument: no other try
-  /// would end better.
+  /// The bytes that the answer holds, exactly `length`. An object that changed or was removed is Code::invalid_argument: another
+  /// try cannot succeed.
   Result<std::string> finish_read(http::HttpExchange& read, const S3Path& path, std::uint64_t offset, std::uint64_t length,
                                   const std::string& etag);
   /// Bytes of finish_read() that are no longer needed.
@@ -87,11 +87,11 @@ class S3Client {
                         const std::string& before = {});
   /// An upload that is no longer there is no error.
   Result<void> abort(const S3Path& path, const std::string& id);
-  /// Those that are neither complete nor aborted, of keys that begin so.
+  /// Uploads that are neither complete nor aborted, of keys that begin with `prefix`.
   Result<std::vector<S3Upload>> uploads(const std::string& bucket, const std::string& prefix);
-  /// Those of one key.
+  /// The same, of one key.
   Result<std::vector<S3Upload>> uploads_of(const S3Path& path);
-  /// Whether the service may leave some out in uploads(), as that has found: MinIO those from before it was started.
+  /// Whether uploads() has found that the service leaves some out: MinIO leaves out those from before it was started.
   bool forgets_uploads() const { return forgets_uploads_; }
 
   /// Bytes that all readers together hold in read-ahead.

@@ -19,11 +19,11 @@ struct S3Keys {
   std::optional<Duration> lifetime{};  // from when they were fetched; nothing: they do not expire
 };
 
-/// Where keys come from that may be other ones later: a file, a service of tokens. One thread at a time.
+/// A source of keys that may change: a file, a service of tokens. One thread at a time.
 class KeySource {
  public:
   virtual ~KeySource() = default;
-  /// Blocks, at most for some seconds. The error says in one line what could not be had from where, and what to do.
+  /// Blocks, at most for some seconds. The error says in one line what could not be fetched from where, and what to do.
   virtual Result<S3Keys> fetch() = 0;
 };
 
@@ -32,7 +32,7 @@ class S3Credentials {
  public:
   /// These keys for ever. An empty access key signs nothing (requests without a signature).
   S3Credentials(S3Keys keys, std::string region);
-  /// Those of a source. `clock` outlives it.
+  /// The keys of a source. `clock` outlives it.
   S3Credentials(std::shared_ptr<KeySource> source, std::string region, const Clock& clock);
 
   /// Signs the request and starts it. When the service answers that the keys have expired and the source has others, it is sent

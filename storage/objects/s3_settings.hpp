@@ -14,8 +14,8 @@ namespace weft::storage::objects {
 struct S3Settings {
   std::string access_key, secret_key;
   std::string session_token;          // of credentials that expire; empty: none
-  std::shared_ptr<KeySource> keys{};  // where others come from; null: these three are all
-  bool unsigned_requests = false;     // nobody signs: for buckets that everybody may read
+  std::shared_ptr<KeySource> keys{};  // the source of other keys; null: there is none
+  bool unsigned_requests = false;     // requests are not signed, for public buckets
   std::string region = "us-east-1";
   std::string endpoint;      // "https://host[:port]" without a slash at the end
   bool path_style = false;   // ENDPOINT/BUCKET/KEY instead of BUCKET.ENDPOINT/KEY
@@ -25,7 +25,7 @@ struct S3Settings {
 /// The value of a variable of the environment, if it is set.
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// Keys, of the first of these that there is: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN; the web identity of
+/// Keys come from the first of these that is set: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN; the web identity of
 /// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME; the profile AWS_PROFILE (default) of
 /// AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials) and AWS_CONFIG_FILE (~/.aws/config), its keys or its web identity; a
 /// container's AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or AWS_CONTAINER_CREDENTIALS_FULL_URI; the metadata service of the instance,

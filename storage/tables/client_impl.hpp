@@ -21,7 +21,7 @@ namespace weft::storage::tables {
 
 class Answers;
 
-/// Of a request that makes or writes something: asked again, it is the same one. Never 0 in practice.
+/// For a request that makes or writes something: it marks a repeated request as the same one. Never 0 in practice.
 std::uint64_t new_token();
 
 class TableClientImpl final : public TableClient, public std::enable_shared_from_this<TableClientImpl> {
@@ -57,7 +57,7 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
     std::uint32_t partition = 0;
     PartitionOperation operation;
   };
-  /// Sends all at once; those that fail again and again, for as long as the options allow. In the order of the parts.
+  /// Sends all at once, and those that fail again, for as long as the options allow. Replies are in the order of the parts.
   Result<std::vector<PartitionReply>> ask_partitions(const std::string& table, std::vector<Part> parts);
   /// Where the table's partitions are, as the master reported last.
   Result<std::shared_ptr<const TableStatus>> route(const std::string& table, bool refresh);
@@ -70,9 +70,9 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
     return reply_to<Operation>(ask_for(TableRequest(operation), repeated));
   }
   Result<TableReply> ask_for(const TableRequest& request, bool* repeated);
-  /// What is wrong shows elsewhere.
+  /// Reports no failure: later calls show it.
   void tell(const TableRequest& request);
-  /// Asks the partitions of the requests that are still open; `requests` outlives the answers.
+  /// Sends the requests that are still open; `requests` outlives the answers.
   std::shared_ptr<Answers> send(const TableStatus& where, const std::vector<PartitionRequest>& requests,
                                 const std::vector<std::size_t>& open, std::uint32_t tries);
   std::string address_for(const PartitionStatus& partition, bool snapshot, std::uint32_t tries) const;
@@ -92,7 +92,7 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   std::set<std::pair<std::string, std::uint64_t>> kept_;  // tables, and what is to be renewed
   std::condition_variable ending_;
   bool ended_ = false;
-  std::thread renewals_;  // while something was ever kept
+  std::thread renewals_;  // started when something is kept first
 };
 
 /// Rows of several partitions at a snapshot, in order. `held` lives as long as the scan.

@@ -21,21 +21,21 @@ inline constexpr const char* kLastKey = "mlast";
 /// Any thread. Errors name the directory.
 class Database {
  public:
-  /// Goes before its database.
+  /// Destroyed before its database.
   struct HoldsDatabase {
     std::shared_ptr<rocksdb::DB> db;
     void operator()(rocksdb::Iterator* at) const { delete at; }
   };
   using Iterator = std::unique_ptr<rocksdb::Iterator, HoldsDatabase>;
-  enum class Sync { no, later, yes };  // later: with the next that is
+  enum class Sync { no, later, yes };  // later: with the next synced write
 
   /// Compactions don't run before start_compactions().
   static Result<std::unique_ptr<Database>> open(const std::filesystem::path& path,
                                                 std::shared_ptr<rocksdb::CompactionFilterFactory> filter, OpenMode mode);
   Result<void> start_compactions();
-  /// Why it takes no writes; nothing when it does. One whose disk is full is opened for reading.
+  /// Why it takes no writes; nothing when it does. A database whose disk is full is opened for reading.
   std::optional<Error> refusal() const;
-  /// Of one that was opened for reading: takes writes from now on, if its disk has room. Blocks on the disk.
+  /// After it was opened for reading: takes writes from now on, if its disk has room. Blocks on the disk.
   Result<void> reopen();
 
   const std::string& path() const { return path_; }

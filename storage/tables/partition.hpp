@@ -40,8 +40,8 @@ enum class OpenMode : bool {
 /// Code::corrupt, and name the directory.
 class TablePartition {
  public:
-  /// already_exists: in use by another process; version_mismatch: of another version of weft. One whose disk is full is opened for
-  /// reading: see refusal().
+  /// already_exists: in use by another process; version_mismatch: of another version of weft. A partition whose disk is full is
+  /// opened for reading: see refusal().
   static Result<std::unique_ptr<TablePartition>> open(const std::filesystem::path& path, OpenMode mode = OpenMode::create);
   virtual ~TablePartition() = default;
 
@@ -49,16 +49,16 @@ class TablePartition {
   virtual std::uint64_t last() const = 0;
   /// The epoch of the entry `version`; nothing when there is none such.
   virtual std::optional<std::uint64_t> epoch_at(std::uint64_t version) const = 0;
-  /// Makes the entry (of one key its last write counts) version last() + 1, durably, all or none. One that was applied before is
-  /// passed over, so that a replica may hear it twice; invalid_argument: one is missing in between, another epoch's has its number,
-  /// or it is nonsense.
+  /// Applies the entry as version last() + 1, durably, all or none; of several writes of a key the last counts. An entry that was
+  /// applied before is skipped, so that a replica may receive it twice. invalid_argument: an entry before it is missing, an entry
+  /// of another epoch has its number, or it is malformed.
   virtual Result<void> apply(const LogEntry& entry) = 0;
   /// Why no entry is taken, in one line (resource_exhausted: its disk is full); nothing when entries are. Does not block.
   virtual std::optional<Error> refusal() const { return std::nullopt; }
-  /// Takes entries from now on, if a disk that was full has room again. Not after an apply() that failed: what the disk has of that
-  /// entry only another open() tells. resource_exhausted: there is no room yet.
+  /// Takes entries from now on, if a disk that was full has room again. Not after an apply() that failed: only
+  /// another open() shows what the disk has of that entry. resource_exhausted: there is no room yet.
   virtual Result<void> recover() { return {}; }
-  /// Entries up to `version` are on all replicas: what reads of kNewest see. Begins with last().
+  /// Entries up to `version` are on all replicas, and reads of kNewest see them. At first: last().
   virtual void set_committed(std::uint64_t version) = 0;
 
   /// Entries after `version`, in order, as many as fit `most_bytes`, and at least one if there is any: for replicas that fell
@@ -68,13 +68,13 @@ class TablePartition {
   virtual Result<void> trim_log(std::uint64_t version) = 0;
   /// Everything, for a new replica: see PartitionCopy.
   virtual std::unique_ptr<PartitionPages> pages() const = 0;
-  /// While what this gives is held, entries after last() stay in the log.
+  /// While the result is held, entries after last() stay in the log.
   virtual std::shared_ptr<void> pin_log() = 0;
 
   /// As of version `at`, which is kNewest, last() or that of a live snapshot (older ones may be gone).
   virtual Result<std::optional<std::string>> get(const std::string& key, std::uint64_t at) const = 0;
   /// Rows with from <= key, and key < to unless `to` is empty, in order of their bytes; at most `limit`, and not many more bytes
-  /// than `most_bytes`. `more`, when given, tells whether there are others.
+  /// than `most_bytes`. `more`, unless null, becomes whether there are others.
   virtual Result<std::vector<TableRow>> scan(const std::string& from, const std::string& to, std::size_t limit, std::uint64_t at,
                                              std::size_t most_bytes = SIZE_MAX, bool* more = nullptr) const = 0;
 
@@ -82,7 +82,7 @@ class TablePartition {
   virtual std::map<SnapshotId, std::uint64_t> snapshots() const = 0;
   /// Transactions with rows set aside.
   virtual std::set<TransactionId> staged() const = 0;
-  /// Whether the transaction was committed here; of those before the last one nobody asks any more.
+  /// Whether the transaction was committed here. Only the last one may be asked for.
   virtual bool committed(TransactionId id) const = 0;
   /// Whether an entry carried out that request of a client, as far as is known: of the last 65,536 requests, and before
   /// recall_requests() only of those that came since this was opened.
@@ -94,7 +94,7 @@ class TablePartition {
 
   /// Bytes on the disk and in memory, about.
   virtual std::uint64_t bytes() const = 0;
-  /// Drops at once what nobody can see any more; RocksDB does it by and by.
+  /// Drops at once the versions that no reader can see any more; otherwise RocksDB drops them over time.
   virtual Result<void> compact() = 0;
   /// Versions of keys that are stored, deletions included. Reads everything: for tests and fsck.
   virtual Result<std::uint64_t> stored_versions() const = 0;

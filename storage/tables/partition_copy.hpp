@@ -14,7 +14,7 @@ namespace weft::storage::tables {
 /// The records as of now. The database outlives them.
 std::unique_ptr<PartitionPages> make_pages(const Database& db);
 
-/// Versions behind which the log stays. Any thread; outlives the partition while copies are read.
+/// Versions after which the log is kept. Any thread; outlives the partition while copies are read.
 class LogPins {
  public:
   void add(std::uint64_t version) {
@@ -25,7 +25,7 @@ class LogPins {
     const std::lock_guard lock(mutex_);
     versions_.erase(versions_.find(version));
   }
-  /// The last entry that may go, of those up to `version`.
+  /// The last entry up to `version` that may be dropped.
   std::uint64_t last_free(std::uint64_t version) const {
     const std::lock_guard lock(mutex_);
     return versions_.empty() ? version : std::min(version, *versions_.begin());

@@ -1,7 +1,7 @@
-// Questions to partitions on other workers, through the connections of one asker: a bounded number of them under way to each
-// worker, and the others in line. How many are under way follows what the worker takes, as TCP's congestion window does: each
-// answer well within its deadline admits one more, each that is late halves them, so that a worker with a slow disk is not given
-// more than it can answer in time. Askers bound what they ask.
+// Requests to partitions on other workers, over the connections of one client. A bounded number is under way to each worker, and
+// the others wait in line. That number follows what the worker takes, as TCP's congestion window does: each answer well within its
+// deadline admits one more, each late one halves the number, so that a worker with a slow disk gets no more than it can answer in
+// time. The caller bounds how many requests it makes.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@ namespace weft::storage::tables {
 struct PartitionWindow {
   std::size_t requests = 64;      // at most; well below what a worker's data port serves at once for a peer
   std::size_t first = 16;         // until it is known how quickly a worker answers
-  std::size_t bytes = 64u << 20;  // but always one
+  std::size_t bytes = 64u << 20;  // but at least one request
 };
 
-/// Reactor thread only, construction and destruction too; after destruction nobody is answered.
+/// Reactor thread only, construction and destruction too; no answer comes after destruction.
 class PartitionPeers {
  public:
   using Answer = std::function<void(Result<PartitionReply>)>;
@@ -35,9 +35,9 @@ class PartitionPeers {
   PartitionPeers(const PartitionPeers&) = delete;
   PartitionPeers& operator=(const PartitionPeers&) = delete;
 
-  /// `answer` is called exactly once, never from within. The deadline begins when the request is sent; but when the worker does
-  /// not answer another one in time, what has waited in line for as long as its own deadline fails as well: requests to a worker
-  /// that hangs fail within two deadlines, however long the line.
+  /// `answer` is called exactly once, never from within ask(). The deadline begins when the request is sent; but when the worker
+  /// does not answer another one in time, what has waited in line for as long as its own deadline fails as well: requests to a
+  /// worker that hangs fail within two deadlines, however long the line.
   void ask(const std::string& address, const PartitionRequest& request, Duration deadline, Answer answer);
 
  private:

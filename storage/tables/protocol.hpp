@@ -1,8 +1,8 @@
 // Messages about tables, between clients, workers and the master; docs/formats/tables.md. Keys and values travel in headers, so
 // the frame's checksum covers those too.
 //
-// What clients say and hear crosses releases: each operation is a struct of its own, which lies in protocol.capnp field by field
-// (base/rpc/versioned.hpp). What workers and the master say is derived from the structs below, for they are of one release
+// Clients may be of other releases: each of their operations is a struct of its own, field by field in protocol.capnp
+// (base/rpc/versioned.hpp). Workers and the master are of one release: their messages are derived from the structs below
 // (base/rpc/derived.hpp).
 #pragma once
 
@@ -28,8 +28,8 @@ enum TableMessage : rpc::MessageType {
 };
 inline constexpr rpc::MessageType kFirstTableMessage = 600, kLastTableMessage = 609;
 
-inline constexpr std::chrono::seconds kHoldLasts{30};     // a hold that the master says nothing more of
-inline constexpr std::chrono::seconds kHoldDecisive{10};  // later it decides nothing that was held for
+inline constexpr std::chrono::seconds kHoldLasts{30};     // without a further message of the master
+inline constexpr std::chrono::seconds kHoldDecisive{10};  // after that the master decides nothing that depends on the hold
 
 inline constexpr std::size_t kMostBatchBytes = 24u << 20;  // keys and values in one message
 
@@ -138,8 +138,8 @@ struct AbortTransaction {
   TransactionId id;
   using Reply = Done;
 };
-/// Tells what is left of partitions that nobody in sync can serve. With `accept_loss` the newest replica of each becomes primary,
-/// and whatever it lacks is lost.
+/// Reports what is left of partitions that no member in sync can serve. With `accept_loss` the newest replica of each becomes
+/// primary, and what it lacks is lost.
 struct PromoteRemaining {
   std::string table;
   bool accept_loss = false;
@@ -175,8 +175,8 @@ enum class ReplicaState : std::uint8_t {
   opening = 1,
   absent = 2,   // there is no database
   failed = 3,   // it cannot be used
-  damaged = 4,  // parts of it cannot be read; the rest is served while nobody else can
-  full = 5,     // it takes no entries, mostly because its disk is full: what it has is served while nobody else can
+  damaged = 4,  // parts of it cannot be read; the rest is served while no other replica can
+  full = 5,     // it takes no entries, mostly because its disk is full; it is served while no other replica can be
 };
 
 constexpr ReplicaState last_of(ReplicaState) { return ReplicaState::full; }
@@ -193,7 +193,7 @@ struct ReplicaReport {
 /// Of all replicas of a worker.
 struct TableHeartbeat {
   static constexpr const char* kName = "heartbeat of tables";
-  bool hello = false;   // the worker asks who it is and what cluster this is; the rest is not meant
+  bool hello = false;   // the worker asks for its name and the cluster's; the other fields are unset
   bool first = false;   // since it registered
   std::string address;  // of its data port
   std::vector<ReplicaReport> replicas;

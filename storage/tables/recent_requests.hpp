@@ -1,4 +1,4 @@
-// Which requests of clients a partition has carried out, as far as anybody may repeat them. Private to storage/tables.
+// The requests of clients that a partition has carried out, as far as they may be repeated. Private to storage/tables.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class RecentRequests {
     order_.push_back(request);
     if (order_.size() > kMost) forget_oldest();
   }
-  /// Those before all that are known, the oldest first.
+  /// Adds requests that came before all known ones, the oldest first.
   void add_older(const std::deque<std::uint64_t>& requests) {
     for (auto at = requests.rbegin(); at != requests.rend() && order_.size() < kMost; ++at)
       if (known_.insert(*at).second) order_.push_front(*at);

@@ -40,7 +40,7 @@ struct KeyRange {
   static KeyRange prefix(const std::string& prefix);
 };
 
-/// A snapshot without a name. It goes with this object; if the program dies, when it was silent for a minute.
+/// A snapshot without a name. It is dropped with this object, or a minute after the program has died.
 class TemporarySnapshot {
  public:
   virtual ~TemporarySnapshot() = default;
@@ -51,7 +51,7 @@ class TemporarySnapshot {
 class TableScan {
  public:
   virtual ~TableScan() = default;
-  /// Nothing at the end. The row is valid until the next call.
+  /// Null at the end. The row is valid until the next call.
   virtual Result<const TableRow*> next() = 0;
 };
 
@@ -69,8 +69,8 @@ class TableClient {
   /// With partitions and replicas.
   virtual Result<TableStatus> describe(const std::string& table) = 0;
 
-  /// What is left of partitions that nobody in sync can serve; with `accept_loss` that is what they have from now on, and the rest
-  /// is lost. invalid_argument: there are none such.
+  /// The newest replicas of partitions that no member in sync can serve. With `accept_loss` these become primaries, and what they
+  /// lack is lost. invalid_argument: there are no such partitions.
   virtual Result<std::vector<RemainingReplica>> promote_remaining(const std::string& table, bool accept_loss) = 0;
 
   /// After success the writes are durable on all live replicas of their partitions. Those of one partition that fit a message
@@ -79,7 +79,7 @@ class TableClient {
   /// The newest acknowledged values, or those of the snapshot; nothing for keys that are not there.
   virtual Result<std::vector<std::optional<std::string>>> get(const std::string& table, const std::vector<std::string>& keys,
                                                               SnapshotId snapshot = {}) = 0;
-  /// One picture of the table: of the snapshot, or of one that is made for the scan.
+  /// The table at one moment: that of the snapshot, or of one that is made for the scan.
   virtual Result<std::unique_ptr<TableScan>> scan(const std::string& table, const KeyRange& range, SnapshotId snapshot = {}) = 0;
   /// Rows of one partition at a snapshot, in order of their keys.
   virtual Result<std::unique_ptr<TableScan>> scan_partition(const std::string& table, std::uint32_t partition,
@@ -94,10 +94,10 @@ class TableClient {
 
   /// Rows that become visible together, or not at all. Kept while this client lives, and a minute longer.
   virtual Result<TransactionId> begin(const std::string& table) = 0;
-  /// Sets rows aside under a token: of one attempt of a task.
+  /// Sets rows aside under a token, which stands for one attempt of a task.
   virtual Result<void> stage(const std::string& table, TransactionId id, std::uint64_t token, std::vector<TableWrite> writes) = 0;
-  /// What was staged under these tokens is there, at one version; the rest goes. Repeating it is fine. Of a key that is written
-  /// several times, one value stays.
+  /// The rows that were staged under these tokens become visible at one version; the others are dropped. Repeating it is fine. Of a
+  /// key that is written several times, one value stays.
   virtual Result<void> commit(const std::string& table, TransactionId id, std::vector<std::uint64_t> tokens) = 0;
   virtual Result<void> abort(const std::string& table, TransactionId id) = 0;
 };

@@ -1,4 +1,4 @@
-// On which worker one more replica of a partition goes. Private to storage/tables.
+// The worker for one more replica of a partition. Private to storage/tables.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ struct TableWorker {
   std::size_t load = 0;  // how much it has to do already
 };
 
-/// Of the usable, one in the rack with fewest replicas; of these one on a machine without one; of these the one with least load; of
-/// equals the first. `taken` have a replica. Empty when nobody is usable.
+/// Chooses among the usable workers: first by the fewest replicas in the rack, then a machine without one, then the least load,
+/// then the first. `taken` have a replica. Empty when none is usable.
 std::string choose_worker(const std::vector<TableWorker>& usable, const std::vector<TableWorker>& taken);
 
 }  // namespace weft::storage::tables

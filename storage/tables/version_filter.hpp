@@ -26,8 +26,8 @@ class KeptVersions {
   std::atomic<std::uint64_t> committed_{0};
 };
 
-/// A version goes when a newer one of its key is there and no snapshot lies between the two; a deletion also when nothing older is
-/// left for it to hide.
+/// Drops a version when its key has a newer one and no snapshot lies between the two, and a deletion also when it hides no older
+/// version any more.
 std::shared_ptr<rocksdb::CompactionFilterFactory> make_version_filter(std::shared_ptr<const KeptVersions> kept);
 
 }  // namespace weft::storage::tables

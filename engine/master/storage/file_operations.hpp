@@ -1,4 +1,4 @@
-// What clients ask of the files of a cluster, carried out on its namespace: one function per operation of
+// The operations of clients on the files of a cluster, carried out on its namespace: one function per operation of
 // storage/files/protocol.hpp.
 #pragma once
 

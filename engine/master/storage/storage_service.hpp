@@ -32,13 +32,14 @@ inline constexpr rpc::MessageType kFirstWorkerStorageMessage = 510;
 class StorageService {
  public:
   virtual ~StorageService() = default;
-  /// No worker was ever called this or more.
+  /// The first id that no worker has had.
   virtual NodeId first_node() const = 0;
   virtual void on_client_request(const rpc::Message& message, rpc::Responder responder) = 0;
   virtual void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder) = 0;
   /// An error disconnects the worker.
   virtual Result<void> on_worker_notify(NodeId worker, const rpc::Message& message) = 0;
-  /// It keeps chunks and is about to end. `returns`: with them and its tables, so that what others have, too, need not be copied.
+  /// A worker that keeps chunks is about to end. With `returns` it comes back with them and its tables, so that what other workers
+  /// hold, too, need not be copied.
   /// It may not have reported yet what it keeps.
   virtual void worker_leaves(const WorkerSite& worker, bool returns) = 0;
   /// Chunks and partitions of tables for which a worker that leaves should stay a little longer; some, as long as it has not

@@ -1,5 +1,5 @@
-// All partitions of a table at one moment: they are held, one after the other, until none takes writes; what is done to them then
-// is done at one point of time for everybody.
+// All partitions of a table at one moment: they are held, one after the other, until none takes writes. What is done to them then
+// happens at one point of time for every client.
 #pragma once
 
 #include <cstdint>

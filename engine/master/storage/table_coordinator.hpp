@@ -23,7 +23,7 @@ class TableCoordinator {
     storage::tables::TableCatalogue& catalogue;
     TableBarrier::Ask ask;
     std::function<storage::Time()> now;
-    /// Makes durable what the catalogue's take_changes() gives, tells workers of it, then calls back.
+    /// Makes durable what the catalogue's take_changes() gives, sends it to workers, then calls back.
     std::function<void(Published)> publish;
   };
   explicit TableCoordinator(Parts parts) : parts_(std::move(parts)), barrier_(parts_.reactor, parts_.ask) {}
