@@ -178,7 +178,7 @@ class HdfsFiles final : public ForeignFiles {
     const std::lock_guard lock(mutex_);
     if (const auto found = clients_.find(path.authority); found != clients_.end()) return found->second.get();
     if (!settings_) {
-      WEFT_ASSIGN(settings_, hdfs_settings_of_environment());
+      WEFT_ASSIGN(settings_, hdfs_settings());
     }
     WEFT_ASSIGN(auto made, HdfsClient::open(*settings_, path.authority, options_));
     return clients_.emplace(path.authority, std::move(made)).first->second.get();

@@ -1,7 +1,6 @@
 #include "storage/hdfs/settings.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/machine.hpp"
 #include "base/text.hpp"
@@ -73,13 +72,6 @@ Result<HdfsSettings> hdfs_settings(const Variables& variable) {
       return fail(std::move(added).error().wrap("WEFT_HDFS_HTTP cannot be understood (NAME=HOST:PORT,HOST:PORT)"));
   }
   return settings;
-}
-
-Result<HdfsSettings> hdfs_settings_of_environment() {
-  return hdfs_settings([](const std::string& name) -> std::optional<std::string> {
-    const char* const value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  });
 }
 
 Result<std::vector<std::string>> name_nodes_of(const HdfsSettings& settings, const std::string& authority) {

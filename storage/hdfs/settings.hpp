@@ -1,7 +1,6 @@
 // The NameNodes of HDFS, and the user or token of requests, from variables of the environment.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "storage/environment.hpp"
 
 namespace weft::storage::hdfs {
 
@@ -20,14 +20,10 @@ struct HdfsSettings {
   std::map<std::string, std::vector<std::string>> name_nodes;
 };
 
-/// The value of a variable of the environment, if it is set.
-using Variables = std::function<std::optional<std::string>(const std::string& name)>;
-
 /// From HADOOP_USER_NAME (else the user of the process), WEFT_HDFS_DELEGATION_TOKEN, WEFT_HDFS_CA_BUNDLE and WEFT_HDFS_HTTP, which
 /// is NAME=ADDRESS[,ADDRESS…] and more of these behind spaces; an address is HOST, HOST:PORT, http://HOST:PORT or
 /// https://HOST:PORT, and without NAME= it is where "hdfs:///path" is. invalid_argument when one of them is not usable.
-Result<HdfsSettings> hdfs_settings(const Variables& variable);
-Result<HdfsSettings> hdfs_settings_of_environment();
+Result<HdfsSettings> hdfs_settings(const Variables& variable = environment);
 
 /// The URLs of the NameNodes of "hdfs://AUTHORITY/": what the settings say, else that host; without a port 9870. invalid_argument
 /// when it is no host, and when there is none and the settings name none.

@@ -194,7 +194,7 @@ class ObjectFiles final : public S3Files {
     const std::lock_guard lock(mutex_);
     if (client_) return client_.get();
     if (!settings_) {
-      WEFT_ASSIGN(settings_, s3_settings_of_environment());
+      WEFT_ASSIGN(settings_, s3_settings());
     }
     WEFT_ASSIGN(client_, S3Client::open(*settings_, options_));
     return client_.get();

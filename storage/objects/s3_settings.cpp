@@ -1,6 +1,5 @@
 #include "storage/objects/s3_settings.hpp"
 
-#include <cstdlib>
 #include <map>
 
 #include "base/file.hpp"
@@ -265,13 +264,6 @@ Result<S3Settings> s3_settings(const Variables& variable) {
   WEFT_TRY(add_credentials(variable, sources, settings));
   WEFT_TRY(add_endpoint(sources, settings));
   return settings;
-}
-
-Result<S3Settings> s3_settings_of_environment() {
-  return s3_settings([](const std::string& name) -> std::optional<std::string> {
-    const char* const value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  });
 }
 
 }  // namespace weft::storage::objects

@@ -1,12 +1,12 @@
 // The endpoint and the credentials of an S3 service, from the variables and files that all programs for S3 read.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/result.hpp"
+#include "storage/environment.hpp"
 #include "storage/objects/s3_credentials.hpp"
 
 namespace weft::storage::objects {
@@ -22,9 +22,6 @@ struct S3Settings {
   std::string certificates;  // file of trusted authorities; empty: those of the system
 };
 
-/// The value of a variable of the environment, if it is set.
-using Variables = std::function<std::optional<std::string>(const std::string& name)>;
-
 /// Keys come from the first of these that is set: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN; the web identity of
 /// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME; the profile AWS_PROFILE (default) of
 /// AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials) and AWS_CONFIG_FILE (~/.aws/config), its keys or its web identity; a
@@ -34,7 +31,6 @@ using Variables = std::function<std::optional<std::string>(const std::string& na
 /// ca_bundle and s3.addressing_style. Variables come first. With an endpoint of its own the style is path unless addressing_style
 /// says virtual. Reads files and asks no service. invalid_argument, in one line that says what to set, when there are no
 /// credentials or one of them is not usable.
-Result<S3Settings> s3_settings(const Variables& variable);
-Result<S3Settings> s3_settings_of_environment();
+Result<S3Settings> s3_settings(const Variables& variable = environment);
 
 }  // namespace weft::storage::objects
