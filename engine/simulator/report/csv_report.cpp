@@ -15,7 +15,7 @@ namespace weft::simulator::report {
 
 namespace {
 
-/// One table in the form of RFC 4180, but for plain line ends.
+/// One table in the form of RFC 4180, except that lines end with a line feed only.
 class CsvTable {
  public:
   explicit CsvTable(std::string_view heading) : text_(std::string(heading) + "\n") {}
@@ -44,6 +44,11 @@ class CsvTable {
   }
   CsvTable& cell(const std::optional<Estimate>& value) {
     return value ? cell(value->mean).cell(value->half_width) : cell(std::string_view()).cell(std::string_view());
+  }
+  /// Two cells for each kind.
+  CsvTable& cell(const TrafficByKind& traffic) {
+    for (const Traffic& kind : traffic) cell(kind.remote).cell(kind.cross_rack);
+    return *this;
   }
   void end_row() {
     text_ += '\n';
@@ -77,10 +82,10 @@ std::string summary_table(const Comparison& comparison) {
   CsvTable table("scheduler,metric,mean,half_width,runs,difference,difference_half_width,ratio,ratio_half_width");
   for (const SchedulerRuns& runs : comparison.schedulers) {
     for (const Metric& metric : metrics()) {
-      const auto value = estimate_of(metric, comparison, runs);
-      if (!value) continue;
-      const auto paired = paired_with_first(metric, comparison, runs);
-      table.cell(runs.scheduler).cell(metric.key).cell(value).cell(value->runs);
+      const auto figure = compared_with_first(metric, comparison, runs);
+      if (!figure) continue;
+      const auto& paired = figure->paired;
+      table.cell(runs.scheduler).cell(metric.key).cell(std::optional(figure->value)).cell(figure->value.runs);
       table.cell(paired ? std::optional(paired->difference) : std::nullopt).cell(paired ? paired->ratio : std::nullopt).end_row();
     }
   }
@@ -96,8 +101,7 @@ std::string jobs_table(const Comparison& comparison) {
       table.cell(known ? std::optional(comparison.alone[seed][job.index]) : std::nullopt);
       table.cell(job.deadline).cell(job.lateness()).cell(job.tasks).cell(job.attempts).cell(job.failed_attempts);
       table.cell(job.preemptions).cell(job.speculative).cell(job.input_bytes).cell(job.shuffle_bytes).cell(job.output_bytes);
-      for (const Traffic& kind : job.traffic) table.cell(kind.remote).cell(kind.cross_rack);
-      table.end_row();
+      table.cell(job.traffic).end_row();
     }
   };
   return of_runs(
@@ -118,8 +122,7 @@ std::string series_table(const Comparison& comparison) {
     of_samples(runs.runs[seed].series, [&](const Sample& sample, Time time) {
       begin_row(table, runs, seed).cell(time).cell(sample.used.cpu).cell(sample.capacity.cpu).cell(sample.running_tasks);
       table.cell(sample.pending_tasks).cell(sample.running_jobs).cell(sample.tasks_finished).cell(sample.jobs_finished);
-      for (const Traffic& kind : sample.traffic) table.cell(kind.remote).cell(kind.cross_rack);
-      table.end_row();
+      table.cell(sample.traffic).end_row();
     });
   };
   return of_runs(
@@ -144,12 +147,8 @@ std::string fairness_table(const Comparison& comparison) {
     const Fairness& fairness = runs.runs[seed].fairness;
     for (std::size_t i = 0; i < std::min({fairness.jobs.size(), fairness.users.size(), fairness.fair_shares.size()}); ++i) {
       const Time from = static_cast<std::int64_t>(i) * fairness.window;
-      begin_row(table, runs, seed)
-          .cell(from)
-          .cell(fairness.jobs[i])
-          .cell(fairness.users[i])
-          .cell(fairness.fair_shares[i])
-          .end_row();
+      begin_row(table, runs, seed).cell(from).cell(fairness.jobs[i]).cell(fairness.users[i]);
+      table.cell(fairness.fair_shares[i]).end_row();
     }
   };
   return of_runs("scheduler,seed,time,jain_jobs,jain_users,jain_fair_shares", comparison, rows);

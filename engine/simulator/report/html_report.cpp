@@ -19,10 +19,8 @@ std::string colour(std::size_t series) { return fmt::format("var(--c{})", series
 
 std::string head(const Comparison& comparison) {
   std::string html = "<h1>weft simulate</h1><table class='facts'>";
-  const auto fact = [&html](std::string_view label, std::string_view value) {
+  for (const auto& [label, value] : comparison.facts)
     html += fmt::format("<tr><td>{}</td><td>{}</td></tr>", html_escaped(label), html_escaped(value));
-  };
-  for (const auto& [label, value] : comparison.facts) fact(label, value);
   html += "</table>\n<div id='legend'>";
   for (std::size_t i = 0; i < comparison.schedulers.size(); ++i) {
     html += fmt::format("<label><i style='border-color:{}'></i>{}</label>", colour(i),
@@ -32,10 +30,11 @@ std::string head(const Comparison& comparison) {
 }
 
 /// The cell of a scheduler, and how it compares with the first.
-std::string cell(const Metric& metric, const Estimate& value, const std::optional<Paired>& paired, bool best) {
+std::string cell(const Metric& metric, const ComparedFigure& figure, bool best) {
+  const auto& [value, paired] = figure;
   std::string html = fmt::format("<td{}>{}", best ? " class='best'" : "", format_value(value.mean, metric.format));
   if (value.half_width > 0) html += fmt::format(" <small>± {}</small>", format_value(value.half_width, metric.format));
-  if (const std::string part = paired ? relative(*paired) : ""; !part.empty()) {
+  if (const std::string part = relative(paired); !part.empty()) {
     // Neither good nor bad when the interval holds "no difference".
     const double mean = paired->difference.mean;
     const bool open = metric.better == Better::neither || std::abs(mean) <= paired->difference.half_width;
@@ -46,22 +45,22 @@ std::string cell(const Metric& metric, const Estimate& value, const std::optiona
 }
 
 std::string metric_row(const Comparison& comparison, const Metric& metric) {
-  std::vector<std::optional<Estimate>> values;
+  std::vector<std::optional<ComparedFigure>> figures;
   std::optional<double> best;
   bool any = metric.key == "jobs_not_finished", differ = false;
   for (const auto& runs : comparison.schedulers) {
-    const auto value = values.emplace_back(estimate_of(metric, comparison, runs));
-    if (!value) continue;
-    any = any || value->mean != 0;
-    differ = differ || (best && *best != value->mean);
-    if (!best || (metric.better == Better::lower ? value->mean < *best : value->mean > *best)) best = value->mean;
+    const auto& figure = figures.emplace_back(compared_with_first(metric, comparison, runs));
+    if (!figure) continue;
+    const double mean = figure->value.mean;
+    any = any || mean != 0;
+    differ = differ || (best && *best != mean);
+    if (!best || (metric.better == Better::lower ? mean < *best : mean > *best)) best = mean;
   }
   if (!any) return {};
   std::string html = fmt::format("<tr><td>{}</td>", html_escaped(metric.title));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool is_best = values[i] && metric.better != Better::neither && differ && values[i]->mean == *best;
-    const auto paired = paired_with_first(metric, comparison, comparison.schedulers[i]);
-    html += values[i] ? cell(metric, *values[i], paired, is_best) : std::string("<td>–</td>");
+  for (const auto& figure : figures) {
+    const bool is_best = figure && metric.better != Better::neither && differ && figure->value.mean == *best;
+    html += figure ? cell(metric, *figure, is_best) : std::string("<td>–</td>");
   }
   return html + "</tr>\n";
 }
@@ -93,9 +92,7 @@ std::string bars(const Comparison& comparison) {
       const auto value = estimate_of(*metric, comparison, comparison.schedulers[i]);
       if (!value) continue;
       any = any || value->mean != 0;
-      std::string label = format_value(value->mean, metric->format);
-      if (value->half_width > 0) label += " ± " + format_value(value->half_width, metric->format);
-      chart.push_back({i, comparison.schedulers[i].scheduler, *value, label});
+      chart.push_back({i, comparison.schedulers[i].scheduler, *value, format_estimate(*value, metric->format)});
     }
     if (any) html += bar_chart(metric->title, chart);
   }

@@ -71,21 +71,21 @@ void add_fairness(JsonWriter& json, const Fairness& fairness) {
   json.end_object();
 }
 
-void add(JsonWriter& json, std::string_view name, const Estimate& estimate) {
+/// Leaves the object open.
+JsonWriter& begin(JsonWriter& json, std::string_view name, const Estimate& estimate) {
   json.key(name).begin_object().member("mean", estimate.mean).member("half_width", estimate.half_width);
-  json.member("runs", estimate.runs).end_object();
+  return json.member("runs", estimate.runs);
 }
 
 void add_summary(JsonWriter& json, const Comparison& comparison, const SchedulerRuns& runs) {
   json.begin_object();
   for (const Metric& metric : metrics()) {
-    const auto value = estimate_of(metric, comparison, runs);
-    if (!value) continue;
-    json.key(metric.key).begin_object().member("mean", value->mean).member("half_width", value->half_width);
-    json.member("runs", value->runs);
-    if (const auto paired = paired_with_first(metric, comparison, runs)) {
-      add(json, "difference", paired->difference);
-      if (paired->ratio) add(json, "ratio", *paired->ratio);
+    const auto figure = compared_with_first(metric, comparison, runs);
+    if (!figure) continue;
+    begin(json, metric.key, figure->value);
+    if (const auto& paired = figure->paired) {
+      begin(json, "difference", paired->difference).end_object();
+      if (paired->ratio) begin(json, "ratio", *paired->ratio).end_object();
     }
     json.end_object();
   }
@@ -115,11 +115,8 @@ void add_replay(JsonWriter& json, const Replay& replay) {
   json.member("launches", replay.launches).member("launches_alike", replay.launches_alike);
   json.member("mean_absolute_error", replay.mean_absolute_error()).key("jobs").begin_array();
   for (const ReplayedJob& job : replay.jobs) {
-    json.begin_object()
-        .member("name", job.name)
-        .member("recorded", job.recorded_seconds)
-        .member("simulated", job.simulated_seconds);
-    json.member("error", job.error()).end_object();
+    json.begin_object().member("name", job.name).member("recorded", job.recorded_seconds);
+    json.member("simulated", job.simulated_seconds).member("error", job.error()).end_object();
   }
   json.end_array().end_object();
 }

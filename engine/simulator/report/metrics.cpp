@@ -17,14 +17,24 @@ using Alone = std::vector<Time>;
 
 constexpr double kMean = -1;  // instead of a part
 
-/// The mean, or the quantile at `part`, of one figure of each job; of no job there is none.
+/// The mean, or the quantile at `part`; nothing without values.
+Value summarised(std::vector<double> values, double part) {
+  if (values.empty()) return std::nullopt;
+  return part == kMean ? estimate(values).mean : quantile(values, part);
+}
+
+/// Summarises one figure of each job.
 using OfJobs = std::vector<double> (*)(const RunResult&, const Alone&);
 Metric over_jobs(const char* key, const char* title, Format format, OfJobs figures, double part) {
-  return {key, title, format, Better::lower, [figures, part](const RunResult& run, const Alone& alone) -> Value {
-            auto values = figures(run, alone);
-            if (values.empty()) return std::nullopt;
-            return part == kMean ? estimate(values).mean : quantile(values, part);
-          }};
+  return {key, title, format, Better::lower,
+          [figures, part](const RunResult& run, const Alone& alone) { return summarised(figures(run, alone), part); }};
+}
+
+/// A figure of the whole run. `value` returns a number, or nothing where it makes no sense.
+template <class OfRun>
+Metric of_run(std::string key, std::string title, Format format, Better better, OfRun value) {
+  return {std::move(key), std::move(title), format, better,
+          [value](const RunResult& run, const Alone&) -> Value { return value(run); }};
 }
 
 Value ratio(double part, double whole) {
@@ -45,22 +55,18 @@ void add_times(std::vector<Metric>& all) {
   completion("completion_max", "completion time, max", 1);
   all.push_back(over_jobs("slowdown_mean", "slowdown, mean", Format::number, slowdowns, kMean));
   all.push_back(over_jobs("slowdown_p95", "slowdown, p95", Format::number, slowdowns, .95));
-  all.push_back({"makespan", "makespan", Format::seconds, Better::lower,
-                 [](const RunResult& run, const Alone&) -> Value { return in_seconds(run.makespan); }});
-  all.push_back({"jobs_per_hour", "jobs per hour", Format::number, Better::higher, [](const RunResult& run, const Alone&) {
-                   return ratio(3600 * static_cast<double>(completion_seconds(run).size()), in_seconds(run.makespan));
-                 }});
+  all.push_back(of_run("makespan", "makespan", Format::seconds, Better::lower,
+                       [](const RunResult& run) { return in_seconds(run.makespan); }));
+  all.push_back(of_run("jobs_per_hour", "jobs per hour", Format::number, Better::higher, [](const RunResult& run) {
+    return ratio(3600 * static_cast<double>(completion_seconds(run).size()), in_seconds(run.makespan));
+  }));
 }
 
 /// Speed-ups of single jobs against the first scheduler.
 void add_factors(std::vector<Metric>& all) {
   const auto factor = [&all](const char* key, const char* title, double part) {
-    all.push_back(
-        {key, title, Format::number, Better::higher, nullptr, [part](const RunResult& run, const RunResult& first) -> Value {
-           auto values = factors(run, first);
-           if (values.empty()) return std::nullopt;
-           return part == kMean ? estimate(values).mean : quantile(values, part);
-         }});
+    all.push_back({key, title, Format::number, Better::higher, nullptr,
+                   [part](const RunResult& run, const RunResult& first) { return summarised(factors(run, first), part); }});
   };
   factor("factor_mean", "speed-up of a job, mean", kMean);
   factor("factor_min", "speed-up of a job, least", 0);
@@ -96,13 +102,11 @@ std::vector<double> lateness_parts(const RunResult& run, const Alone&) {
 }
 
 void add_deadlines(std::vector<Metric>& all) {
-  all.push_back({"deadlines_missed", "deadlines missed", Format::percent, Better::lower, [](const RunResult& run, const Alone&) {
-                   const auto with =
-                       std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.deadline.has_value(); });
-                   const auto missed =
-                       std::count_if(run.jobs.begin(), run.jobs.end(), [](const auto& job) { return job.missed_deadline(); });
-                   return ratio(static_cast<double>(missed), static_cast<double>(with));
-                 }});
+  all.push_back(of_run("deadlines_missed", "deadlines missed", Format::percent, Better::lower, [](const RunResult& run) {
+    const auto with = std::ranges::count_if(run.jobs, [](const JobResult& job) { return job.deadline.has_value(); });
+    const auto missed = std::ranges::count_if(run.jobs, &JobResult::missed_deadline);
+    return ratio(static_cast<double>(missed), static_cast<double>(with));
+  }));
   all.push_back(over_jobs("lateness_mean", "  of these late by, mean", Format::seconds, lateness_seconds<true>, kMean));
   all.push_back(over_jobs("lateness_max", "  late by, max", Format::seconds, lateness_seconds<true>, 1));
   all.push_back(over_jobs("lateness_part", "  late by, part of their time, mean", Format::percent, lateness_parts, kMean));
@@ -112,16 +116,13 @@ void add_deadlines(std::vector<Metric>& all) {
 }
 
 void add_jobs(std::vector<Metric>& all) {
-  all.push_back(
-      {"jobs_not_finished", "jobs not finished", Format::count, Better::lower, [](const RunResult& run, const Alone&) -> Value {
-         return static_cast<double>(run.jobs.size() - completion_seconds(run).size());
-       }});
+  all.push_back(of_run("jobs_not_finished", "jobs not finished", Format::count, Better::lower,
+                       [](const RunResult& run) { return static_cast<double>(run.jobs.size() - completion_seconds(run).size()); }));
   add_deadlines(all);
   const auto jain = [&all](const char* key, const char* title, std::vector<double> Fairness::*windows, double Fairness::*mean) {
-    all.push_back({key, title, Format::number, Better::higher, [windows, mean](const RunResult& run, const Alone&) -> Value {
-                     if ((run.fairness.*windows).empty()) return std::nullopt;
-                     return run.fairness.*mean;
-                   }});
+    all.push_back(of_run(key, title, Format::number, Better::higher, [windows, mean](const RunResult& run) {
+      return (run.fairness.*windows).empty() ? std::nullopt : Value(run.fairness.*mean);
+    }));
   };
   jain("jain_jobs", "Jain index over jobs", &Fairness::jobs, &Fairness::mean_jobs);
   jain("jain_users", "Jain index over users", &Fairness::users, &Fairness::mean_users);
@@ -130,32 +131,31 @@ void add_jobs(std::vector<Metric>& all) {
 
 void add_traffic(std::vector<Metric>& all) {
   const auto bytes = [&all](const char* key, const char* title, double Traffic::*amount) {
-    all.push_back({key, title, Format::bytes, Better::lower, [amount](const RunResult& run, const Alone&) -> Value {
-                     double sum = 0;
-                     for (const Traffic& traffic : run.traffic) sum += traffic.*amount;
-                     return sum;
-                   }});
+    all.push_back(of_run(key, title, Format::bytes, Better::lower, [amount](const RunResult& run) {
+      double sum = 0;
+      for (const Traffic& traffic : run.traffic) sum += traffic.*amount;
+      return sum;
+    }));
   };
   bytes("remote_bytes", "bytes between nodes", &Traffic::remote);
   bytes("cross_rack_bytes", "bytes between racks", &Traffic::cross_rack);
   constexpr std::array<const char*, kTrafficKinds> kKeys{"cross_rack_map_read", "cross_rack_shuffle", "cross_rack_output"};
   for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
-    all.push_back({kKeys[kind], fmt::format("  of these {}", kTrafficNames[kind]), Format::bytes, Better::lower,
-                   [kind](const RunResult& run, const Alone&) -> Value { return run.traffic[kind].cross_rack; }});
+    all.push_back(of_run(kKeys[kind], fmt::format("  of these {}", kTrafficNames[kind]), Format::bytes, Better::lower,
+                         [kind](const RunResult& run) { return run.traffic[kind].cross_rack; }));
   }
   const auto prefetched = [&all](const char* key, const char* title, std::uint64_t shuffle::PrefetchStats::*amount) {
-    all.push_back({key, title, Format::bytes, Better::neither, [amount](const RunResult& run, const Alone&) -> Value {
-                     if (run.prefetched.prefetched_bytes == 0) return std::nullopt;
-                     return static_cast<double>(run.prefetched.*amount);
-                   }});
+    all.push_back(of_run(key, title, Format::bytes, Better::neither, [amount](const RunResult& run) {
+      return run.prefetched.prefetched_bytes == 0 ? std::nullopt : Value(static_cast<double>(run.prefetched.*amount));
+    }));
   };
   prefetched("prefetched_bytes", "bytes prefetched", &shuffle::PrefetchStats::prefetched_bytes);
   prefetched("prefetch_wasted_bytes", "  of these never read", &shuffle::PrefetchStats::wasted_bytes);
   prefetched("prefetch_evicted_bytes", "  of these evicted to disk", &shuffle::PrefetchStats::evicted_bytes);
   const auto locality = [&all](const char* key, const char* title, std::uint64_t LocalityCounts::*counted, Better better) {
-    all.push_back({key, title, Format::percent, better, [counted](const RunResult& run, const Alone&) {
-                     return ratio(static_cast<double>(run.locality.*counted), static_cast<double>(run.locality.all()));
-                   }});
+    all.push_back(of_run(key, title, Format::percent, better, [counted](const RunResult& run) {
+      return ratio(static_cast<double>(run.locality.*counted), static_cast<double>(run.locality.all()));
+    }));
   };
   locality("node_local", "attempts with input on the node", &LocalityCounts::node, Better::higher);
   locality("rack_local", "attempts with input in the rack", &LocalityCounts::rack, Better::neither);
@@ -163,23 +163,21 @@ void add_traffic(std::vector<Metric>& all) {
 
 void add_use(std::vector<Metric>& all) {
   for (const auto& kind : schedulers::kResourceKinds) {
-    all.push_back({fmt::format("utilisation_{}", kind.name), fmt::format("utilisation, {}", kind.name), Format::percent,
-                   Better::higher, [amount = kind.amount](const RunResult& run, const Alone&) -> Value {
-                     if (run.utilisation.*amount <= 0) return std::nullopt;
-                     return run.utilisation.*amount;
-                   }});
+    all.push_back(of_run(fmt::format("utilisation_{}", kind.name), fmt::format("utilisation, {}", kind.name), Format::percent,
+                         Better::higher, [amount = kind.amount](const RunResult& run) {
+                           return run.utilisation.*amount <= 0 ? std::nullopt : Value(run.utilisation.*amount);
+                         }));
   }
   const auto share = [&all](const char* key, const char* title, Time Work::*part) {
-    all.push_back({key, title, Format::percent, Better::lower, [part](const RunResult& run, const Alone&) {
-                     return ratio(in_seconds(run.work.*part), in_seconds(run.work.all()));
-                   }});
+    all.push_back(of_run(key, title, Format::percent, Better::lower,
+                         [part](const RunResult& run) { return ratio(in_seconds(run.work.*part), in_seconds(run.work.all())); }));
   };
   share("preempted_work", "work preempted", &Work::preempted);
   share("lost_work", "work lost", &Work::lost);
   share("redundant_work", "work done twice", &Work::redundant);
   const auto count = [&all](const char* key, const char* title, std::uint64_t RunResult::*counted) {
-    all.push_back({key, title, Format::count, Better::lower,
-                   [counted](const RunResult& run, const Alone&) -> Value { return static_cast<double>(run.*counted); }});
+    all.push_back(of_run(key, title, Format::count, Better::lower,
+                         [counted](const RunResult& run) { return static_cast<double>(run.*counted); }));
   };
   count("preemptions", "attempts preempted", &RunResult::preemptions);
   count("failed_attempts", "attempts failed", &RunResult::failed_attempts);
@@ -189,32 +187,21 @@ void add_use(std::vector<Metric>& all) {
 }
 
 void add_cost(std::vector<Metric>& all) {
-  all.push_back({"launches_per_second", "launches per second of scheduling", Format::number, Better::higher,
-                 [](const RunResult& run, const Alone&) {
-                   return ratio(static_cast<double>(run.launches), in_seconds(run.scheduler_time));
-                 }});
   all.push_back(
-      {"decision_seconds", "time of a scheduler call", Format::seconds, Better::lower, [](const RunResult& run, const Alone&) {
-         return ratio(in_seconds(run.scheduler_time), static_cast<double>(run.scheduler_calls));
-       }});
-  all.push_back({"wall_seconds", "real time of the simulation", Format::seconds, Better::neither,
-                 [](const RunResult& run, const Alone&) -> Value { return in_seconds(run.wall_time); }});
+      of_run("launches_per_second", "launches per second of scheduling", Format::number, Better::higher,
+             [](const RunResult& run) { return ratio(static_cast<double>(run.launches), in_seconds(run.scheduler_time)); }));
+  all.push_back(of_run("decision_seconds", "time of a scheduler call", Format::seconds, Better::lower, [](const RunResult& run) {
+    return ratio(in_seconds(run.scheduler_time), static_cast<double>(run.scheduler_calls));
+  }));
+  all.push_back(of_run("wall_seconds", "real time of the simulation", Format::seconds, Better::neither,
+                       [](const RunResult& run) { return in_seconds(run.wall_time); }));
 }
 
 }  // namespace
 
 std::string_view name_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::finished:
-      return "finished";
-    case Outcome::failed:
-      return "failed";
-    case Outcome::refused:
-      return "refused";
-    case Outcome::unfinished:
-      return "unfinished";
-  }
-  return "";
+  constexpr std::array<std::string_view, 4> kNames{"finished", "failed", "refused", "unfinished"};
+  return kNames[static_cast<std::size_t>(outcome)];
 }
 
 const std::vector<Metric>& metrics() {
@@ -258,6 +245,11 @@ std::string format_value(double value, Format format) {
   return digits(value);
 }
 
+std::string format_estimate(const Estimate& estimate, Format format) {
+  const std::string text = format_value(estimate.mean, format);
+  return estimate.half_width > 0 ? text + " ± " + format_value(estimate.half_width, format) : text;
+}
+
 std::optional<double> value_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs, std::size_t seed) {
   static const Alone kNone;
   if (!metric.against_first) return metric.value(runs.runs[seed], seed < comparison.alone.size() ? comparison.alone[seed] : kNone);
@@ -292,12 +284,20 @@ std::optional<Paired> paired_with_first(const Metric& metric, const Comparison& 
   return paired;
 }
 
-std::string relative(const Paired& paired) {
+std::optional<ComparedFigure> compared_with_first(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs) {
+  const auto value = estimate_of(metric, comparison, runs);
+  if (!value) return std::nullopt;
+  return ComparedFigure{*value, paired_with_first(metric, comparison, runs)};
+}
+
+std::string relative(const std::optional<Paired>& paired) {
   constexpr double kNegligible = 0.0005;
-  if (!paired.ratio || (std::abs(paired.ratio->mean - 1) < kNegligible && paired.ratio->half_width < kNegligible)) return "";
-  const double percent = 100 * (paired.ratio->mean - 1);
-  if (paired.ratio->half_width == 0 && paired.difference.half_width == 0) return fmt::format("{:+.1f} %", percent);
-  return fmt::format("{:+.1f} ± {:.1f} %", percent, 100 * paired.ratio->half_width);
+  if (!paired || !paired->ratio) return "";
+  const Estimate& ratio = *paired->ratio;
+  if (std::abs(ratio.mean - 1) < kNegligible && ratio.half_width < kNegligible) return "";
+  const double percent = 100 * (ratio.mean - 1);
+  if (ratio.half_width == 0 && paired->difference.half_width == 0) return fmt::format("{:+.1f} %", percent);
+  return fmt::format("{:+.1f} ± {:.1f} %", percent, 100 * ratio.half_width);
 }
 
 bool varies(const Comparison& comparison) {

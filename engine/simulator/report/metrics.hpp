@@ -33,6 +33,8 @@ std::string_view name_of(Outcome outcome);
 
 /// "12.3 s", "81.2 %", "1.20 TB" (decimal).
 std::string format_value(double value, Format format);
+/// "12.3 s ± 0.4 s"; without an interval where that is 0.
+std::string format_estimate(const Estimate& estimate, Format format);
 
 /// With the seed at this position.
 std::optional<double> value_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs, std::size_t seed);
@@ -48,8 +50,16 @@ struct Paired {
 };
 /// Over the seeds of which both have the figure; nothing without any, and of the first scheduler.
 std::optional<Paired> paired_with_first(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs);
+/// A figure of a scheduler over the seeds, and how it compares with that of the first.
+struct ComparedFigure {
+  Estimate value;
+  std::optional<Paired> paired;
+};
+/// Nothing when no run has it.
+std::optional<ComparedFigure> compared_with_first(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs);
+
 /// "-5.0 ± 1.2 %", without an interval for one seed and where nothing varies; empty when there is no ratio or no difference.
-std::string relative(const Paired& paired);
+std::string relative(const std::optional<Paired>& paired);
 
 /// Whether a run with one seed differs from that with another in anything but the real time that it took.
 bool varies(const Comparison& comparison);

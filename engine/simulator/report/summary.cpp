@@ -10,12 +10,6 @@ namespace weft::simulator::report {
 
 namespace {
 
-std::string cell(const Estimate& estimate, Format format) {
-  std::string text = format_value(estimate.mean, format);
-  if (estimate.half_width > 0) text += " ± " + format_value(estimate.half_width, format);
-  return text;
-}
-
 std::string_view how_it_ended(Outcome outcome) {
   return outcome == Outcome::unfinished ? "not finished when the run ended" : name_of(outcome);
 }
@@ -31,15 +25,11 @@ Rows summary_rows(const Comparison& comparison) {
     std::vector<std::string> row{metric.title};
     bool any = false;
     for (const auto& runs : comparison.schedulers) {
-      const auto value = estimate_of(metric, comparison, runs);
-      if (!value) {
-        row.emplace_back("-");
-        continue;
-      }
-      any = any || value->mean != 0;
-      std::string& text = row.emplace_back(cell(*value, metric.format));
-      const auto paired = paired_with_first(metric, comparison, runs);
-      if (const std::string part = paired ? relative(*paired) : ""; !part.empty()) text += " (" + part + ")";
+      const auto figure = compared_with_first(metric, comparison, runs);
+      std::string& text = row.emplace_back(figure ? format_estimate(figure->value, metric.format) : "-");
+      if (!figure) continue;
+      any = any || figure->value.mean != 0;
+      if (const std::string part = relative(figure->paired); !part.empty()) text += " (" + part + ")";
     }
     if (any || metric.key == "jobs_not_finished") rows.push_back(std::move(row));
   }

@@ -28,11 +28,12 @@ std::string row_name(std::string_view name, double y) {
                      short_name(name), html_escaped(name));
 }
 
-std::string x_ticks(double high, double right, double bottom) {
+/// From 0 to `high`, between `left` and `right`.
+std::string x_ticks(double high, double left, double right, double top, double bottom, std::size_t wanted) {
   std::string svg;
-  for (const double tick : ticks(0, high, 5, false)) {
-    const double at = kBarsLeft + tick / high * (right - kBarsLeft);
-    svg += fmt::format("<line class='grid' x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2:.1f}'/>", at, kBarsTop - 6, bottom);
+  for (const double tick : ticks(0, high, wanted, false)) {
+    const double at = left + tick / high * (right - left);
+    svg += fmt::format("<line class='grid' x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2:.1f}'/>", at, top, bottom);
     svg += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='middle'>{}</text>", at, bottom + 15, tick_text(tick));
   }
   return svg;
@@ -73,7 +74,7 @@ std::string stacked_chart(std::string_view title, std::string_view x_label, cons
     high = std::max(high, sum);
   }
   if (!(high > 0)) high = 1;
-  std::string svg = begin(title, bottom + 64) + x_ticks(high, right, bottom);
+  std::string svg = begin(title, bottom + 64) + x_ticks(high, kBarsLeft, right, kBarsTop - 6, bottom, 5);
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double y = kBarsTop + kRow * static_cast<double>(i);
     double x = kBarsLeft;
@@ -101,11 +102,7 @@ std::string timeline_chart(std::string_view title, std::size_t series, double en
                bottom = kBarsTop + row * static_cast<double>(spans.size()) + 4;
   if (!(end > 0)) end = 1;
   const auto place = [&](double value) { return left + std::clamp(value / end, 0.0, 1.0) * (right - left); };
-  std::string svg = begin(title, bottom + 40);
-  for (const double tick : ticks(0, end, 6, false)) {
-    svg += fmt::format("<line class='grid' x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2:.1f}'/>", place(tick), kBarsTop - 4, bottom);
-    svg += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='middle'>{}</text>", place(tick), bottom + 15, tick_text(tick));
-  }
+  std::string svg = begin(title, bottom + 40) + x_ticks(end, left, right, kBarsTop - 4, bottom, 6);
   svg += fmt::format("<text class='label' x='{}' y='{:.1f}' text-anchor='middle'>time [s]</text>", kBarsWidth / 2, bottom + 33);
   svg += fmt::format("<g class='span s{}'>", series);
   for (std::size_t i = 0; i < spans.size(); ++i) {
