@@ -41,6 +41,10 @@ class Readers {
       : world_(world), attempts_(attempts), service_(service), next_(next), drawn_(world.machines.count()) {}
 
   void begin(Slot slot);
+  /// The prefetcher has answered for all inputs.
+  void taken(Slot slot, std::uint32_t generation) {
+    if (attempts_.find(slot, generation) != nullptr) fetch_more(slot);
+  }
   /// Fetches every output that is there, or lets the attempt wait.
   void fetch_more(Slot slot);
   /// Its move has ended.

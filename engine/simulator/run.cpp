@@ -12,6 +12,19 @@ namespace {
 /// A run without progress for this long has ended.
 constexpr Time kHopeless = std::chrono::hours(24 * 30);
 
+Tasks::End end_by(master::KillCause cause) {
+  switch (cause) {
+    case master::KillCause::preempted:
+    case master::KillCause::making_way:
+      return Tasks::End::preempted;
+    case master::KillCause::job_over:
+      return Tasks::End::lost;
+    case master::KillCause::lost_race:
+      break;
+  }
+  return Tasks::End::redundant;
+}
+
 }  // namespace
 
 Run::Run(const Workload& workload, const ClusterModel& model, std::unique_ptr<schedulers::Scheduler> scheduler,
@@ -98,58 +111,41 @@ void Run::pass_to(Time now) {
 void Run::happen(const AgendaEvent& event) {
   switch (event.what) {
     case What::fault:
-      nodes_.fault(world_.model.faults.nodes[event.id]);
-      break;
+      return nodes_.fault(world_.model.faults.nodes[event.id]);
     case What::death:
-      nodes_.next_death();
-      break;
+      return nodes_.next_death();
     case What::repair:
-      nodes_.repair(event.slot);
-      break;
+      return nodes_.repair(event.slot);
     case What::silence:
-      nodes_.silence(event.slot, NodeId(static_cast<std::uint32_t>(event.id)));
-      break;
+      return nodes_.silence(event.slot, NodeId(static_cast<std::uint32_t>(event.id)));
     case What::work_done:
-      tasks_.work_done(event.slot, event.generation);
-      break;
+      return tasks_.work_done(event.slot, event.generation);
     case What::works_done:
-      tasks_.works_done(event.slot, event.id);
-      break;
+      return tasks_.works_done(event.slot, event.id);
     case What::taken:
-      if (attempts_.find(event.slot, event.generation) != nullptr) tasks_.readers().fetch_more(event.slot);
-      break;
+      return tasks_.readers().taken(event.slot, event.generation);
     case What::poll:
-      tasks_.readers().poll();
-      break;
+      return tasks_.readers().poll();
     case What::availability:
-      nodes_.set_availability(event.id);
-      break;
+      return nodes_.set_availability(event.id);
     case What::arrival:
-      drivers_.arrive();
-      break;
+      return drivers_.arrive();
     case What::plan:
-      drivers_.plan_next(event.id);
-      break;
+      return drivers_.plan_next(event.id);
     case What::injected:
-      drivers_.inject(event.id);
-      break;
+      return drivers_.inject(event.id);
     case What::moving:
-      attempts_.moving(event.slot, event.generation, event.id);
-      break;
+      return attempts_.moving(event.slot, event.generation, event.id);
     case What::answered:
-      transfers_.answered(event.id);
-      break;
+      return transfers_.answered(event.id);
     case What::report:
-      heartbeats_.report_rates();
-      break;
+      return heartbeats_.report_rates();
     case What::heartbeat:
-      heartbeat(event.slot);
-      break;
+      return heartbeat(event.slot);
     case What::timer:
       master_.apply(master::TimerFired{event.id});
       master_.drain();
-      heartbeats_.wake_free();
-      break;
+      return heartbeats_.wake_free();
   }
 }
 
@@ -208,20 +204,7 @@ void Run::obey(const Command& command) {
 
 void Run::kill(const master::KillTask& command) {
   const std::uint32_t machine = world_.machine_of_node[command.node.value()];
-  if (const auto slot = attempts_.slot_of(command.attempt, machine)) {
-    switch (command.cause) {
-      case master::KillCause::preempted:
-      case master::KillCause::making_way:
-        tasks_.end(*slot, Tasks::End::preempted);
-        break;
-      case master::KillCause::job_over:
-        tasks_.end(*slot, Tasks::End::lost);
-        break;
-      case master::KillCause::lost_race:
-        tasks_.end(*slot, Tasks::End::redundant);
-        break;
-    }
-  }
+  if (const auto slot = attempts_.slot_of(command.attempt, machine)) tasks_.end(*slot, end_by(command.cause));
   heartbeats_.wake(machine);
 }
 

@@ -109,14 +109,11 @@ void Tasks::flow_ended(Slot slot) {
   transfers_.count(world_.index_of(attempt), attempt.move, 1);
   switch (attempt.phase) {
     case Phase::reading:
-      readers_.begin(slot);
-      break;
+      return readers_.begin(slot);
     case Phase::fetching:
-      readers_.fetched(slot);
-      break;
+      return readers_.fetched(slot);
     case Phase::writing:
-      written(slot);
-      break;
+      return written(slot);
     case Phase::taking:
     case Phase::waiting:
     case Phase::working:

@@ -50,15 +50,7 @@ Result<NodeGroup> read_group(std::string_view text, const ClusterOptions& base) 
   std::string attributes;
   Config config;
   config.integer("count", group.count, "How many", 1, kMostNodes);
-  config.real("cores", own.cores, kDefaultCores, "Of each");
-  config.real("map_slots", own.map_slots, "Of each");
-  config.real("reduce_slots", own.reduce_slots, "Of each");
-  config.size("memory", own.memory, "Of each");
-  config.size("disk_read", own.disk_read, "Of each");
-  config.size("disk_write", own.disk_write, "Of each");
-  config.size("network_in", own.network_in, "Of each");
-  config.size("network_out", own.network_out, "Of each");
-  config.real("speed", own.speed, "Of each");
+  own.declare_node(config);
   config.text("attributes", attributes, "Of each: (gpu=1)");
   WEFT_TRY(read("groups", text, config));
   group.capacity = own.machine();
@@ -139,10 +131,7 @@ schedulers::Resources changed(schedulers::Resources capacity, const ClusterOptio
 
 }  // namespace
 
-void ClusterOptions::declare(Config& config) {
-  config.integer("nodes", nodes, "How many; else 100, or those of the log that is replayed", 1, kMostNodes);
-  config.flag("trace_hosts", trace_hosts, "Instead: the hosts and racks that the workload names");
-  config.integer("racks", racks, "Racks, with as many nodes each", 1, kMostNodes);
+void ClusterOptions::declare_node(Config& config) {
   config.real("cores", cores, kDefaultCores, "Cores of a node, or slots; those of the log that is replayed");
   config.real("map_slots", map_slots, "Slots as in Hadoop 1, of a node; 0: untyped");
   config.real("reduce_slots", reduce_slots, "");
@@ -152,6 +141,13 @@ void ClusterOptions::declare(Config& config) {
   config.size("network_in", network_in, "The same");
   config.size("network_out", network_out, "The same");
   config.real("speed", speed, "Work takes its time divided by this");
+}
+
+void ClusterOptions::declare(Config& config) {
+  config.integer("nodes", nodes, "How many; else 100, or those of the log that is replayed", 1, kMostNodes);
+  config.flag("trace_hosts", trace_hosts, "Instead: the hosts and racks that the workload names");
+  config.integer("racks", racks, "Racks, with as many nodes each", 1, kMostNodes);
+  declare_node(config);
   config.list("groups", groups, "Further nodes: \"count=6,speed=25,attributes=(gpu=1)\", other keys as above", ';');
   config.list("availability", availability,
               "\"from=1h,nodes=80,part=0.5\": half of each of the first 80 nodes is for tasks from then on", ';');

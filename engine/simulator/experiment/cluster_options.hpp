@@ -35,6 +35,8 @@ struct ClusterOptions {
 
   /// The variables must not move afterwards.
   void declare(Config& config);
+  /// The keys of one kind of node, which groups have, too.
+  void declare_node(Config& config);
   /// invalid_argument, naming the key.
   Result<ClusterModel> build(const std::vector<HostSpec>& hosts) const;
   /// What a node of the first kind has: what "a machine" means to traces.

@@ -122,33 +122,28 @@ double Distribution::draw_bin(Random& random) const {
   return chosen->low + random.uniform() * (chosen->high - chosen->low);
 }
 
-double Distribution::draw(Random& random) const {
-  double value = 0;
+double Distribution::draw(Random& random) const { return std::clamp(draw_unbounded(random), 0.0, kMost); }
+
+double Distribution::draw_unbounded(Random& random) const {
   switch (kind_) {
     case Kind::choice:
-      value = values_[values_.size() == 1 ? 0 : random.below(values_.size())];
-      break;
+      return values_[values_.size() == 1 ? 0 : random.below(values_.size())];
     case Kind::uniform:
-      value = values_[0] + random.uniform() * (values_[1] - values_[0]);
-      break;
+      return values_[0] + random.uniform() * (values_[1] - values_[0]);
     case Kind::exponential:
-      value = -values_[0] * std::log(1 - random.uniform());
-      break;
+      return -values_[0] * std::log(1 - random.uniform());
     case Kind::normal:
-      value = values_[0] + values_[1] * standard_normal(random);
-      break;
+      return values_[0] + values_[1] * standard_normal(random);
     case Kind::lognormal:
-      value = values_[0] * std::exp(values_[1] * standard_normal(random));
-      break;
-    case Kind::pareto:
-      value = values_[0] / std::pow(1 - random.uniform(), 1 / values_[1]);
-      if (values_.size() == 3) value = std::min(value, values_[2]);
-      break;
+      return values_[0] * std::exp(values_[1] * standard_normal(random));
+    case Kind::pareto: {
+      const double value = values_[0] / std::pow(1 - random.uniform(), 1 / values_[1]);
+      return values_.size() == 3 ? std::min(value, values_[2]) : value;
+    }
     case Kind::bins:
-      value = draw_bin(random);
-      break;
+      return draw_bin(random);
   }
-  return std::clamp(value, 0.0, kMost);
+  return 0;
 }
 
 Duration exponential(Random& random, Duration mean) {

@@ -40,6 +40,7 @@ class Distribution {
     double weight = 0, low = 0, high = 0;
   };
   Result<void> read_bins(const std::vector<std::string>& arguments, Unit unit);
+  double draw_unbounded(Random& random) const;
   double draw_bin(Random& random) const;
 
   Kind kind_ = Kind::choice;
