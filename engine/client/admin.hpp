@@ -14,7 +14,7 @@ namespace weft::client {
 struct AdminOptions {
   Duration patience{0};      // for a master that is away while it is asked; orders are not given twice
   Duration at_first{0};      // for one that has not answered yet; `patience` at most
-  storage::Waiting waiting;  // told what is waited for, once, when that takes a while; empty: nobody is
+  storage::Waiting waiting;  // called with what is waited for, once, when that takes a while; may be empty
 };
 
 /// One connection to a master. Blocking calls with deadlines; any thread.

@@ -12,7 +12,7 @@ namespace weft::client {
 struct ClusterSessionOptions {
   rpc::Endpoint master;
   bool same_binary = false;             // the workers run this very program: nothing to upload
-  std::uint32_t wait_for_slots = 0;     // do not start before the cluster has so many (private cluster)
+  std::uint32_t wait_for_slots = 0;     // do not start before the cluster has this many slots (private cluster)
   std::function<Result<void>()> check;  // asked between polls whether the cluster itself is well; may be empty
 };
 

@@ -81,7 +81,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
     std::optional<master::LaunchTask> task;  // while running
     TimePoint started{};
     Duration waited{0};                      // of the time since, for maps to end
-    std::optional<TimePoint> waiting_since;  // likewise, now
+    std::optional<TimePoint> waiting_since;  // waits for map outputs since then
     std::optional<TimePoint> asked;          // to stop
     bool timed_out = false;
     std::atomic<bool> stop{false};

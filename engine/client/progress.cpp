@@ -21,7 +21,7 @@ constexpr auto kPlainInterval = std::chrono::seconds(1);
 constexpr auto kLinesInterval = std::chrono::seconds(10);
 constexpr int kMovedParts = 10;          // of the time until the deadline
 constexpr double kLongestLeft = 1e8;     // seconds
-constexpr std::size_t kStageLines = 20;  // of finished stages; further ones are told together
+constexpr std::size_t kStageLines = 20;  // of finished stages; further ones are reported together
 
 void print(const std::string& text) {
   const std::string shown = printable_lines(text);
@@ -50,17 +50,17 @@ void Progress::report_finished_stages(TimePoint now, const master::JobStatus& st
                         human_duration(now - started_), failures(stage.failed_attempts)));
       continue;
     }
-    ++untold_.stages;
-    untold_.tasks += stage.tasks;
-    untold_.failed_attempts += stage.failed_attempts;
+    ++unreported_.stages;
+    unreported_.tasks += stage.tasks;
+    unreported_.failed_attempts += stage.failed_attempts;
   }
 }
 
-void Progress::report_untold(TimePoint now) {
-  const Untold told = std::exchange(untold_, Untold{});
-  if (told.stages > 0)
-    print(fmt::format("{}: {} further stages with {} tasks done after {}{}\n", name_, told.stages, told.tasks,
-                      human_duration(now - started_), failures(told.failed_attempts)));
+void Progress::report_rest(TimePoint now) {
+  const Unreported rest = std::exchange(unreported_, Unreported{});
+  if (rest.stages > 0)
+    print(fmt::format("{}: {} further stages with {} tasks done after {}{}\n", name_, rest.stages, rest.tasks,
+                      human_duration(now - started_), failures(rest.failed_attempts)));
 }
 
 /// "stage 3 reduce: 120 of 400 tasks, 8 running, 25 tasks/s, 11 s left"
@@ -82,7 +82,7 @@ void Progress::report_running(TimePoint now, const master::JobStatus& status) {
   if (live_.works()) live_.show(lines);
   if (now < next_lines_) return;
   next_lines_ = now + kLinesInterval;
-  report_untold(now);
+  report_rest(now);
   if (live_.works()) return;
   for (const std::string& line : lines) print(line + "\n");
 }
@@ -134,7 +134,7 @@ void Progress::finish(TimePoint now, const master::JobStatus& status) {
   if (quiet_) return;
   live_.clear();
   report_finished_stages(now, status);
-  report_untold(now);
+  report_rest(now);
   report_lost_workers(status);
   print(fmt::format("{}: finished in {}: {} records, {} read, {} shuffled\n", name_, human_duration(now - started_),
                     status.input_records, human_bytes(status.input_bytes), human_bytes(status.shuffle_bytes)));

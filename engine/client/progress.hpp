@@ -38,13 +38,13 @@ class Progress {
     TimePoint at{};
     std::uint32_t finished = 0;  // at that time
   };
-  struct Untold {
+  struct Unreported {
     std::size_t stages = 0;
     std::uint64_t tasks = 0, failed_attempts = 0;
   };
 
   void report_finished_stages(TimePoint now, const master::JobStatus& status);
-  void report_untold(TimePoint now);
+  void report_rest(TimePoint now);
   void report_running(TimePoint now, const master::JobStatus& status);
   void report_losses(const master::JobStatus& status);
   void report_lost_workers(const master::JobStatus& status);
@@ -58,7 +58,7 @@ class Progress {
   TimePoint next_{}, next_lines_{};  // update; lines every ten seconds
   std::set<StageId> reported_;
   std::map<StageId, Began> running_;
-  Untold untold_;                            // finished stages beyond the first that had lines
+  Unreported unreported_;                    // finished stages beyond the first that had lines
   std::uint32_t losses_told_ = 0;            // workers
   std::optional<master::Expectation> said_;  // of the deadline; end 0: that it is not known
 };

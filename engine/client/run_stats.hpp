@@ -15,7 +15,7 @@ std::string closing_lines(const master::JobStatus& status, const storage::InputN
 /// {"job": …, "stages": [{"id", "name", "tasks", "input_bytes", "shuffle_bytes", and where there are some "bad_records",
 /// "bad_record_examples"}, …], "workers_lost": N, "lost_workers": ["w2
 /// (SIGBUS)", …], "counters": {NAME: VALUE, …}, "skipped_inputs": {"count", "example"},
-/// "repeated_inputs" and "empty_inputs" likewise} and a newline. Bytes and counters are of
+/// "repeated_inputs" and "empty_inputs" in the same form} and a newline. Bytes and counters are of
 /// tasks that count: one attempt of each. The example is there when the count is not 0.
 std::string run_stats_json(const master::JobStatus& status, const storage::InputNotes& inputs);
 

@@ -19,8 +19,8 @@ class PassLauncher final : public Launcher {
   /// Jobs that wait for locality skip each node, or all nodes of a call, once.
   void forget_skipped();
   void set_starts_over(bool starts_over) { starts_over_ = starts_over; }
-  /// The jobs of whose stages nearest() and launch() found nothing near enough have skipped the node. True: some job takes a farther
-  /// node at once.
+  /// The jobs of whose stages nearest() and launch() found nothing near enough have skipped the node. True: some job takes a
+  /// farther node at once.
   bool skip_node();
 
   bool launch(const JobInfo& job) override;
@@ -42,10 +42,10 @@ class PassLauncher final : public Launcher {
   TaskFinder& finder_;
   Explanations& explanations_;
   bool starts_over_ = true;
-  bool by_input_only_ = false;                      // which task a node takes depends on the place of its input alone
-  std::set<JobId> skipped_;                         // jobs that have skipped the node or nodes
-  std::set<std::pair<JobId, StageId>> not_near_;    // stages of which candidate() found nothing near enough
-  std::vector<StageId> order_;                      // scratch
+  bool by_input_only_ = false;                    // which task a node takes depends on the place of its input alone
+  std::set<JobId> skipped_;                       // jobs that have skipped the node or nodes
+  std::set<std::pair<JobId, StageId>> not_near_;  // stages of which candidate() found nothing near enough
+  std::vector<StageId> order_;                    // scratch
 };
 
 }  // namespace weft::schedulers

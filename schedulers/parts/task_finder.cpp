@@ -79,9 +79,8 @@ bool TaskFinder::launch_nearest(const JobInfo& job, const StageInfo& stage, Loca
     return search_.launch(*call_.view, call_.nodes, job, stage, farthest, finds, *this);
   }
   bool fitted = false;
-  return std::any_of(kNearestFirst.begin(), kNearestFirst.end(), [&](Locality level) {
-    return level <= farthest && launch_on(job, stage, call_.node->id, level, fitted);
-  });
+  return std::any_of(kNearestFirst.begin(), kNearestFirst.end(),
+                     [&](Locality level) { return level <= farthest && launch_on(job, stage, call_.node->id, level, fitted); });
 }
 
 bool TaskFinder::launch_on(const JobInfo& job, const StageInfo& stage, NodeId id, Locality level, bool& fitted) {
@@ -112,7 +111,8 @@ bool TaskFinder::at_limit(NodeId node, const StageInfo& stage, Locality level) c
   return level == Locality::any && stage.pending.placed() && granted->second.remote >= most;
 }
 
-std::optional<std::uint32_t> TaskFinder::task_for(const JobInfo& job, const StageInfo& stage, const NodeInfo& node, Locality level) {
+std::optional<std::uint32_t> TaskFinder::task_for(const JobInfo& job, const StageInfo& stage, const NodeInfo& node,
+                                                  Locality level) {
   const ClusterView& view = *call_.view;
   if (placed_by_part(job, stage)) return level == Locality::any ? parts_.placement->choose(view, job, stage, node) : std::nullopt;
   const auto task = choose_near(stage, node, level, parts_.locality_wait != nullptr);

@@ -61,7 +61,7 @@ class TaskFinder final : private NodeTrial {
   std::array<std::string, 4> reasons_;  // by locality; of tasks without input files
   NodeSearch search_;
   Reservations reservations_;
-  std::map<NodeId, Granted> granted_;                    // where the composition limits it
+  std::map<NodeId, Granted> granted_;                   // where the composition limits it
   std::unordered_map<JobId, Resources> least_demands_;  // of each resource, by jobs that have not changed since
 };
 

@@ -12,7 +12,7 @@ namespace weft::master {
 /// As --max-bad-records takes it: "1000", "0.1%".
 std::string limit_text(const runtime::BadRecordLimit& limit);
 
-/// Adds what a task, whose counters count, said of the records of its source.
+/// Adds what a task, whose counters count, reported of the records of its source.
 void count_source(StageRecord& stage, std::uint32_t task, const TaskFinished& event);
 
 /// To be asked when a task of the stage has finished: a number of records is exceeded at once, a part of them is known when the

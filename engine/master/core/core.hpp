@@ -36,8 +36,8 @@ struct CoreOptions {
   bool keep_splits = true;     // of inputs, for launches; a shell that knows its tasks' input saves the memory
   bool on_heartbeats = false;  // with decide_every 0: only for the node a heartbeat came from (Hadoop 1), and for its own timers
   /// Of jobs that do not say (JobOptions): a stage may start when so much of each of its inputs is there, and the nodes of its
-  /// running tasks are told of further map outputs (ShuffleExtended). 1: when its inputs are complete. Without: what the scheduler
-  /// says (Scheduler::slow_start).
+  /// running tasks are notified of further map outputs (ShuffleExtended). 1: when its inputs are complete. Unset: what the
+  /// scheduler says (Scheduler::slow_start).
   std::optional<double> slow_start{};
   /// When so much of an input is there the scheduler is asked where its readers go (Scheduler::preplace). 1: it is not.
   double preplace_at = 1;
@@ -57,7 +57,7 @@ std::string_view name_of(JobState state);
 /// What the finished tasks of a stage used, each counted once; and how its attempts ran.
 struct StageUsage {
   runtime::TaskPhases phases;     // of all together
-  Time cpu{0};                    // likewise: processor time
+  Time cpu{0};                    // processor time of all together
   std::uint64_t peak_memory = 0;  // held by the operators of the task that held the most
   std::uint32_t accelerated = 0;  // attempts launched, finished or not, to run functions for attributes of their nodes
   runtime::BadRecords bad_records{};
@@ -85,12 +85,13 @@ struct StageStatus {
   /// Of its shuffle, once it is whole (a prediction by schedulers/prediction/size_prediction.hpp): all of it, and its largest
   /// partition. 0: not known, or not asked for.
   std::uint64_t predicted_shuffle_bytes = 0, predicted_largest_partition = 0;
-  /// Of its shuffle, rounds of readers whose blocks wait out of the nodes' memory now, and these blocks; rounds that were told to
-  /// wait since the first was, and of these, those that were wanted in memory again.
+  /// Of its shuffle, rounds of readers whose blocks wait out of the nodes' memory now, and these blocks; rounds that were deferred
+  /// since the first was, and of these, those that were wanted in memory again.
   std::uint32_t rounds_deferred = 0;
   std::uint64_t bytes_deferred = 0;
   std::uint32_t rounds_evicted = 0, rounds_returned = 0;
-  /// Of its map outputs, with two copies: those that have the second one, those that will not, and those lost whose copy is used.
+  /// Of its map outputs, with shuffle_replicas 2: those that have a replica, those that will not, and those lost whose replica is
+  /// used.
   std::uint32_t replicas = 0, replicas_abandoned = 0, replicas_used = 0;
   StageUsage usage{};
   StageEstimate estimate{};
@@ -178,7 +179,7 @@ using SchedulerFactory = std::function<Result<std::unique_ptr<schedulers::Schedu
 struct NodeRemains {
   std::uint32_t tasks = 0;      // that run there
   std::uint32_t outputs = 0;    // map outputs of running jobs without a copy, one of which is being made or waits for a node
-  std::uint32_t abandoned = 0;  // likewise, but nobody could copy them: they are made again when it is gone
+  std::uint32_t abandoned = 0;  // outputs that no worker could copy: they are made again when it is gone
 };
 
 class Core {

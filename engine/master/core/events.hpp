@@ -75,13 +75,13 @@ struct WorkerHeartbeat {
   schedulers::Resources used{};                      // as measured, for the view only
   schedulers::UplinkRate cross_rack{};               // what it moves over its rack's uplink; rates that cannot be are ignored
   std::vector<schedulers::CapacityStep> forecast{};  // empty: as said before
-  std::optional<schedulers::Resources> capacity{};   // from now on; what runs goes on. Without: as said before
+  std::optional<schedulers::Resources> capacity{};   // from now on; what runs goes on. Unset: as before
   schedulers::Resources machine{};                   // used on its machine by everybody, as measured
 };
 /// From now on the node has that capacity, whoever decided so, or is expected to have. What runs there goes on.
 struct CapacityChanged {
   NodeId node;
-  std::optional<schedulers::Resources> capacity{};   // at most what it joined with; without: as it was
+  std::optional<schedulers::Resources> capacity{};   // at most what it joined with; unset: as it was
   std::vector<schedulers::CapacityStep> forecast{};  // ascending; empty: as said before
   std::string why{};                                 // the capacity is what it is, in words; empty when it is nominal
 };
@@ -136,7 +136,7 @@ struct TimerFired {
 struct SchedulerConfigured {
   std::string spec;                          // "fair(pools=pools.toml)"
   std::map<std::string, std::string> files;  // texts of the files it names, by name
-  std::optional<Speculation> speculation{};  // without: as before
+  std::optional<Speculation> speculation{};  // unset: as before
 };
 
 using Event =
@@ -170,8 +170,8 @@ struct LaunchTask {
   std::string reason;        // the scheduler's
   bool speculative = false;  // the task runs already: whichever attempt finishes first counts
 };
-/// An output was lost where it was; its copy takes its place, and nothing is made again. Readers are told by other commands: this
-/// one is for who keeps a history.
+/// An output was lost where it was; its copy takes its place, and nothing is made again. Readers are notified by other commands:
+/// this one is for event logs.
 struct OutputMoved {
   JobId job;
   ShuffleId shuffle;

@@ -15,7 +15,7 @@ class Failures {
   Failures(CoreContext& context, NodeHealth& health, Attempts& attempts, Shuffles& shuffles)
       : context_(context), health_(health), attempts_(attempts), shuffles_(shuffles) {}
 
-  // Each takes an attempt whose room was given back; its task waits again unless another attempt goes on, and its job fails at the
+  // Each takes an attempt whose slot is free again; its task waits again unless another attempt goes on, and its job fails at the
   // end of the event when that was once too often.
 
   /// What the worker said of its end. An empty message is replaced by one that names the kind.

@@ -20,8 +20,8 @@ class NodeHealth {
   bool joined(NodeId node) const { return seen_.contains(node); }
   void join(NodeId node) { seen_.insert(node); }
   /// The node is in the view now. One whose worker has crashed three times in a row, each within a minute of being offered tasks,
-  /// is on probation: it takes none for 20 s, and each further time for twice as long, a minute at most (who lives for so long is
-  /// well), even if it is the only one.
+  /// is on probation: it takes none for 20 s, and each further time for twice as long, a minute at most (a worker that lives for so
+  /// long is well), even if it is the only one.
   void begin(NodeId node);
   /// The node is about to leave the view. What there is to say of its worker's crashes beside the reason, or nothing.
   std::string note_loss(NodeId node, const std::string& reason);

@@ -40,7 +40,7 @@ class PrefetchBudget {
   void resize(const Key& key, const std::function<std::uint64_t(std::uint32_t partition, NodeId node)>& bytes, bool complete);
   /// The partition's reader has ended.
   void read(const Key& key, std::uint32_t partition, StageId reader);
-  /// Nobody reads it any more; what became of its rounds is known until its job is dropped.
+  /// No task reads it any more; the figures of its rounds are known until its job is dropped.
   void drop(const Key& key);
   void drop(JobId job);
 

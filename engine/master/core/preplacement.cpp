@@ -8,7 +8,7 @@ namespace weft::master {
 
 namespace {
 
-/// Nodes are notified of a shuffle's outputs in so many portions, and of those of few maps one by one.
+/// Nodes are notified of a shuffle's outputs in this many portions, and of those of few maps one by one.
 constexpr std::size_t kPortions = 32;
 
 /// What two maps wrote for the same reduces: 1 when in the same proportions, 0 when for others altogether.
@@ -85,7 +85,7 @@ PrefetchShuffle Preplacement::notice(NodeId node, const JobRecord& job, const St
   PrefetchShuffle command{node, job.spec.job, ShuffleId(input.plan.id.value()), std::nullopt, {}};
   command.block_bytes = mean_block_bytes(input.info->output);
   command.complete = input.info->complete();
-  if (const auto told = told_far_.find(context_.view.node(node)->rack); told != told_far_.end()) command.far = told->second;
+  if (const auto known = known_far_.find(context_.view.node(node)->rack); known != known_far_.end()) command.far = known->second;
   return command;
 }
 
@@ -94,9 +94,9 @@ void Preplacement::limit_far() {
   next_limits_ = context_.now() + std::chrono::seconds(1);
   for (const auto& [id, rack] : context_.view.racks()) {
     const std::optional<std::uint32_t> most = context_.scheduler.far_prefetches(id);
-    const auto told = told_far_.find(id);
-    if ((told == told_far_.end() ? UINT32_MAX : told->second) == most.value_or(UINT32_MAX)) continue;
-    told_far_[id] = most.value_or(UINT32_MAX);
+    const auto known = known_far_.find(id);
+    if ((known == known_far_.end() ? UINT32_MAX : known->second) == most.value_or(UINT32_MAX)) continue;
+    known_far_[id] = most.value_or(UINT32_MAX);
     for (const NodeId node : rack.nodes) tell_limit(node);
   }
 }
@@ -124,7 +124,7 @@ void Preplacement::send_outputs(const JobRecord& job, StageRecord& input) {
   }
 }
 
-/// Which partitions of the input are to be read where now, and to nodes that are new to it what there is so far.
+/// Notifies nodes which partitions of the input are to be read where now, and nodes that are new to it of its outputs so far.
 void Preplacement::send_places(JobRecord& job, StageRecord& input) {
   if (!input.prefetch.unsent.empty()) send_outputs(job, input);
   RoundEviction::PartitionsByNode partitions;

@@ -38,7 +38,7 @@ class Preplacement {
   CoreContext& context_;
   RoundEviction& rounds_;
   Time next_limits_{0};
-  std::map<RackId, std::uint32_t> told_far_;  // other than "as many as it likes", once
+  std::map<RackId, std::uint32_t> known_far_;  // other than "as many as it likes", once
 };
 
 /// Whether the first maps that ended say what the others will write, and so where it will lie. Not so after a partition by the same

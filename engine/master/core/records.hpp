@@ -45,10 +45,10 @@ struct StageRecord {
   std::vector<Buffer> results;     // by task, once there is one
   std::vector<bool> counted;       // tasks whose counters are in the job's already (a recomputed map counts once)
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;     // of the counted tasks
-  std::uint64_t records_read = 0, records_written = 0;  // likewise: of files and ranges, to its shuffle
-  std::vector<SourceRecords> sources;                   // likewise: by branch
-  StageUsage usage;                                     // likewise; its figures are in `sketches`
-  TaskFigures<QuantileSketch> sketches;                 // likewise
+  std::uint64_t records_read = 0, records_written = 0;  // each task once: of files and ranges, to its shuffle
+  std::vector<SourceRecords> sources;                   // each task once: by branch
+  StageUsage usage;                                     // each task once; its figures are in `sketches`
+  TaskFigures<QuantileSketch> sketches;                 // each task once
   RecentMedian recent;                                  // seconds of its tasks, by what they read
   LocationTable locations;                              // of its outputs
   StageReplicas replicas;                               // of its outputs

@@ -20,7 +20,8 @@ std::uint64_t mean_block_bytes(const schedulers::ShuffleSizes& sizes);
 
 class RoundEviction {
  public:
-  /// What the tasks that were placed on a node read, in the order in which the node has it: partitions, and who reads each.
+  /// What the tasks that were placed on a node read, in the order in which the node has it: partitions, and the task that reads
+  /// each.
   using PartitionsByNode = std::map<NodeId, std::vector<std::pair<std::uint32_t, StageId>>>;
 
   explicit RoundEviction(CoreContext& context) : context_(context) {}

@@ -20,14 +20,14 @@ class SlowStart {
   /// How many of the tasks of an input must be finished before its readers may start.
   std::uint32_t threshold(const JobRecord& job, const schedulers::StageInfo& input) const;
 
-  // Counts of running attempts. Each must be told, also with slow start off.
+  // Counts running attempts. Each must be reported, also with slow start off.
   void attempt_started(JobRecord& job, const schedulers::StageInfo& stage);
   void attempt_ended(const schedulers::StageInfo& stage);
   void set_inputs_complete(const JobRecord& job, schedulers::StageInfo& stage, bool complete);
 
   /// The attempt to stop so that others can run, if that is necessary now.
   std::optional<TaskRef> reader_to_stop();
-  /// The time has come to look for jobs that starve. One whose early readers wait for maps of which none has run for so long,
+  /// The time has come to look for jobs that starve. One whose early readers wait for maps of which none has run for a while,
   /// whatever else runs, because others take the room or the scheduler gives it none: its newest reader is to be stopped.
   std::optional<TaskRef> reader_of_starved_job();
 

@@ -25,7 +25,7 @@ void StragglerWatch::set_rules(const Speculation& rules) {
   if (!rules_.on) view_.clear_stragglers();
 }
 
-/// Whether so many tasks have finished that others can be measured against them.
+/// Whether enough tasks have finished to measure others against them.
 bool StragglerWatch::measured(const schedulers::StageInfo& stage) const {
   return stage.finished >= std::floor(rules_.finished * static_cast<double>(stage.tasks.size()));
 }

@@ -51,7 +51,7 @@ class JobRecorder {
   void when_durable(std::function<void(const Result<void>&)> then);
   /// For a worker's id: on a full disk it is given all the same, so that what the worker has is read. No job can begin then.
   void when_durable_or_full(std::function<void(const Result<void>&)> then);
-  /// Clients are told what they can rely on, whatever becomes of this master.
+  /// Answers when all that was recorded before is on the disk, so that a client can rely on the answer.
   void answer(std::shared_ptr<rpc::Responder> to, Result<rpc::Payload> what);
   /// The journal's disk is full, in one line: nothing that has to be promised is begun.
   std::optional<Error> full() const { return journal_ ? journal_->full() : std::nullopt; }

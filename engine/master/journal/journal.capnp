@@ -13,7 +13,7 @@ struct Record {
   ended @5 :Bool;            # the job is over: this is the last that is known of it
   status @6 :Data;           # engine/master/protocol/protocol.capnp: a JobList with one job
   checkpoint @7 :Bool;       # the first record of a checkpoint
-  worker @8 :Text;           # whose capacity an operator has set; empty: nobody's. Job is 0 then
+  worker @8 :Text;           # whose capacity an operator has set; empty: this record is of a job
   capacity @9 :Text;         # to that, as `weft node set` takes it; empty: to nothing any more
   why @10 :Text;
 }

@@ -63,7 +63,7 @@ void Journal::written(std::uint64_t until, std::vector<JournalRecord>& records, 
   tell_waiting(result);
 }
 
-/// Nothing that was promised is forgotten; who waits for it waits on.
+/// Nothing that was promised is forgotten; what waits for it goes on waiting.
 void Journal::wait_for_room(std::vector<JournalRecord>& records, const Error& why) {
   if (!full_) Log("journal").error("{}", why.to_string());
   full_ = why;

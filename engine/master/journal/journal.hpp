@@ -30,11 +30,12 @@ class Journal {
   bool durable() const { return durable_ >= promised_; }
   /// Calls `then` once all records promised so far are on the disk, at once when they are; with an error once the journal failed.
   void when_durable(std::function<void(const Result<void>&)> then);
-  /// The same for who need not wait until a full disk has room: then it is called, without an error, as soon as that is known.
+  /// The same for callers that need not wait until a full disk has room: `then` is called, without an error, as soon as the disk is
+  /// known to be full.
   void when_durable_or_full(std::function<void(const Result<void>&)> then);
   /// Its disk is full, in one line; ends by itself when there is room, and then all that was promised is written.
   const std::optional<Error>& full() const { return full_; }
-  /// The master ends: who waits is answered with that, and so is who comes. Nothing is appended any more.
+  /// The master ends: all that wait, now or later, get this error. Nothing is appended any more.
   void end();
   /// Writes what is left and ends the thread. Call it when the reactor has stopped; idempotent.
   void close();

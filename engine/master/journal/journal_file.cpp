@@ -29,7 +29,7 @@ JobStatus status_in(const std::string& frame) {
   JobStatus unknown;  // that there was such a job is known at least
   if (record && record->job) unknown.id = *record->job;
   unknown.state = JobState::failed;
-  unknown.error = "what became of it was written by another version of weft";
+  unknown.error = "its status was written by another version of weft";
   return unknown;
 }
 

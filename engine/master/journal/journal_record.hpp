@@ -23,7 +23,7 @@ struct JournalMarks {
   Time at{0};         // on the master's clock
   Time unix_time{0};  // on the calendar
   std::uint64_t next_job = 1;
-  std::uint32_t next_node = 1;  // this id and larger ones were given to nobody, likewise above
+  std::uint32_t next_node = 1;  // the first id that was never given; larger ones were not, either
 
   /// The later of both times, the larger of all ids.
   void merge(const JournalMarks& other);

@@ -1,4 +1,4 @@
-// Events, and the commands that say what became of them, as lines of the event log.
+// Events, and the commands that follow from them, as lines of the event log.
 #include <algorithm>
 #include <set>
 

@@ -24,7 +24,7 @@ std::string event_json(Time at, const Event& event);
 std::string silent_json(Time at, const NodeLost& lost);
 /// A line for what a worker says of blocks that it prefetched for a job since that began; it says so every `period`.
 std::string prefetch_json(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched);
-/// A line for a command that tells what became of a job or task; nothing for the others.
+/// A line for a command that launches, kills or ends something; nothing for the others.
 std::optional<std::string> command_json(Time at, const Command& command);
 
 /// A place in the pieces of a log (log_pieces.hpp).

@@ -14,7 +14,7 @@
 
 namespace weft::master {
 
-/// By the index of kResourceKinds, what there is of it at most; without an amount: what the worker joined with. Kinds that are not
+/// By the index of kResourceKinds, the largest amount of it; no amount: what the worker joined with. Kinds that are not
 /// named stay as they are.
 using CapacityWords = std::map<std::size_t, std::optional<double>>;
 

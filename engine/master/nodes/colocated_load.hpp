@@ -29,7 +29,7 @@ class ColocatedLoad {
   void left(NodeId node);
   /// What the worker's processes and everybody on its machine use, as its heartbeat says.
   void measured(NodeId node, const schedulers::Resources& used, const schedulers::Resources& machine, schedulers::Time now);
-  /// Nothing while nobody else is in the way, or for a worker whose machine is not known.
+  /// Nothing while no other process is in the way, or for a worker whose machine is not known.
   std::optional<Left> of(NodeId node) const;
 
  private:

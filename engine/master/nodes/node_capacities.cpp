@@ -38,7 +38,7 @@ void NodeCapacities::joined(NodeId id, const std::string& name, const std::strin
                             const std::optional<ColocatedLoad::Machine>& machine) {
   Node& node = nodes_[id];
   node.name = name;
-  node.nominal = node.told = nominal;
+  node.nominal = node.known = nominal;
   if (machine) load_.joined(id, host, nominal, *machine);
 }
 
@@ -136,13 +136,13 @@ std::optional<CapacityChanged> NodeCapacities::news(NodeId id, Time now, Duratio
   Node& node = nodes_.at(id);
   CapacityChanged event = present(id, node);
   const bool forecast_due = !node.levels.empty() && (!node.forecast_at || now - *node.forecast_at >= kRefresh);
-  if (event.capacity == node.told && event.why == node.told_why && !forecast_due) return std::nullopt;
+  if (event.capacity == node.known && event.why == node.known_why && !forecast_due) return std::nullopt;
   if (forecast_due) {
     node.forecast_at = now;
     event.forecast = forecast_steps(node.levels, node.nominal, now, (unix_now + node.utc_offset) % kDay, kHorizon);
   }
-  node.told = *event.capacity;
-  node.told_why = event.why;
+  node.known = *event.capacity;
+  node.known_why = event.why;
   return event;
 }
 

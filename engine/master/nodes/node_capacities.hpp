@@ -27,7 +27,7 @@ class NodeCapacities {
   /// The text of the worker's capacity file; empty: it has none. What is wrong with it is the error, once for each text, and
   /// what was said before stays.
   Result<void> said(NodeId id, std::string_view text);
-  /// Likewise of its forecast. `utc_offset`: of the worker's hours.
+  /// Takes the text of its forecast. `utc_offset`: of the worker's hours.
   Result<void> forecast(NodeId id, std::string_view text, Duration utc_offset);
   void measured(NodeId id, const schedulers::Resources& used, const schedulers::Resources& machine, Time now) {
     load_.measured(id, used, machine, now);
@@ -39,7 +39,7 @@ class NodeCapacities {
   /// As if set() had been called with it; for the time when workers of that name join.
   Result<void> restore(const NodeSetting& setting);
 
-  /// What the core is to be told of the node: nothing when it was told already. `unix_now`: the same moment as `now`, since 1970.
+  /// What the core does not know yet of the node; nothing when it knows all. `unix_now`: the same moment as `now`, since 1970.
   std::optional<CapacityChanged> news(NodeId id, Time now, Duration unix_now);
 
  private:
@@ -55,8 +55,8 @@ class NodeCapacities {
     std::vector<DayLevel> levels;
     Duration utc_offset{0};
     std::optional<Time> forecast_at;  // when the core was given its steps last
-    schedulers::Resources told;       // to the core
-    std::string told_why;
+    schedulers::Resources known;      // to the core
+    std::string known_why;
   };
   static Result<void> check(const Node& node, const CapacityWords& words);
   CapacityChanged present(NodeId id, const Node& node) const;

@@ -19,7 +19,7 @@ std::string output_of(const Stage& stage) {
   return fmt::format("shuffle {} ({})", stage.id.value(), counted(stage.partitions, "partition"));
 }
 
-/// What of the files is compressed, and who reads it: "    in   2 files of gzip, each read by one task".
+/// Which of the files are compressed, and how they are read: "    in   2 files of gzip, each read by one task".
 void append_compressed(std::string& text, const std::vector<storage::SplitGroup>& groups) {
   std::map<storage::Format, std::map<std::string_view, std::uint64_t>> splits;
   for (const auto& group : groups)

@@ -37,8 +37,8 @@ class History {
   /// before it. A stage of another version of the program is as one that was never seen; `other_version` is set then.
   std::vector<std::optional<schedulers::StageProfile>> predict(const schedulers::JobInfo& job, const plan::PlanPart& part,
                                                                bool& other_version) const;
-  /// A task of a run of that stage has finished; `predicted`: the duration that was told of it before. What is known of another
-  /// version of it is forgotten. `now`: seconds since 1970.
+  /// A task of a run of that stage has finished; `predicted`: the duration that was predicted for it before. What is known of
+  /// another version of it is forgotten. `now`: seconds since 1970.
   void learn(const StageKey& key, const StageIdentity& is, JobId job, const TaskSample& task, std::optional<Duration> predicted,
              std::int64_t now);
   /// Returns how many stages that were. An empty name: all programs.

@@ -1,4 +1,4 @@
-// The server's profiles: what it has learned, told to the core with plans, kept in a store, shown and changed by clients.
+// The server's profiles: learned from finished tasks, given to the core with plans, kept in a store, shown and changed by clients.
 #pragma once
 
 #include <memory>

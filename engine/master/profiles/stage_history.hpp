@@ -81,7 +81,7 @@ struct StageHistory {
   double mean_error() const;
   /// `predicted`: what was said of a task of this size when the stage was planned.
   void add(JobId job, const TaskSample& task, std::optional<Duration> predicted);
-  /// For tasks that read so many bytes in the mean. Nothing when nothing was learned.
+  /// For tasks that read `bytes` bytes in the mean. Nothing when nothing was learned.
   std::optional<schedulers::StageProfile> profile(double bytes) const;
   /// What a task that reads so much writes.
   double written(double bytes) const;

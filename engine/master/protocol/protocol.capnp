@@ -82,22 +82,22 @@ struct Stage {
   shuffleBytes @9 :UInt64;
   speculative @10 :UInt32;        # speculative attempts launched
   speculativeWon @11 :UInt32;     # of these, those that finished first
-  racing @12 :UInt32;             # tasks that run in two attempts
+  speculating @12 :UInt32;        # tasks that run in two attempts
   predictedShuffleBytes @13 :UInt64;      # 0: not known
   predictedLargestPartition @14 :UInt64;
-  roundsHeldBack @15 :UInt32;     # whose blocks wait out of memory, and these
-  bytesHeldBack @16 :UInt64;
-  roundsEvicted @17 :UInt32;      # told to wait so far; of these, wanted in memory again
+  roundsDeferred @15 :UInt32;     # whose blocks wait out of memory, and these blocks
+  bytesDeferred @16 :UInt64;
+  roundsEvicted @17 :UInt32;      # deferred so far; of these, wanted in memory again
   roundsReturned @18 :UInt32;
-  copies @19 :UInt32;             # outputs in two copies
-  copiesLeft @20 :UInt32;         # that stay in one
-  copiesUsed @21 :UInt32;         # that were lost, and whose copy is used
+  replicas @19 :UInt32;           # outputs that have a replica
+  replicasAbandoned @20 :UInt32;  # outputs that will have none
+  replicasUsed @21 :UInt32;       # outputs that were lost, and whose replica is used
   usage @22 :StageUsage;
   estimate @23 :StageEstimate;
 }
 
 struct StageEstimate {            # of the duration of a task, nanoseconds
-  predicted @0 :Int64;            # by whom is told in source; 0: by nobody
+  predicted @0 :Int64;            # source says by what; 0: not predicted
   source @1 :UInt8;               # schedulers::EstimateSource
   mean @2 :Int64;                 # of the finished tasks; 0: there is none
 }
@@ -113,7 +113,7 @@ struct StageUsage {               # of the finished tasks together, each counted
   badRecords @7 :BadRecords;
   attempts @8 :Attempts;
   began @9 :Int64;                # as submitted; 0: not yet
-  ended @10 :Int64;               # likewise: the end of its last task
+  ended @10 :Int64;               # as submitted, the end of its last task; 0: not yet
   figures @11 :Figures;
 }
 
@@ -189,7 +189,7 @@ struct Status {
 
 struct Expectation {
   end @0 :Int64;                  # as submitted; 0: not known
-  alone @1 :Int64;                # likewise: with the whole cluster from now on
+  alone @1 :Int64;                # as submitted, with the whole cluster from now on; 0: not known
   slots @2 :Float64;              # that it has, needs, and the cluster has
   needed @3 :Float64;
   cluster @4 :Float64;
@@ -200,7 +200,7 @@ struct Prefetch {                 # blocks fetched before their tasks began, in 
   read @1 :UInt64;                # of these
   wasted @2 :UInt64;              # given up before
   evicted @3 :UInt64;             # to files
-  evictedFile @4 :UInt64;         # that took so many
+  evictedFile @4 :UInt64;         # bytes that these took
   returned @5 :UInt64;
 }
 
@@ -295,7 +295,7 @@ struct Explanation {
   finished @5 :UInt64;
   waiting @6 :List(Waiting);
   now @7 :Int64;
-  racing @8 :UInt64;
+  speculating @8 :UInt64;
   straggling @9 :UInt64;
   estimates @10 :List(Estimate);  # of the stages that are not complete
 }
@@ -316,7 +316,7 @@ struct ProfileRequest {
 
 struct ProfileReply {
   stages @0 :UInt32;
-  records @1 :UInt64;             # likewise
+  records @1 :UInt64;             # bytes of lines of JSON, which follow as bulk
 }
 
 struct Group {

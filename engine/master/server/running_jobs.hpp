@@ -1,5 +1,5 @@
 // What the server knows of jobs beyond the core: their drivers, the values of their actions, results nobody has asked for yet, and
-// what became of blocks that were prefetched for them.
+// how blocks that were prefetched for them were used.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ using RunningJobs = std::map<JobId, RunningJob>;
 class PrefetchReports {
  public:
   void add(JobId job, NodeId node, const shuffle::PrefetchStats& bytes) { jobs_[job][node] = bytes; }
-  /// Forgets the oldest jobs but so many.
+  /// Keeps the newest `jobs` jobs, forgets the others.
   void keep(std::size_t jobs) {
     while (jobs_.size() > jobs) jobs_.erase(jobs_.begin());
   }

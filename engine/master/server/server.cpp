@@ -59,7 +59,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void make_parts();
   void add_requests();
   void give_up(const Error& why);
-  /// By whom it concerns.
+  /// By the part that it concerns.
   template <class Concerned>
   void carry_out(Concerned& command) {
     if constexpr (requires { clients_->carry_out(command); }) {

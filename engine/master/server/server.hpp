@@ -32,7 +32,7 @@ struct ServerOptions {
   std::string topology;                                // file or program that tells hosts' racks; empty: workers say theirs
   Duration heartbeat = std::chrono::milliseconds(500);
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;  // of jobs that do not say
-  std::uint32_t shuffle_replicas = 1;                  // likewise: copies of map outputs, 1 or 2
+  std::uint32_t shuffle_replicas = 1;                  // of jobs that do not say: replicas of map outputs, 1 or 2
   CoreOptions core{.preplace_at = 0.05};
   StorageFactory storage;        // the cluster's files; empty: it has none
   ProfileStoreFactory profiles;  // what is learned of programs; empty: kept in memory

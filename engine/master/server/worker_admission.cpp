@@ -27,7 +27,7 @@ Result<schedulers::Resources> capacity_of(const protocol::Register& worker) {
   return capacity;
 }
 
-/// Of who was asked: not an answer, of whatever kind.
+/// No answer came, of whatever kind.
 bool is_silence(const Error& error) { return error.code() == Code::deadline_exceeded || error.code() == Code::unavailable; }
 
 }  // namespace
@@ -106,7 +106,7 @@ Result<void> WorkerAdmission::settle_name(protocol::Register& info) {
 }
 
 Result<rpc::Payload> WorkerAdmission::join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,
-                                             const schedulers::UplinkRate& uplink) {
+                                           const schedulers::UplinkRate& uplink) {
   WorkerJoined joined;
   joined.node = id;
   joined.host = info.host;
@@ -132,7 +132,8 @@ Result<rpc::Payload> WorkerAdmission::join(const rpc::ConnectionPtr& connection,
   tag.node = id;
   if (const std::string why = context_.shell.core().why_excluded(id); !why.empty())
     log_.error("worker {} gets no tasks for {}: {}; see the end of its log on {}", worker.info.name,
-               human_duration(*context_.shell.core().view().node(id)->excluded_until - context_.shell.now()), why, worker.info.host);
+               human_duration(*context_.shell.core().view().node(id)->excluded_until - context_.shell.now()), why,
+               worker.info.host);
   capacities_.joined(id, worker.info, capacity);
   return protocol::encode(protocol::Registered{id, context_.options.heartbeat, worker.info.rack, worker.info.name});
 }

@@ -22,7 +22,8 @@ class WorkerAdmission {
  private:
   /// The registered worker of that name, unless it is this process itself.
   std::optional<NodeId> rival_of(const protocol::Register& info) const;
-  /// Makes sure that no other worker has the name: what is left of the same process goes, a worker without a name of its own gets another.
+  /// Makes sure that no other worker has the name: what is left of the same process goes, a worker without a name of its own gets
+  /// another.
   Result<void> settle_name(protocol::Register& info);
   Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,
                             const schedulers::UplinkRate& uplink);

@@ -40,8 +40,8 @@ Result<void> WorkerCapacities::on_texts(NodeId id, const RegisteredWorker& worke
 void WorkerCapacities::update(NodeId id) {
   auto event = capacities_.news(id, context_.shell.now(), std::chrono::system_clock::now().time_since_epoch());
   if (!event) return;
-  const std::string said = fmt::format("worker {} has {} at present{}{}", context_.table.at(id).info.name, to_string(*event->capacity),
-                                       event->why.empty() ? "" : ": ", event->why);
+  const std::string said = fmt::format("worker {} has {} at present{}{}", context_.table.at(id).info.name,
+                                       to_string(*event->capacity), event->why.empty() ? "" : ": ", event->why);
   const schedulers::NodeInfo* known = context_.shell.core().view().node(id);
   const bool changes = known != nullptr && known->capacity != *event->capacity;
   if (const auto applied = context_.shell.apply(std::move(*event)); !applied) return log_.debug("{}", applied.error().to_string());

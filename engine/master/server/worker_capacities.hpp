@@ -1,4 +1,4 @@
-// What workers may be given at present, from all who limit it: workers' files, operators, other processes of their machines.
+// What workers may be given at present. Files of workers, operators, and other processes of their machines limit it.
 #pragma once
 
 #include <optional>

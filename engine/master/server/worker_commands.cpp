@@ -11,9 +11,10 @@ RegisteredWorker* WorkerCommands::prepared(NodeId id, JobId job_id) {
   if (worker == nullptr || job == context_.jobs.end()) return nullptr;
   if (!worker->prepared.insert(job_id).second) return worker;
   const client::Submit& submit = job->second.submit;
-  context_.table.send(id, protocol::JobSetup{job_id, submit.name, submit.program, submit.arguments, submit.directory, submit.memory_bytes,
-                              submit.same_binary, submit.binary, submit.options.demand.cpu > 0 ? submit.options.demand.cpu : 1,
-                              submit.options.user, submit.options.shuffle_mode.value_or(shuffle::Mode::memory)});
+  context_.table.send(
+      id, protocol::JobSetup{job_id, submit.name, submit.program, submit.arguments, submit.directory, submit.memory_bytes,
+                             submit.same_binary, submit.binary, submit.options.demand.cpu > 0 ? submit.options.demand.cpu : 1,
+                             submit.options.user, submit.options.shuffle_mode.value_or(shuffle::Mode::memory)});
   for (const auto& [action, value] : job->second.values) context_.table.send(id, protocol::ActionValue{job_id, action, value});
   return worker;
 }
@@ -34,7 +35,8 @@ std::vector<protocol::NodeAddress> WorkerCommands::holders_of(const std::vector<
 
 void WorkerCommands::carry_out(LaunchTask& launch) {
   if (prepared(launch.node, launch.attempt.task.job) == nullptr) return;
-  context_.table.send(launch.node, protocol::Launch{launch.attempt, std::move(launch.spec), launch.timeout, std::move(launch.stage_name)});
+  context_.table.send(launch.node,
+                      protocol::Launch{launch.attempt, std::move(launch.spec), launch.timeout, std::move(launch.stage_name)});
 }
 
 void WorkerCommands::carry_out(KillTask& kill) { context_.table.send(kill.node, std::move(kill)); }

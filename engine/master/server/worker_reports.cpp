@@ -78,18 +78,16 @@ Result<void> WorkerReports::on_leaving(NodeId id, RegisteredWorker& worker, cons
   log_.info("worker {} is leaving: it gets no more tasks, and others copy what they need of it", worker.info.name);
   worker.leaving = true;
   worker.hands_over_chunks = context_.storage != nullptr && leaving.keeps_chunks;
-  if (worker.hands_over_chunks)
-    context_.storage->worker_leaves(worker.site(id), leaving.chunks_return);
+  if (worker.hands_over_chunks) context_.storage->worker_leaves(worker.site(id), leaving.chunks_return);
   report_remains(id, worker);
   return {};
 }
 
 void WorkerReports::report_remains(NodeId id, const RegisteredWorker& worker) const {
   const NodeRemains of_jobs = context_.shell.core().remains(id);
-  const std::uint64_t chunks =
-      worker.hands_over_chunks ? context_.storage->to_hand_over(worker.site(id)) : 0;
+  const std::uint64_t chunks = worker.hands_over_chunks ? context_.storage->to_hand_over(worker.site(id)) : 0;
   worker.connection->notify(protocol::kRemains,
-                          protocol::encode(protocol::Remains{of_jobs.tasks, of_jobs.outputs, of_jobs.abandoned, chunks}));
+                            protocol::encode(protocol::Remains{of_jobs.tasks, of_jobs.outputs, of_jobs.abandoned, chunks}));
 }
 
 void WorkerReports::on_task_event(NodeId node, protocol::Event event) {
@@ -117,8 +115,8 @@ void WorkerReports::on_task_event(NodeId node, protocol::Event event) {
 void WorkerReports::on_replica_ended(NodeId node, protocol::ReplicaEnded ended) {
   OutputReplica& replica = ended.replica;
   replica.node = node;
-  const auto applied =
-      ended.error.empty() ? context_.shell.apply(OutputReplicated{replica}) : context_.shell.apply(ReplicaFailed{replica, ended.error});
+  const auto applied = ended.error.empty() ? context_.shell.apply(OutputReplicated{replica})
+                                           : context_.shell.apply(ReplicaFailed{replica, ended.error});
   if (!applied) {
     log_.debug("{}", applied.error().to_string());
   } else if (!ended.error.empty()) {

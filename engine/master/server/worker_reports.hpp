@@ -1,5 +1,5 @@
-// What workers report: heartbeats, ends of attempts and replicas, prefetched blocks, that they are leaving. Reports become events of the
-// core.
+// What workers report: heartbeats, ends of attempts and replicas, prefetched blocks, that they are leaving. Reports become events
+// of the core.
 #pragma once
 
 #include <vector>
