@@ -170,7 +170,8 @@ struct JobInfo {
   std::optional<Time> deadline;  // completion-time goal
   Resources demand;              // of a task unless its stage says otherwise
   JobHints hints;
-  double slow_start = 1;  // part of a stage's maps that must have ended before its readers may start
+  double slow_start = 1;   // part of a stage's maps that must have ended before its readers may start
+  bool speculates = true;  // its slow tasks may get speculative attempts
   std::map<StageId, StageInfo> stages;
   std::set<StageId> runnable;                            // stages with pending tasks
   std::uint64_t pending = 0, running = 0, finished = 0;  // tasks

@@ -72,6 +72,7 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   info.demand = options.demand;
   if (info.demand.cpu == 0) info.demand.cpu = 1;
   info.hints = event.hints;
+  info.speculates = options.speculate == Switch::on;
   WEFT_TRY(context_.scheduler.admit(info));
   const auto slow_start = options.slow_start ? options.slow_start : context_.options.slow_start;
   info.slow_start = slow_start ? *slow_start : context_.scheduler.slow_start(info);

@@ -54,6 +54,11 @@ Result<void> parse(std::string_view text, runtime::BadRecordLimit& value) {
   value = {.percent = *part};
   return {};
 }
+Result<void> parse(std::string_view text, Switch& value) {
+  if (text != "on" && text != "off") return fail(Code::invalid_argument, "say on or off");
+  value = text == "on" ? Switch::on : Switch::off;
+  return {};
+}
 Result<void> parse(std::string_view text, Hints& hints) {
   WEFT_ASSIGN(auto hint, schedulers::parse_hint(text));
   hints.insert_or_assign(std::move(hint.first), std::move(hint.second));
@@ -71,6 +76,7 @@ std::string text_of(Duration value) { return format_duration(value); }
 std::string text_of(const schedulers::Resources& value) { return to_string(value); }
 std::string text_of(shuffle::Mode value) { return std::string(to_string(value)); }
 std::string text_of(const runtime::BadRecordLimit& value) { return limit_text(value); }
+std::string text_of(Switch value) { return value == Switch::on ? "on" : "off"; }
 std::string text_of(const Hints& hints) {
   std::vector<std::string> texts;
   for (const auto& [key, value] : hints) texts.push_back(fmt::format("{}={}", key, value));
@@ -227,6 +233,8 @@ std::vector<JobOption> make_options() {
           "max-bad-records", "N|P%",
           "Fail the job when more records are bad, or more of those that a stage reads, such as 0.1% (default: half of a source's)",
           kClusters, &JobOptions::max_bad_records),
+      option("speculate", "on|off", "off: no speculative attempts at its slow tasks, for functions with effects of their own (on)",
+             kBoth, &JobOptions::speculate),
       option("max-attempts", "N", "Attempts at a task before the job fails, 1 to 1000 (4)", kBoth, &JobOptions::max_attempts,
              [](std::uint32_t& attempts) -> std::string {
                return attempts >= 1 && attempts <= kMostAttempts ? "" : fmt::format("not a number from 1 to {}", kMostAttempts);

@@ -21,6 +21,9 @@
 
 namespace weft::master {
 
+enum class Switch : std::uint8_t { on, off };
+constexpr Switch last_of(Switch) { return Switch::off; }
+
 /// What is unset is as the cluster has it, or else as the list says. In the order of the schema's Submit.
 struct JobOptions {
   std::string user, pool;  // the pool is also the queue
@@ -35,6 +38,7 @@ struct JobOptions {
   std::optional<double> slow_start{};
   std::map<std::string, std::string> hints{};  // which schedulers::set_hint() takes
   std::optional<runtime::BadRecordLimit> max_bad_records{};
+  Switch speculate = Switch::on;  // off: none of its tasks gets a speculative attempt
   friend bool operator==(const JobOptions&, const JobOptions&) = default;
 };
 

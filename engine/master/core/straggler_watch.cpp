@@ -44,7 +44,7 @@ std::optional<Time> StragglerWatch::typical_duration(const schedulers::StageInfo
 }
 
 void StragglerWatch::watch(JobId job, const schedulers::StageInfo& stage) {
-  if (!rules_.on) return;
+  if (!rules_.on || !view_.job(job)->speculates) return;
   const bool known = stage.finished > 0 ? measured(stage) : schedulers::told_duration(stage).has_value();
   if (stage.running == 0 || !stage.pending.empty() || !known) return;
   watched_.insert({job, stage.id});

@@ -30,6 +30,7 @@ struct Submit {
   slowStart @17 :Float64;         # part of the maps that end before reduces start; 0: the cluster's
   hints @18 :List(Attribute);     # for schedulers: shuffle_ratio, 0.4
   maxBadRecords @19 :BadRecordLimit;
+  speculate @20 :UInt8;           # master::Switch
 }
 
 struct Submitted {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.hpp"
 #include "engine/master/core/events.hpp"
 
 namespace weft::master {
@@ -30,7 +31,8 @@ const std::map<std::string, std::string> kTexts{{"user", "ann"},
                                                 {"max-attempts", "2"},
                                                 {"shuffle-mode", "pull"},
                                                 {"shuffle-replicas", "2"},
-                                                {"slow-start", "0.25"}};
+                                                {"slow-start", "0.25"},
+                                                {"speculate", "off"}};
 
 TEST(JobOptions, AreReadAgainAsTheyWereWrittenAsTextAndAsJson) {
   for (const JobOption& option : job_options()) {
@@ -79,6 +81,15 @@ TEST(JobOptions, ValuesThatMakeNoSenseAreRefusedAndChangeNothing) {
   }
   JobOptions options;
   EXPECT_EQ(set_job_options({{"max-attempts", "0"}}, options).error().to_string(), "max-attempts: not a number from 1 to 1000");
+}
+
+TEST(JobOptions, AreAllInTheDocuments) {
+  const std::string api = read_file(WEFT_SOURCE_DIR "/docs/api.md").value();
+  const std::string log = read_file(WEFT_SOURCE_DIR "/docs/formats/journal.md").value();
+  for (const JobOption& option : job_options()) {
+    EXPECT_THAT(api, HasSubstr("`--" + option.name + " ")) << "docs/api.md";
+    EXPECT_THAT(log, HasSubstr("`" + option.key + "`?")) << "docs/formats/journal.md";
+  }
 }
 
 TEST(JobOptions, RepeatedHintsAddUp) {

@@ -91,6 +91,18 @@ TEST_F(SpeculativeAttempts, AreGivenToATaskThatTakesMuchLongerThanOthersOfItsSta
   EXPECT_EQ(driver->core.view().used(), schedulers::Resources());
 }
 
+TEST_F(SpeculativeAttempts, AreNotGivenToTasksOfAJobThatWantsNone) {
+  start("on(slower=2, shortest=5s)");
+  JobSubmitted quiet{JobId(2), "quiet", {}, {}, {}};
+  quiet.options.speculate = Switch::off;
+  ASSERT_TRUE(driver->apply(std::move(quiet)));
+  ASSERT_TRUE(driver->extend(2, part(0, {result(source(0, 8, 0))})));
+  finish_all_but({3});
+  pass_to(seconds(20));
+  EXPECT_TRUE(seconds_launched().empty());
+  EXPECT_EQ(driver->running.size(), 1u) << "the slow task goes on";
+}
+
 TEST_F(SpeculativeAttempts, AreKilledWhenTheFirstFinishesAfterAll) {
   start();
   ASSERT_TRUE(driver->extend(1, part(0, {source(0, 4, 2), result(reader(1, {0}, 2, 0))})));

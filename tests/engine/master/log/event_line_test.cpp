@@ -36,7 +36,8 @@ EventLine full(const std::string& event) {
                   1.5,
                   0.25,
                   {{"shuffle_ratio", "0.4"}},
-                  {{.percent = 0.1}}};
+                  {{.percent = 0.1}},
+                  Switch::off};
   line.deadline = Time(10), line.cross_rack = {12, 13}, line.rack_uplink = {14, 15}, line.processors = 0.5;
   line.capacity.memory = 2, line.used.network_in = 3;
   line.present = schedulers::Resources{}, line.forecast = {{Time(36), {.cpu = 1}}, {Time(37), {.cpu = 2}}};
