@@ -1,4 +1,4 @@
-// What a run adds up to: totals in time, shares per job and window, and the result made of them.
+// The sums of a run: totals over time, shares by job and window, and the result that is made of them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Accounts {
   Accounts(const Workload& workload, Time series_step, Time window);
 
   using Meters = std::function<Moved()>;
-  /// Time passes until `now` with everything as it is. `meters` are read at the end of each sample.
+  /// Time passes until `now`, and nothing changes. `meters` are read at the end of each sample.
   void advance(Time now, const Meters& meters);
 
   void set_capacity(const schedulers::Resources& capacity) { capacity_ = capacity; }
@@ -44,7 +44,7 @@ class Accounts {
     schedulers::Resources used;
     std::uint64_t unfinished = 0;
   };
-  /// Windows in which at least two counted.
+  /// Over windows with at least two values.
   struct JainSum {
     double sum = 0;
     std::uint64_t windows = 0;

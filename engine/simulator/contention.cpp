@@ -12,7 +12,7 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 
 double disk(const schedulers::Resources& load) { return load.disk_read + load.disk_write; }
 
-/// Of those who share it, when together they want `wanted` of `has`: in proportion, and less by what is lost over it.
+/// The part of what it wants that each task gets, when together they want `wanted` and there is `has`.
 double share(double wanted, double has, double loss) { return has > 0 && wanted > has ? std::pow(has / wanted, 1 + loss) : 1; }
 
 schedulers::Resources sum_of(const auto& working) {
@@ -23,7 +23,7 @@ schedulers::Resources sum_of(const auto& working) {
 
 }  // namespace
 
-/// A task is as fast as the scarcer of the processors and the disk lets it be; a node that pages slows down all that use memory.
+/// The scarcer of processors and disk limits a task. Paging slows down all tasks that use memory.
 void Contention::set_speeds(Node& node) const {
   const schedulers::Resources wanted = sum_of(node.working);
   const double processors = share(wanted.cpu, model_.cpu, 0), disks = share(disk(wanted), model_.disk, model_.disk_loss);

@@ -1,5 +1,5 @@
-// Tasks on a node that work at the same time and want more of its processors, disk or memory than there is: all of them work more
-// slowly, and the node gets less done in all, for disks seek and memory is paged.
+// Tasks that work on a node at the same time, and want more of its processors, disk or memory than it has. All of them become
+// slower, and the node does less work in all, because disks seek and memory is paged.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,31 @@
 
 namespace weft::simulator {
 
-/// Attempts are known by their slots. Machines with nothing to do cost nothing.
+/// Attempts are named by their slots. Idle machines cost nothing.
 class Contention {
  public:
   using Slot = std::uint32_t;
 
   Contention(const InterferenceModel& model, std::uint32_t machines) : model_(model), nodes_(machines) {}
 
-  /// The attempt loads the machine from now on: until it has worked for so long, if nothing else did; without, until it is ended.
+  /// The attempt loads the machine from now on. `work`: how long it would work alone; unset: it loads the machine until end().
   void begin(Time now, std::uint32_t machine, Slot slot, const schedulers::Resources& load, std::optional<Time> work);
-  /// It does no more, whatever is left. False: it did nothing.
+  /// Ends the attempt's load, even if work is left. False: it had none.
   bool end(Time now, std::uint32_t machine, Slot slot);
   void clear(std::uint32_t machine);
-  /// All work of the machine is so many times as fast from now on.
+  /// `speed`: the factor of all work on the machine from now on.
   void set_speed(Time now, std::uint32_t machine, double speed);
 
-  /// When the first of the machine's attempts has done its work, unless something changes before; then `turn` is another one.
+  /// When the first of the machine's attempts will have done its work. With any change before, `turn` becomes another one.
   struct Next {
     Time at{0};
     std::uint64_t turn = 0;
   };
   std::optional<Next> next(std::uint32_t machine) const;
-  /// Those that have done their work by now, in the order in which they began, if it is still that turn. They are to be ended.
+  /// The attempts that have done their work by now, in the order of begin(), if it is still that turn. The caller ends them.
   std::vector<Slot> done(Time now, std::uint32_t machine, std::uint64_t turn);
 
-  /// What is in use of the machine now.
+  /// The present use of the machine.
   schedulers::Resources used(std::uint32_t machine) const;
 
  private:

@@ -1,9 +1,9 @@
-// Bytes moving over shared links: every flow gets its max-min fair rate, at every moment.
+// Bytes that move over shared links: every flow has its max-min fair rate at every moment.
 //
-// A flow uses links, each for a part of its bytes (a fetch from several racks draws on each of their uplinks by what lies there).
-// All flows grow evenly, in proportion to their weights, until a link they use is full: no flow could be faster without making
-// slower one that is not faster than it. Flows that use the same links alike are kept as one bundle, and a change works out again
-// only what is connected with it over links that can become full.
+// A flow uses links, each for a part of its bytes: a fetch from several racks uses the uplink of each for the bytes that lie there.
+// The rates of all flows grow evenly, in proportion to their weights, until a link that they use is full. So no flow can become
+// faster unless one that is not faster becomes slower. Flows with the same links and parts form one bundle. A change recomputes
+// only the bundles that are connected with it over links that can become full.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ using schedulers::Time;
 class FlowNetwork {
  public:
   using Link = std::uint32_t;
-  using Flow = std::uint32_t;  // may be given again once it was reported as ended, or stopped
+  using Flow = std::uint32_t;  // may be used again for another flow after it has ended or was stopped
 
   struct Use {
     Link link = 0;
@@ -35,14 +35,14 @@ class FlowNetwork {
 
   /// Positive bytes; each link at most once. A flow without finite links ends at once.
   Flow start(Time now, double bytes, std::vector<Use> uses, double weight = 1);
-  /// Breaks it off; returns how many of its bytes came through.
+  /// Breaks the flow; returns how many of its bytes have moved.
   double stop(Time now, Flow flow);
-  /// Of its bytes so far.
+  /// How many of its bytes have moved.
   double moved(Time now, Flow flow);
 
-  /// When the next flow ends; none while nothing moves. Not before the last time given.
+  /// When the next flow ends; nothing while no flow runs. Never before the last `now`.
   std::optional<Time> next();
-  /// Whether a flow ends at the last time given, by the rates from before what was changed at that time.
+  /// Whether a flow ends at the last `now`, by the rates before the changes at that time.
   bool ending() const { return !instant_.empty() || (!endings_.empty() && endings_.front().at <= now_); }
   /// Lets time pass, to next() at the most, and appends the flows that have ended, those of a bundle in the order of their starts.
   void advance(Time now, std::vector<Flow>& ended);
@@ -71,12 +71,12 @@ class FlowNetwork {
 
   struct Bundle {
     std::vector<Placed> uses;  // those of finite links first
-    std::uint32_t finite = 0;  // so many
+    std::uint32_t finite = 0;  // number of uses of finite links
     std::uint32_t flows = 0;
     double weight = 1;
-    double alone = 0;    // the level it would get if it were alone: it never gets more
+    double alone = 0;    // its level if it were alone, the most that it can get
     double rate = 0;     // of each flow
-    double service = 0;  // bytes each flow has had since the bundle began
+    double service = 0;  // bytes of each flow since the bundle began
     Time updated{0};
     std::uint32_t heap_slot = 0;  // in endings_
     std::vector<Member> members;  // a heap with a running flow on top; may hold flows that were stopped
@@ -91,20 +91,20 @@ class FlowNetwork {
     double rate = 0, bytes = 0;
     Time updated{0};
     double level = 0;      // at which it is full when all its users grow evenly
-    bool binding = false;  // some user can get so far: else the link limits nobody
-    bool changed = false;  // the two are to be worked out again
+    bool binding = false;  // some user can reach that level; else the link limits none
+    bool changed = false;  // level and binding must be recomputed
     std::vector<User> users;
   };
-  /// Of a link while rates are worked out.
+  /// A link while rates are computed.
   struct Filling {
-    double left = 0;          // capacity not given away yet
-    std::uint32_t open = 0;   // users whose rate is still to be worked out
+    double left = 0;          // capacity that no rate uses yet
+    std::uint32_t open = 0;   // users without a new rate yet
     std::uint32_t stamp = 0;  // of the last visit
   };
   struct Level {
     double level = 0;
     Link link = 0;
-    std::uint32_t open = 0;  // users it was worked out for
+    std::uint32_t open = 0;  // users for which it was computed
     friend bool operator>(const Level& a, const Level& b) { return a.level != b.level ? a.level > b.level : a.link > b.link; }
   };
   struct Ending {
@@ -154,10 +154,10 @@ class FlowNetwork {
   std::vector<Ending> endings_;
   std::vector<Flow> instant_;  // without finite links
   std::vector<Link> dirty_;    // finite links whose users changed
-  // Scratch of settle(): small and by index, as all of it is gone through at every change.
+  // Scratch of settle(): small and by index, because every change visits it.
   std::uint32_t stamp_ = 0;
   std::vector<Filling> filling_;     // by link
-  std::vector<std::uint32_t> open_;  // by bundle: the stamp while its rate is to be worked out
+  std::vector<std::uint32_t> open_;  // by bundle: the stamp while it has no new rate yet
   std::vector<Link> part_links_;
   std::vector<std::uint32_t> part_bundles_;
   std::vector<Level> levels_, later_;  // a heap of those below horizon_, and the others

@@ -23,7 +23,7 @@ void FlowNetwork::sum_up(LinkState& link) const {
   link.changed = false;
 }
 
-/// Everything connected with the changed links over links that can limit somebody.
+/// Collects everything that is connected with the changed links over binding links.
 void FlowNetwork::collect() {
   ++stamp_;
   part_links_.clear();
@@ -62,8 +62,8 @@ double FlowNetwork::level(Link id) const {
   return std::max(0.0, filling_[id].left) / wanted;
 }
 
-/// Of the link that is full next. Only a few of the lowest are in a heap at a time: by the turn of the others, the users of most of
-/// them have their rates already.
+/// The level of the link that is full next. Only a few of the lowest are in a heap at a time: when the turn of the others comes,
+/// most of their users have rates already.
 FlowNetwork::Level FlowNetwork::take_lowest() {
   if (levels_.empty()) {
     std::erase_if(later_, [this](const Level& level) { return filling_[level.link].open == 0; });
@@ -110,7 +110,7 @@ void FlowNetwork::fill() {
   }
 }
 
-/// Its rate is known; what is left of its links is for others.
+/// The bundle gets its rate, and its links have less left for others.
 void FlowNetwork::fix(std::uint32_t id, double level) {
   Bundle& bundle = bundles_[id];
   const double rate = level * bundle.weight;

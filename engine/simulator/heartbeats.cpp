@@ -42,7 +42,7 @@ std::vector<Heartbeats::Report> Heartbeats::begin(std::uint32_t index) {
   return std::exchange(outbox_[index], {});
 }
 
-/// The next one is put down only if it can matter.
+/// The next heartbeat is put on the agenda only if it can matter.
 void Heartbeats::beat(std::uint32_t index) {
   Machine& machine = world_.machines[index];
   if (!machine.alive) return;
@@ -57,7 +57,7 @@ void Heartbeats::beat(std::uint32_t index) {
   if (asks || world_.flows() || measures || !outbox_[index].empty()) wake(index);
 }
 
-/// By the phases of what runs there: who reads or fetches uses the network, who works processors, disk and memory.
+/// Attempts that read or fetch use the network; attempts that work use processors, disk and memory.
 schedulers::Resources Heartbeats::measured(std::uint32_t index) {
   schedulers::Resources used = world_.contention->used(index);
   const schedulers::UplinkRate network = world_.machines.nic_rate(world_.network, index);
@@ -66,7 +66,7 @@ schedulers::Resources Heartbeats::measured(std::uint32_t index) {
   return used;
 }
 
-/// An equal part of what its rack has moved over its uplink since the last time.
+/// The machine's equal part of its rack's uplink rate since its last heartbeat.
 schedulers::UplinkRate Heartbeats::rate_of(std::uint32_t index) {
   if (!world_.flows()) return {};
   const auto& rack = world_.machines.racks()[world_.machines[index].rack];

@@ -1,4 +1,4 @@
-// When machines report to the master and ask for tasks, and what they say they use.
+// When machines report to the master and ask for tasks, and what they measure of themselves.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ class Heartbeats {
   Heartbeats(World& world, MasterShell& master)
       : world_(world), master_(master), outbox_(world.machines.count()), uplinks_(world.machines.racks().size()) {}
 
-  /// The machine's next heartbeat is put down, where there are heartbeats and it lives.
+  /// Puts the machine's next heartbeat on the agenda, if there are heartbeats and it lives.
   void wake(std::uint32_t machine);
-  /// All machines with room, when there is work.
+  /// Wakes all machines with free capacity, when there is work.
   void wake_free();
   void report(std::uint32_t machine, Report report);
   void clear(std::uint32_t machine) { outbox_[machine].clear(); }
-  /// A heartbeat begins: what has ended since the last one, to be delivered before beat(), which asks for tasks.
+  /// Begins a heartbeat. Returns the ends since the last one; the caller delivers them and then calls beat(), which asks for tasks.
   std::vector<Report> begin(std::uint32_t machine);
   void beat(std::uint32_t machine);
-  /// Without heartbeats, a node of each rack tells the rate of all of it when it has changed.
+  /// Without heartbeats: one node of each rack reports the rate of the rack's uplink when that has changed.
   void report_rates();
 
  private:

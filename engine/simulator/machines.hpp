@@ -15,7 +15,7 @@
 
 namespace weft::simulator {
 
-/// What a rack's uplink had carried when somebody last looked.
+/// The bytes that a rack's uplink had carried at the last reading.
 struct UplinkMeter {
   Time at{0};
   RackTraffic bytes;
@@ -73,22 +73,22 @@ class Machines {
   std::string rack_name(std::uint32_t rack) const;
   std::optional<std::uint32_t> named(const std::string& host) const;
 
-  // Where flows are off, moves take no time: they count as moved over uplinks when they are made.
+  // Where flows are off, moves take no time, and count for the uplinks at once.
   Move read(std::uint32_t from, std::uint32_t to, double bytes);
-  /// Each machine at most once in `sources`. The NICs of sources that give little of it do not limit it
+  /// Each machine at most once in `sources`. The NICs of sources with a small part of the bytes do not limit the fetch
   /// (NetworkModel::sender_parts).
   Move fetch(const std::vector<Source>& sources, std::uint32_t to);
-  /// `local` bytes to the disk of `at`, `copied` of them to each of `copies`, one after the other.
+  /// `local` bytes to the disk of `at`; `copied` of them from there to the first of `copies`, from that to the next, and so on.
   Move write(std::uint32_t at, double local, double copied, const std::vector<std::uint32_t>& copies);
-  /// At its disk, and nowhere else.
+  /// At the disk of `at` only.
   Move disk(std::uint32_t at, double bytes, bool write) const;
 
-  /// What a rack's uplink has carried in the mean since the meter was last read, as workers measure it; 0 where no uplink limits.
+  /// The mean rate of a rack's uplink since the meter was last read, as workers measure it; 0 where no uplink is limited.
   schedulers::UplinkRate uplink_rate(FlowNetwork& network, Time now, std::uint32_t rack, UplinkMeter& meter) const;
-  /// What goes over a machine's NIC now, as far as that is limited.
+  /// The present rate of a machine's NIC; 0 where that has no limit.
   schedulers::UplinkRate nic_rate(FlowNetwork& network, std::uint32_t machine) const;
   double uplink_capacity() const { return uplink_; }
-  /// What has been moved over each rack's uplink; nothing with a single rack.
+  /// The bytes that each rack's uplink has carried; empty with a single rack.
   std::vector<RackTraffic> rack_traffic(FlowNetwork& network, Time now) const;
   /// Counts all flows with that link.
   FlowNetwork::Link meter(TrafficKind kind, int part) const {

@@ -53,7 +53,7 @@ void MasterShell::drain() {
     master::Event event = std::move(events_.front());
     events_.pop_front();
     give(std::move(event));
-    // Nodes whose heartbeats could not matter are asleep; when there is work again, they are not.
+    // Nodes without a reason for heartbeats are asleep: new work wakes them.
     const bool before = std::exchange(runnable_, wanted());
     if (runnable_ && !before) hands_.work_waits();
   }
@@ -66,7 +66,7 @@ void MasterShell::give(master::Event event) {
   const bool by_log = std::holds_alternative<master::CapacityChanged>(event);  // which may say what cannot be
   const Result<void> applied = driver_.apply(std::move(event));
   if (!applied && submitted) hands_.job_refused(*submitted, applied.error().to_string());
-  // The ends of attempts, timers, and the plans of refused jobs may have become void by what came before them.
+  // The ends of attempts, timers, and the plans of refused jobs may be void because of events before them.
   WEFT_ASSERT(applied || submitted || by_log || applied.error().code() == Code::cancelled ||
               applied.error().code() == Code::not_found);
 }
@@ -81,7 +81,7 @@ void MasterShell::before(const master::Event& event) {
 }
 
 void MasterShell::accepted(const std::vector<master::Command>& commands) {
-  // Not when the reader was given up before it could say so: then the next one will.
+  // Not if the reader was given up before its report: then the next reader reports it.
   if (unreadable_) hands_.output_lost(unreadable_->first, unreadable_->second);
   if (event_) world_.options.on_event(world_.now, *event_);
   if (!world_.options.on_command) return;

@@ -1,4 +1,4 @@
-// The shell of the core: events go in, commands are carried out, and what they lead to goes in again.
+// The shell of the core: it applies events, has the commands carried out, and applies the events that these cause.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ namespace weft::simulator {
 
 class MasterShell final : private master::CoreDriver::BackEnd {
  public:
-  /// Who acts on what the master says.
+  /// Carries out what the master decides.
   class Hands {
    public:
     virtual ~Hands() = default;
     virtual void carry_out(const master::Command& command) = 0;
     virtual void job_refused(JobId job, std::string error) = 0;
-    /// A reader said so, and the master took it.
+    /// A reader reported it, and the master accepted the report.
     virtual void output_lost(JobId job, const shuffle::FetchFailure& failure) = 0;
-    /// There is work again for nodes that ask.
+    /// There is work again for nodes that ask for tasks.
     virtual void work_waits() = 0;
   };
 
   MasterShell(World& world, Hands& hands, std::unique_ptr<schedulers::Scheduler> scheduler);
 
-  /// Noted; drain() gives it to the master.
+  /// Queues the event; drain() gives it to the master.
   void apply(master::Event event) { events_.push_back(std::move(event)); }
   void drain();
   const schedulers::ClusterView& view() const { return driver_.core().view(); }
-  /// Whether a node that asks may get something.
+  /// Whether a node that asks may get a task.
   bool wanted() const { return !view().runnable_jobs().empty() || !view().stragglers().empty(); }
   void add_to(RunResult& result) const;
 

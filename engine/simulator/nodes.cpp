@@ -108,7 +108,7 @@ void Nodes::next_death() {
   world_.agenda.add(world_.now + Time(std::max(1LL, std::llround(until))), {What::death});
 }
 
-/// What ran there is gone, and so is what its tasks wrote; the master hears of it at once or by the silence.
+/// The attempts there and their outputs are gone. The master knows at once, or after the silence.
 void Nodes::die(std::uint32_t index, bool silent, Time repair_after) {
   Machine& machine = world_.machines[index];
   machine.alive = false;

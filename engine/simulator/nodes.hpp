@@ -1,4 +1,4 @@
-// Machines as nodes of the master's cluster: joining, dying, coming back, capacity in time.
+// Machines as nodes of the master's cluster: how they join, die and come back, and their capacity over time.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Nodes {
         service_(service),
         deaths_(world.model.seed, 1) {}
 
-  /// All join, and what the model says will happen to them is put down.
+  /// All join, and the faults and changes of the model are put on the agenda.
   void start();
   void fault(const NodeFault& fault);
   void next_death();

@@ -23,7 +23,7 @@ schedulers::Resources true_demand(const StageSpec& stage, bool typed) {
   return demand;
 }
 
-/// Errs by the factor, but never so far that a task that has its place does not fit there any more.
+/// Errs by the factor, but a task that fits a node still does.
 schedulers::Resources planned_demand(const schedulers::Resources& demand, double factor, const ClusterModel& model) {
   if (factor == 1) return demand;
   schedulers::Resources planned = demand * factor;

@@ -1,4 +1,4 @@
-// What the master is told of a job: its submission and its plan, with estimates that may err, and where inputs lie.
+// The submission and the plan of a job, as the master gets them: with estimates that may err, and the places of inputs.
 #pragma once
 
 #include <span>
@@ -34,29 +34,29 @@ class Replicas {
   }
 
  private:
-  std::size_t tasks_ = 0, each_ = 0;            // replicas of each task, while all have as many
-  std::vector<std::uint32_t> machines_, ends_;  // else where those of each task end
+  std::size_t tasks_ = 0, each_ = 0;            // each_: replicas of a task, while all tasks have the same number
+  std::vector<std::uint32_t> machines_, ends_;  // ends_: else where those of each task end
 };
 
-/// How a stage's shuffle is laid out: readers that differ in their number of tasks cannot share partitions, and read all of one
-/// partition each in part.
+/// How a stage's shuffle is laid out. Readers with different numbers of tasks cannot share partitions: each of their tasks reads a
+/// part of the only partition.
 struct StagePlan {
   std::vector<std::uint32_t> children;
-  std::uint32_t partitions = 0;           // 0: nobody reads it
+  std::uint32_t partitions = 0;           // 0: no stage reads it
   bool shared = false;                    // one partition; of a broadcast each reading task takes all, else an equal part
   std::vector<double> weights;            // of the partitions, together 1; empty: equal
-  schedulers::Resources demand, planned;  // true, and as told
-  Time estimate{0};                       // as told
+  schedulers::Resources demand, planned;  // the true one, and the one in the plan
+  Time estimate{0};                       // in the plan
   Replicas replicas;                      // empty: inputs have no place
 };
 
-/// Whether it makes sense; invalid_argument names job and stage.
+/// invalid_argument names job and stage.
 Result<void> validate(const JobSpec& job, std::size_t index);
-/// `random` errs the estimates.
+/// `random` is for the errors of estimates.
 std::vector<StagePlan> lay_out(const JobSpec& job, const ClusterModel& model, const Machines& machines, Placement& placement,
                                Random random);
 master::JobSubmitted submission(const JobSpec& job, JobId id, const ClusterModel& model);
-/// By the parts in which it comes.
+/// The parts of the plan, in the order in which the driver submits them.
 std::vector<plan::PlanPart> plan_of(const JobSpec& job, const std::vector<StagePlan>& stages, const Machines& machines);
 
 }  // namespace weft::simulator

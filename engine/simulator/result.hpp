@@ -1,4 +1,4 @@
-// What a simulated run reports. Plain values; reports are made of these (and of nothing else).
+// The result of a simulated run. Plain values; reports use nothing else.
 #pragma once
 
 #include <array>
@@ -17,8 +17,7 @@ enum class TrafficKind : std::uint8_t { map_read = 0, shuffle = 1, output = 2 };
 constexpr std::size_t kTrafficKinds = 3;
 constexpr std::array<const char*, kTrafficKinds> kTrafficNames = {"map read", "shuffle", "output"};
 
-/// Bytes moved for tasks: all, those between nodes, and of these those between racks. Moves that were broken off count as far as
-/// they came.
+/// Bytes moved for tasks: all, those between nodes, and of these those between racks. Of a broken move the bytes until then count.
 struct Traffic {
   double total = 0, remote = 0, cross_rack = 0;
 
@@ -52,11 +51,11 @@ struct LocalityCounts {
   }
 };
 
-/// What attempts spent their time on, as the sum of their lengths.
+/// The lengths of attempts, summed by how they ended.
 struct Work {
-  Time useful{0};     // of the attempts that counted
+  Time useful{0};     // of those with a result that counted
   Time preempted{0};  // of those that were killed for others
-  Time lost{0};       // of those that failed or were lost with their node, and of finished ones whose output was lost
+  Time lost{0};       // of those that failed, were lost with their node, or finished and then lost their output
   Time redundant{0};  // of those whose task another attempt finished first
 
   Time all() const { return useful + preempted + lost + redundant; }
@@ -105,11 +104,11 @@ struct Series {
   std::vector<Sample> samples;  // the k-th is of [k * step, (k + 1) * step)
 };
 
-/// Jain's index in windows of time, three ways. In each, windows in which fewer than two count are 1 and not part of the mean.
+/// Jain's index in windows of time, in three ways. A window with fewer than two values is 1 and not part of the mean.
 struct Fairness {
   Time window{0};
-  // By window: of the mean dominant shares of all jobs that were there, or all users; and of how much of its fair share each job
-  // had that had anything. The fair share is an equal part for each job that is there; who has more than that has 1.
+  // By window. jobs, users: of the mean dominant shares of all running jobs, or of all users with some. fair_shares: of the part of
+  // its fair share that each job with any resources had, at most 1. The fair share is an equal part for each running job.
   std::vector<double> jobs, users, fair_shares;
   double mean_jobs = 1, mean_users = 1, mean_fair_shares = 1;
 };
@@ -134,7 +133,7 @@ struct RunResult {
   std::uint64_t launches = 0, preemptions = 0, failed_attempts = 0, speculative = 0, refused_decisions = 0;
   std::uint64_t node_deaths = 0;
   std::uint64_t events = 0;                                 // given to the master
-  std::uint64_t launches_recorded = 0, launches_alike = 0;  // of a replayed log; of these, those that this run has, too
+  std::uint64_t launches_recorded = 0, launches_alike = 0;  // of a replayed log; and how many of these this run has, too
   std::uint64_t scheduler_calls = 0;
   std::uint64_t event_digest = 0;                            // of all events in order: equal digests, equal logs
   std::chrono::nanoseconds scheduler_time{0}, wall_time{0};  // real time; not reproducible

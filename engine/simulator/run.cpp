@@ -58,9 +58,9 @@ RunResult Run::run() {
   return result;
 }
 
-/// One event, and all that the master makes of it. False when nothing is left, or the time is up.
+/// One event, and everything that the master does about it. False when nothing is left, or the time is up.
 bool Run::step() {
-  // Rates are worked out once for all that happens in a moment.
+  // Rates are computed once for all events of a moment.
   const bool more = !world_.agenda.empty() && world_.agenda.next() <= world_.now && !world_.network.ending();
   const std::optional<Time> flow = world_.flows() && !more ? world_.network.next() : std::nullopt;
   if (world_.agenda.empty() && !flow) return false;
@@ -81,7 +81,7 @@ bool Run::step() {
 void Run::flows_end() {
   ended_.clear();
   world_.network.advance(world_.now, ended_);
-  ended_slots_.clear();  // first of all: their numbers are given again to flows that what follows starts
+  ended_slots_.clear();  // collected first: flows that start below use the numbers again
   for (FlowNetwork::Flow done : ended_) {
     if (transfers_.ended(done)) continue;
     const Slot slot = attempts_.flow_ended(done);
@@ -90,7 +90,7 @@ void Run::flows_end() {
   for (const auto& [slot, generation] : ended_slots_) {
     if (attempts_.find(slot, generation) != nullptr) tasks_.flow_ended(slot);
   }
-  transfers_.tell_ended();
+  transfers_.finish_ended();
 }
 
 void Run::pass_to(Time now) {

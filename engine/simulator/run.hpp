@@ -1,4 +1,4 @@
-// A simulated run: its clock, and what happens at each moment and what the master commands, given to the parts it concerns.
+// A simulated run: its clock. It passes what happens, and what the master commands, to the part concerned.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The shuffle services of the machines in their world: links, disks, and the outputs that lie there.
+// Connects the shuffle services of the machines with the simulated links, disks and outputs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Services final : ShuffleService::World {
   /// Outlives what holds rooms: transfers and attempts.
   Services(simulator::World& world, Transfers& transfers);
 
-  /// Null where machines have none: with no shuffle mode, or another one than memory.
+  /// Null unless the shuffle mode is memory.
   ShuffleService* get() { return service_ ? &*service_ : nullptr; }
   void add_to(RunResult& result) const;
 

@@ -7,7 +7,7 @@ namespace weft::simulator {
 
 namespace {
 
-/// A disk writes back from the page cache when nobody waits for it.
+/// A disk writes back from the page cache when nothing else waits for it.
 constexpr double kBehind = 1e-6;
 
 }  // namespace
@@ -58,7 +58,7 @@ bool Transfers::ended(FlowNetwork::Flow flow) {
   return true;
 }
 
-void Transfers::tell_ended() {
+void Transfers::finish_ended() {
   for (const Transfer& transfer : ended_) {
     if (transfer.job) count(*transfer.job, transfer.move, 1);
     transfer.done(true);
@@ -66,10 +66,10 @@ void Transfers::tell_ended() {
   ended_.clear();  // with the memory that they hold
 }
 
-/// Those that `gone` says end where they are.
+/// Breaks the transfers that `gone` selects.
 template <class Gone>
 void Transfers::break_those(Gone gone) {
-  std::vector<Transfer> broken;  // first of all: what is told of them may begin others
+  std::vector<Transfer> broken;  // collected first, because `done` may start others
   for (auto at = transfers_.begin(); at != transfers_.end();) {
     if (!gone(at->second)) {
       ++at;

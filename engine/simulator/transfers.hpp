@@ -1,4 +1,4 @@
-// Bytes on their way that no attempt moves itself, and the account of all traffic.
+// Moves that belong to no attempt, and the account of all traffic.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,37 @@
 
 namespace weft::simulator {
 
-/// Bytes on their way that no attempt moves itself.
+/// A move that belongs to no attempt.
 struct Transfer {
-  std::optional<std::size_t> job;  // whose traffic it is, and with which it ends
-  std::uint32_t from = 0, to = 0;  // machines, with which it breaks
+  std::optional<std::size_t> job;  // its traffic counts for the job, and it breaks when the job ends
+  std::uint32_t from = 0, to = 0;  // it breaks when one of these machines dies
   Move move;
-  std::function<void(bool whole)> done;  // later
-  bool behind = false;                   // from a page cache: nobody waits for it
+  std::function<void(bool whole)> done;  // called later
+  bool behind = false;                   // from a page cache: nothing waits for it
 };
 
 class Transfers {
  public:
   explicit Transfers(World& world) : world_(world) {}
 
-  /// With flows. `weight`: of its flow.
+  /// Needs flows. `weight`: of its flow.
   FlowNetwork::Flow start(Transfer what, double weight = 1);
-  /// Likewise, after the round trip of a request to another rack.
+  /// Starts the transfer after the round trip of a request, if its bytes come from another rack.
   void ask(Transfer what);
+  /// The request of that number has its reply.
   void answered(std::uint64_t number);
   void use_disk(std::uint32_t machine, double bytes, bool write, std::function<void(bool whole)> done);
   /// Starts to write through the machine's page cache; returns the bytes for which that has no room.
   double write_behind(std::uint32_t machine, double bytes);
 
-  /// The flow has ended: false when it is no transfer's. tell_ended() then says so to those whose transfers they are.
+  /// The flow has ended. False: it belongs to no transfer. finish_ended() then calls the transfers' `done`.
   bool ended(FlowNetwork::Flow flow);
-  void tell_ended();
-  /// Those of a machine, or of a job, end where they are, and are told so at once.
+  void finish_ended();
+  /// Breaks all transfers of a machine or of a job, and calls their `done` at once.
   void machine_gone(std::uint32_t machine);
   void job_over(std::size_t job);
 
-  /// That part of the move has been made for the job.
+  /// Counts this part of the move for the job.
   void count(std::size_t job, const Move& move, double part);
   Moved moved_so_far();
 

@@ -1,4 +1,4 @@
-// Counts and times what a scheduler does, without changing it.
+// Counts and times the calls of a scheduler, without changing its decisions.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace weft::simulator {
 struct Watch {
   std::uint64_t calls = 0;
   std::chrono::nanoseconds time{0};
-  std::function<bool(const schedulers::Preplaceable&)> leaves_alone;  // readers that are not placed by predicted sizes; empty: none
+  std::function<bool(const schedulers::Preplaceable&)> leaves_alone;  // readers that are not preplaced; empty: none
 };
 
 class WatchedScheduler final : public schedulers::Scheduler {
