@@ -50,12 +50,12 @@ double cycle_millis(std::uint32_t nodes, std::uint32_t jobs, int cycles) {
   Registry registry;
   bench::need(register_builtin_schedulers(registry));
   Composition parts = bench::need(registry.compose("reverse_adaptive", {}));
-  (void)parts.who->start(state, nullptr);
+  (void)parts.jobs->start(state, nullptr);
   timespec begin{}, end{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
   for (int i = 0; i < cycles; ++i) {
     state.set_now(seconds(30 * i));
-    parts.who->tick(state, nobody);
+    parts.jobs->tick(state, nobody);
   }
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
   return (static_cast<double>(end.tv_sec - begin.tv_sec) * 1e3 + static_cast<double>(end.tv_nsec - begin.tv_nsec) * 1e-6) / cycles;

@@ -114,7 +114,7 @@ RunResult run_ras(const Workload& workload, double overcommit, Utilities* utilit
     });
   }
   schedulers::Composition parts;
-  parts.who = std::move(slots);
+  parts.jobs = std::move(slots);
   RunOptions told;
   told.series_step = seconds(10);
   return bench::need(

@@ -1,4 +1,4 @@
-// Events, and the commands that follow from them, as lines of the event log.
+// Events, and the commands that they cause, as lines of the event log.
 #include <algorithm>
 #include <set>
 
@@ -17,7 +17,7 @@ std::vector<std::uint32_t> numbers_of(const Ids& ids) {
   return numbers;
 }
 
-/// What each task reads from files, and where that lies: by task, for branches that do.
+/// The files that each task reads, and the hosts where they lie: by task, for branches that read files.
 std::vector<LoggedSplit> splits_of(const plan::Stage& stage) {
   std::vector<LoggedSplit> splits;
   std::uint32_t first_task = 0;
@@ -57,7 +57,7 @@ LoggedStage stage_of(const plan::Stage& stage) {
   return made;
 }
 
-/// Fills in a line, one overload per event and command. Those that are no line of the log leave it without a name.
+/// Fills in a line, with an overload for each event and command. Commands without a line in the log leave the name empty.
 struct Filler {
   EventLine& line;
 

@@ -1,5 +1,4 @@
-// The two ends of a line of an event log: members(io, line) names each member once, for writing and for reading. For
-// event_line.cpp.
+// Writes and reads lines of an event log for event_line.cpp: there members(io, line) names each member once, for both.
 #pragma once
 
 #include <algorithm>

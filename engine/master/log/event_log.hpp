@@ -1,5 +1,5 @@
-// The event log: accepted events and what came of them, a line of JSON each (docs/formats/journal.md). For people, reports, and
-// the simulator.
+// The event log: accepted events and the commands that they caused, a line of JSON each (docs/formats/journal.md). For people,
+// reports, and the simulator.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@
 
 namespace weft::master {
 
-/// A line for an event, as is. Result bytes are given by size only.
+/// A line for an event. It has the size of result bytes, not the bytes.
 std::string event_json(Time at, const Event& event);
-/// A line for a worker that the core gave up because nothing was heard of it; others have the event that says so.
+/// A line for a worker that the core gave up because no heartbeat came; for other losses there is an event.
 std::string silent_json(Time at, const NodeLost& lost);
-/// A line for what a worker says of blocks that it prefetched for a job since that began; it says so every `period`.
+/// A line for a worker's figures of blocks that it prefetched for a job since the job began. It reports them every `period`.
 std::string prefetch_json(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched);
-/// A line for a command that launches, kills or ends something; nothing for the others.
+/// A line for a command that starts or ends something of a job or task; nothing for the others.
 std::optional<std::string> command_json(Time at, const Command& command);
 
 /// A place in the pieces of a log (log_pieces.hpp).
@@ -36,15 +36,15 @@ struct LogPlace {
 /// Appends lines to a file, which is rotated (FILE.000001.zst, …). One thread.
 class EventLog {
  public:
-  /// Continues the file when it exists, behind its last whole line: what a crash cut off is removed. The first line says that a
-  /// master began here. unavailable when another master writes to it.
+  /// Continues the file when it exists, after its last whole line; a line that a crash cut off is removed. The first line says that
+  /// a master began here. unavailable when another master writes to the file.
   static Result<EventLog> open(const std::string& path, Time at, const std::string& scheduler, const LogRotation& rotation = {});
 
   void add(std::string_view line) { (text_ += line) += '\n'; }
-  /// Every later piece begins with this line, so that it can be read without the pieces before: what is known of a worker.
+  /// Repeats this line, about a worker, at the beginning of every later piece, so that each piece can be read without the others.
   void repeat(NodeId node, std::string line) { repeated_[node] = std::move(line); }
   void repeat_no_more(NodeId node) { repeated_.erase(node); }
-  /// Writes what was added. After an error nothing more is written, and nothing is said again.
+  /// Writes the lines that were added. After an error nothing more is written, and no other error is returned.
   Result<void> flush(Time at);
 
   /// Where this master's events begin.

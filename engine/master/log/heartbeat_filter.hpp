@@ -1,4 +1,4 @@
-// Which heartbeats the event log has: those that say something new.
+// Chooses the heartbeats for the event log: those with news.
 #pragma once
 
 #include <map>
@@ -10,11 +10,12 @@ namespace weft::master {
 /// One thread.
 class HeartbeatFilter {
  public:
-  /// Whether the heartbeat belongs into the log: it changes the node's capacity or forecast; or a measured amount differs from what
-  /// the log has by more than 5 % (and by more than noise: a hundredth of a processor, 1 MB of memory, 10 kB a second), and nothing
-  /// of that node was logged within the last second. If so, it is what the log has from now on.
+  /// Whether the heartbeat belongs into the log. It does if it changes the node's capacity or forecast. It also does if a measured
+  /// amount differs from the last one in the log by more than 5 % and by more than noise (a hundredth of a processor, 1 MB of
+  /// memory, 10 kB a second), and the log has no heartbeat of that node from the last second. The filter then remembers the
+  /// heartbeat.
   bool admits(const WorkerHeartbeat& heartbeat, Time now);
-  /// That node is no more.
+  /// The node is gone.
   void forget(NodeId node) { logged_.erase(node); }
 
  private:

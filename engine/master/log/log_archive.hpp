@@ -1,4 +1,4 @@
-// What becomes of the pieces of an event log that are no longer written.
+// Compresses and removes the pieces of an event log that are no longer written.
 #pragma once
 
 #include <condition_variable>
@@ -16,23 +16,23 @@ namespace weft::master {
 /// 0 is no bound, or never.
 struct LogRotation {
   std::uint64_t bytes = 256u << 20;          // a log of that size is rotated
-  Duration period = std::chrono::hours(24);  // and one in which the calendar's periods of that length (of UTC) changed
+  Duration period = std::chrono::hours(24);  // so is one at the end of each calendar period of that length, in UTC
   std::uint32_t keep = 1000;                 // rotated pieces
   std::uint64_t keep_bytes = 4ull << 30;     // all of them together
 };
 
-/// Compresses rotated pieces by zstd and removes the oldest, on a thread of its own. What it cannot do is said in the log, and
-/// tried again with the next piece; a piece is there at any moment, whole, under one of its names.
+/// Compresses rotated pieces by zstd and removes the oldest, on its own thread. After an error it writes a line to the log, and
+/// tries again with the next piece. At any moment a piece exists, whole, under one of its names.
 class LogArchive {
  public:
-  /// Also sees to what an earlier master left.
+  /// Also handles the pieces of earlier masters.
   LogArchive(std::string log, const LogRotation& rotation);
-  /// Waits for the piece of a block that it compresses; what is left is done by the next.
+  /// Waits for the block that it compresses. The next archive does the rest.
   ~LogArchive();
   LogArchive(const LogArchive&) = delete;
   LogArchive& operator=(const LogArchive&) = delete;
 
-  /// There is another piece. Any thread.
+  /// To be called after another piece was rotated. Any thread.
   void tend();
   /// Waits until nothing is left to do.
   void settle();

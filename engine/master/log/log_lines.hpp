@@ -15,7 +15,7 @@
 
 namespace weft::master {
 
-/// One thread. It reads on where the file was when it was opened, whatever it is called meanwhile.
+/// One thread. It goes on to read the file that it opened, even if that is renamed meanwhile.
 class LogLines {
  public:
   /// `offset`: of its text, where a line begins. not_found when there is no such file. Compression is recognised by content.
@@ -24,10 +24,10 @@ class LogLines {
   LogLines& operator=(LogLines&&) noexcept;
   ~LogLines();
 
-  /// Goes to the next line that is not empty; false when no more whole lines are there: the last may still be written, or was cut
-  /// off by a crash. A file that is not compressed may have more when this is called again. An error names the file.
+  /// Goes to the next line that is not empty. False: there is no other whole line, because the last one is still being written, or
+  /// was cut off by a crash. A file that is not compressed may have more at the next call. An error names the file.
   Result<bool> next();
-  /// After next() gave false: goes to what stands behind the last end of a line, when it is whole JSON all the same.
+  /// After next() returned false: goes to the text after the last end of a line, if that is whole JSON.
   bool next_unended();
 
   /// Without its end. Valid until the next call.
@@ -51,8 +51,8 @@ class LogLines {
   std::string path_;
   std::unique_ptr<Source> source_;
   std::string buffer_;
-  std::size_t at_ = 0;        // of what was not given yet, in the buffer
-  std::size_t searched_ = 0;  // up to there is no end of a line behind at_
+  std::size_t at_ = 0;        // where the next line begins in the buffer
+  std::size_t searched_ = 0;  // there is no end of a line between at_ and here
   std::string_view line_;
   std::uint64_t begin_, end_, number_ = 0;
 };

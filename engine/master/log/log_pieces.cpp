@@ -27,7 +27,7 @@ struct Named {
   bool compressed = false;
 };
 
-/// What the name of a file says when it is that of a rotated piece.
+/// The parts of a file's name, if that is the name of a rotated piece.
 std::optional<Named> parse_name(std::string_view name) {
   Named named;
   named.compressed = name.ends_with(kCompressed);
@@ -43,7 +43,7 @@ std::optional<Named> parse_name(std::string_view name) {
   return named;
 }
 
-/// What else lies beside logs: indexes, and files that were being written when somebody died.
+/// Other files beside logs: indexes, and files that a process left unfinished when it died.
 bool is_other(std::string_view name) { return name.ends_with(".index") || name.ends_with(".new") || name.starts_with("."); }
 
 /// The rotated pieces in a directory, by log and number, and the names of all other files.

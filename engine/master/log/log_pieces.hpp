@@ -11,7 +11,7 @@ namespace weft::master {
 
 struct LogPiece {
   std::string path;
-  std::string name;          // without directory and .zst; of the one that is written: what it will be called, "FILE.000003"
+  std::string name;          // without directory and .zst; for the one that is written, its future name, "FILE.000003"
   std::uint32_t number = 1;  // they are numbered in the order in which they were written
   bool live = false;         // FILE itself
   bool compressed = false;
@@ -20,10 +20,10 @@ struct LogPiece {
 /// "FILE.000003".
 std::string rotated_name(const std::string& log, std::uint32_t number);
 
-/// The pieces of the log that is written to the file `log`, the oldest first; of one that is there twice, the compressed one.
+/// The pieces of the log that is written to the file `log`, the oldest first. If a piece exists twice, the compressed one counts.
 /// not_found when there is none.
 Result<std::vector<LogPiece>> pieces_of(const std::string& log);
-/// Those of all logs in a directory, in the order of the logs' names.
+/// The pieces of all logs in a directory, in the order of the logs' names.
 Result<std::vector<LogPiece>> pieces_in(const std::string& directory);
 /// pieces_in() of a directory, pieces_of() of anything else.
 Result<std::vector<LogPiece>> all_pieces(const std::string& path);

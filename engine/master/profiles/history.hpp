@@ -1,5 +1,5 @@
-// Profiles of all programs: what a master has learned of the stages of jobs by their names. The model of the profile store; no I/O,
-// no clock. One thread.
+// Profiles of all programs: the histories of stages by the names of their jobs. The profile store keeps them. No I/O, no clock. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -33,25 +33,25 @@ class History {
   const std::map<std::string, Stages>& programs() const { return programs_; }
   std::size_t stages() const { return stages_; }
 
-  /// What is known of the stages of a part, in its order, and nothing of those that nothing is known of. `job` has the stages
-  /// before it. A stage of another version of the program is as one that was never seen; `other_version` is set then.
+  /// Profiles of the stages of a part, in its order; nothing for stages without a history. `job` has the stages before it. A stage
+  /// of another version of the program counts as unknown, and sets `other_version`.
   std::vector<std::optional<schedulers::StageProfile>> predict(const schedulers::JobInfo& job, const plan::PlanPart& part,
                                                                bool& other_version) const;
-  /// A task of a run of that stage has finished; `predicted`: the duration that was predicted for it before. What is known of
-  /// another version of it is forgotten. `now`: seconds since 1970.
+  /// A task of a run of that stage has finished. `predicted`: the duration that its profile gave. The history of another version of
+  /// the stage is dropped. `now`: seconds since 1970.
   void learn(const StageKey& key, const StageIdentity& is, JobId job, const TaskSample& task, std::optional<Duration> predicted,
              std::int64_t now);
-  /// Returns how many stages that were. An empty name: all programs.
+  /// Returns the number of stages that were dropped. An empty name: all programs.
   std::size_t forget(const std::string& program);
 
-  /// As it was stored or exported (profile_record.hpp), in place of what is there.
+  /// Replaces the history of the stage by a stored or exported one (record.hpp).
   void restore(const StageKey& key, StageHistory stage);
-  /// Takes what was exported elsewhere, all or nothing. already_exists: a stage of it is of another version than the one learned
-  /// here; the message tells which and what to do.
+  /// Takes the stages of an export, all or none. already_exists: one of them is of another version than the one learned here; the
+  /// message names it and the remedy.
   Result<void> import(const std::vector<std::pair<StageKey, StageHistory>>& stages);
 
   bool changed() const { return !changed_.empty(); }
-  /// The records that changed since the last call, or are gone.
+  /// The records that changed or were dropped since the last call.
   std::set<StageKey> take_changes();
   const StageHistory* find(const StageKey& key) const;
 

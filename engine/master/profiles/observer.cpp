@@ -23,12 +23,14 @@ bool reads_shuffle(const plan::Stage& stage) {
                      [](const plan::Branch& branch) { return !branch.partitioned.empty() || !branch.broadcast.empty(); });
 }
 
-/// How long an attempt would have run if it had had its node to itself, but for its waits for map outputs. Its processor time takes
-/// as long as one processor needs for it, or as the node's part of one does; the rest of its time it was neither running nor ready
-/// to, so that nobody's use of the processors made it longer. Writing takes no less than the disk does for the bytes, and what it
-/// took longer than that, others' writes were in the way. Launching it adds to that, but no more than it ran: a slot for short
-/// tasks uses less than they do. (Polo's thesis, section 4.2.6, has profiles measured in isolation.) `lasted`: from its launch to
-/// its end. Nothing: the worker did not measure it.
+/// How long an attempt would have run alone on its node, without its waits for map outputs. Three parts make that up:
+/// - its processor time, at the speed of one processor, or of the node's part of one;
+/// - the time in which it was neither running nor ready to run, which no other use of the processors made longer. Of its writes,
+/// only
+///   the time that the disk needs for the bytes counts: other writes caused the rest;
+/// - its launch, but no more than it ran: a slot for short tasks uses less than they do.
+/// (Polo's thesis, section 4.2.6, has profiles measured in isolation.) `lasted`: from its launch to its end. Nothing: the worker
+/// did not measure it.
 std::optional<Duration> time_alone(Duration lasted, const runtime::TaskUsage& usage, const shuffle::ShuffleTimes& shuffle,
                                    const schedulers::NodeInfo& node) {
   if (usage.run <= Duration(0) || usage.cpu <= Duration(0)) return std::nullopt;
@@ -63,12 +65,12 @@ std::optional<std::string> Observer::plan(const schedulers::ClusterView& view, m
     if (!event.profiles[i]) event.profiles[i] = std::move(profiles[i]);
   for (const plan::Stage& stage : event.part.stages)
     running.stages[stage.id] = {stage.name, stage.fingerprint, reads_shuffle(stage)};
-  if (!other_version || std::exchange(running.told, true)) return std::nullopt;
+  if (!other_version || std::exchange(running.warned, true)) return std::nullopt;
   return fmt::format("job {}: profiles of another version of {} are not used; it is learned again", event.job.value(),
                      escaped(job->name));
 }
 
-/// Of the attempt that is about to count. One whose input was not known when it was launched says nothing of its size.
+/// Takes a sample of the attempt that is about to count. There is none if its input was not known at its launch.
 void Observer::sample(master::Time now, const schedulers::ClusterView& view, const master::TaskFinished& event) {
   const TaskId id = event.attempt.task;
   const auto job = jobs_.find(id.job);

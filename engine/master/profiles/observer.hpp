@@ -1,6 +1,6 @@
-// Connects a core with the history of its jobs: plans are given what history says before the core sees them, and history learns
-// from every task that finishes. A shell of the core calls it around each event; the core itself knows only what its events hold,
-// so that its log replays without a history.
+// Connects a core with the history of its jobs: plans get profiles before the core sees them, and the history learns from every
+// finished task. A shell of the core calls it around each event. The core knows only what its events hold, so that its log replays
+// without a history.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ class Observer {
  public:
   explicit Observer(History& history) : history_(history) {}
 
-  /// Before the core applies the event: fills in what PlanExtended::profiles lacks, and takes a sample of TaskFinished. The text,
-  /// if there is one, is for the log: profiles that are of no use.
+  /// To be called before the core applies the event. Fills in PlanExtended::profiles, and takes a sample of TaskFinished. Returns a
+  /// line for the log if there are profiles of another version.
   std::optional<std::string> before(master::Time now, const schedulers::ClusterView& view, master::Event& event);
-  /// After it: what came of the event, which was not refused. `unix_seconds` dates what is learned.
+  /// To be called after the core accepted the event, with its commands. `unix_seconds`: the time of the sample.
   void after(const schedulers::ClusterView& view, const std::vector<master::Command>& commands, std::int64_t unix_seconds);
 
  private:
   struct Running {
     std::map<StageId, StageIdentity> stages;
     std::map<AttemptId, double> reading;  // bytes of shuffles, by attempt
-    bool told = false;                    // of profiles of another version
+    bool warned = false;                  // of profiles of another version
   };
   struct Finished {
     AttemptId attempt;

@@ -27,7 +27,7 @@ Result<void> ProfileService::open(const ProfileStoreFactory& factory) {
   if (factory) {
     WEFT_ASSIGN(store_, factory([this](ProfileRecords records) { return restore(std::move(records)); }));
   }
-  (void)history_.take_changes();  // what was read is written
+  (void)history_.take_changes();  // the store has them
   if (history_.stages() > 0) log_.info("profiles of {} stages of {} programs", history_.stages(), history_.programs().size());
   return {};
 }

@@ -15,12 +15,12 @@
 
 namespace weft::master {
 
-/// Reactor thread only. Nothing of it can fail a job.
+/// Reactor thread only. It never fails a job.
 class ProfileService {
  public:
   explicit ProfileService(rpc::Reactor& reactor) : reactor_(reactor) {}
 
-  /// Without a factory, and where that gives no store, profiles last as long as the master.
+  /// Without a factory, or if that returns no store, profiles last as long as the master.
   Result<void> open(const ProfileStoreFactory& factory);
   /// For the driver of the core.
   profiles::Observer& observer() { return observer_; }

@@ -9,14 +9,14 @@ namespace weft::profiles {
 
 namespace {
 
-constexpr double kKept = 0.5;             // of what earlier runs weigh, with each run
+constexpr double kKept = 0.5;             // of the weight of earlier runs, with each run
 constexpr double kMemoryKept = 0.9;       // of the largest memory
 constexpr double kForgotten = 0.02;       // tasks: a class of fewer is dropped
-constexpr std::size_t kMostClasses = 8;   // of sizes; then those that weigh least go
+constexpr std::size_t kMostClasses = 8;   // of sizes; beyond that the lightest are dropped
 constexpr std::size_t kMostKinds = 8;     // of nodes
 constexpr std::size_t kMostBuckets = 24;  // of a histogram
-constexpr double kConstant = 0.01;        // seconds: what launching a task is believed to take where it was not measured
-constexpr double kSpread = 0.15;          // of sizes, over their mean: where they differ more than that they tell
+constexpr double kConstant = 0.01;        // seconds: assumed launch overhead of a task where it was not measured
+constexpr double kSpread = 0.15;          // of sizes, over their mean: the slope of sizes that differ more than that is trusted
 
 int size_of(double bytes) { return bytes < 1 ? -1 : static_cast<int>(std::floor(std::log2(bytes))); }
 double middle_of(int size) { return size < 0 ? -1 : size + 0.5; }
@@ -83,8 +83,8 @@ double slope_of(const std::vector<SizeClass>& classes) {
   return std::clamp((covariance + trust * believed) / (variance + trust), 0.0, seconds / bytes);
 }
 
-/// What a task takes of its node while it maps or reduces, and while it fetches: its work over the time that it takes when it
-/// shares its node with nobody. Over the time that it took, tasks that wait for each other would seem to need little.
+/// The use of a task while it maps or reduces, and while it fetches: its work over the time that it would take alone on its node.
+/// Over the time that it really took, tasks that wait for each other would seem to need little.
 void add_use(const SizeClass& sums, bool reads_shuffle, schedulers::StageProfile& profile) {
   const auto rate = [](double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; };
   profile.use.cpu = rate(sums.cpu, sums.alone);
@@ -134,7 +134,7 @@ SizeClass& StageHistory::class_of(double bytes) {
   return *classes.insert(at, made);
 }
 
-void StageHistory::add(JobId job, const TaskSample& task, std::optional<Duration> said) {
+void StageHistory::add(JobId job, const TaskSample& task, std::optional<Duration> prediction) {
   if (runs == 0 || job > run) begin_run(job);
   if (const auto usual = profile(task.bytes)) {
     const double relative = in_seconds(task.duration) / in_seconds(usual->duration());
@@ -149,12 +149,12 @@ void StageHistory::add(JobId job, const TaskSample& task, std::optional<Duration
   SizeClass& sums = class_of(task.bytes);
   add_task(sums, task);
   keep_heaviest(classes, kMostClasses, [](const SizeClass& one) { return one.weight; });
-  if (!said) return;
-  predicted += in_seconds(*said);
+  if (!prediction) return;
+  predicted += in_seconds(*prediction);
   truth += in_seconds(task.duration);
 }
 
-/// How much a class says of tasks of a size: with its tasks, a quarter of it for each power of two between them.
+/// The weight of a class for tasks of a size: that of its tasks, divided by four for each power of two between the sizes.
 double StageHistory::says(const SizeClass& one, double bytes) {
   const double at = bytes < 1 ? -1 : std::log2(bytes);
   return one.weight * std::exp2(-2 * std::abs(middle_of(one.size) - at));

@@ -1,13 +1,13 @@
-// What earlier runs tell of one stage of a program: how long tasks take by what they read, and what they write and use.
+// The model of one stage of a program, from its earlier runs: durations of tasks by the bytes that they read, their output and use.
 //
 // A task of the latest run counts 1, one of the run before it 1/2, of that before 1/4: exponential forgetting by runs, so that a
-// run of many tasks does not forget its own first ones. Tasks of about the same size (powers of two of the bytes they read) are
-// kept together. A duration is predicted from all of these classes, the near ones first, and the slope of durations over bytes:
+// run of many tasks does not forget its own first ones. Tasks of about the same size (powers of two of the bytes that they read)
+// form a class. A duration is predicted from all classes, in which the near ones count most, and the slope of durations over bytes:
 //
 //   duration(x) = mean over the classes of: mean of the class + slope * (x - mean bytes of the class)
 //
-// The slope is that of least squares, drawn towards the line through a constant part of some milliseconds where sizes hardly
-// differ. A pure function of what was added.
+// The slope is that of least squares. Where sizes hardly differ, it is drawn towards that of the line through the launch overhead.
+// A pure function of the samples.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@
 
 namespace weft::profiles {
 
-/// A finished attempt, the one that counted.
+/// The finished attempt of a task that counted.
 struct TaskSample {
   Duration duration{0};  // from its launch to its end, as the master saw it
   Duration run{0};       // of that, from the first instruction of its stage's code to the last; 0: not known
   double bytes = 0;      // read from files and shuffles
   double written = 0;    // to its shuffle
-  /// What it would have run with its node to itself, without waiting for map outputs; nothing: not known, as long as it took.
+  /// Its length if it had had its node to itself, without waits for map outputs. Unset: not known; its length counts.
   std::optional<Duration> alone{};
-  std::optional<double> disk_written{};  // bytes that disks wrote for it; nothing: not known, what it wrote to its shuffle
-  /// Processor time, and waiting for input files, map outputs, and for what it wrote; 0: not known.
+  std::optional<double> disk_written{};  // bytes that disks wrote for it; unset: not known; `written` counts
+  /// Processor time, and the time of waits for input files, map outputs, and its writes; 0: not known.
   Duration cpu{0}, read{0}, shuffle{0}, write{0};
-  double memory = 0;                  // held at most
+  double memory = 0;                  // the most that it held
   bool placed = false, local = true;  // its input lies somewhere; and on its machine
   std::string kind{};                 // attributes of its node: "accelerator=gpu"
 };
@@ -46,46 +46,46 @@ struct SizeClass {
   double written = 0;
   double cpu = 0, read = 0, shuffle = 0, write = 0;  // seconds
   double alone = 0, disk = 0;                        // seconds of tasks that share their node with nobody; bytes
-  double memory = 0;                                 // the most, forgotten by a tenth with each run
-  double overhead = 0;                // seconds, of launches: what is not their stage's code, or is believed not to be
-  std::map<int, double> histogram{};  // tasks by duration: half octaves, 2 * log2 of the seconds
+  double memory = 0;                                 // the most; each later run takes off a tenth
+  double overhead = 0;                               // seconds of launches: measured outside the stage's code, or estimated
+  std::map<int, double> histogram{};                 // tasks by duration: half octaves, 2 * log2 of the seconds
 };
 
-/// Durations over those that were expected of all tasks of their size.
+/// Durations over the predicted ones for tasks of their size.
 struct Relative {
   double weight = 0, sum = 0;
   double value() const { return weight > 0 ? sum / weight : 1; }
 };
 
-/// What a stage is in the plan.
+/// What identifies a stage in the plan.
 struct StageIdentity {
   std::string name;
-  std::uint64_t fingerprint = 0;  // another one is another version of the program
+  std::uint64_t fingerprint = 0;  // differs between versions of the program
   bool reads_shuffle = false;
 };
 
 struct StageHistory {
   StageIdentity is;
   std::uint64_t runs = 0;
-  std::int64_t learned = 0;          // when it was added to last, seconds since 1970
+  std::int64_t learned = 0;          // time of the last sample, seconds since 1970
   std::vector<SizeClass> classes{};  // by size
   std::map<std::string, Relative> kinds{};
   Relative local{}, remote{};
-  double error = 0, error_weight = 0;  // of runs that are over: |predicted - true| / true of the mean duration
-  double predicted = 0, truth = 0;     // seconds of the tasks of the latest run, where they were predicted
+  double error = 0, error_weight = 0;  // of the runs before the latest: |predicted - true| / true of the mean duration
+  double predicted = 0, truth = 0;     // seconds of those tasks of the latest run for which there was a prediction
   JobId run{};                         // the latest; of this master only
 
-  /// Tasks, the older ones counting less.
+  /// The number of tasks, by their weights.
   double tasks() const;
-  /// Including the run that goes on.
+  /// Includes the run that goes on.
   double mean_error() const;
-  /// `predicted`: what was said of a task of this size when the stage was planned.
+  /// `predicted`: the prediction for a task of this size when the stage was planned.
   void add(JobId job, const TaskSample& task, std::optional<Duration> predicted);
-  /// For tasks that read `bytes` bytes in the mean. Nothing when nothing was learned.
+  /// For tasks that read `bytes` in the mean. Nothing while there are no samples.
   std::optional<schedulers::StageProfile> profile(double bytes) const;
-  /// What a task that reads so much writes.
+  /// The predicted output of a task that reads `bytes`.
   double written(double bytes) const;
-  /// Of durations; nothing when there is none.
+  /// Of durations; nothing while there are none.
   std::optional<Duration> quantile(double part) const;
 
  private:
