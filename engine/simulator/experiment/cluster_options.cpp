@@ -66,7 +66,7 @@ Result<NodeFault> read_fault(std::string_view text) {
   config.integer("node", fault.node, "Which, from 0", 0, kMostNodes);
   config.flag("silent", fault.silent, "Found by missing heartbeats only");
   config.duration("repair", fault.repair, "Until it comes back; 0: never");
-  config.real("speed", fault.speed, "It does not die: from then on it is so many times as fast as its group");
+  config.real("speed", fault.speed, "Its speed from then on, over that of its group; 0: it dies");
   WEFT_TRY(read("node_faults", text, config));
   return fault;
 }
@@ -95,8 +95,7 @@ Result<void> read_rack_uplink(std::string_view text, std::map<std::uint32_t, sch
   return {};
 }
 
-/// The number of each rack, in order of its name's first use; hosts without a rack are in rack 0 when no other has one, else in
-/// their own.
+/// Appends the number of each rack name, in order of first use (hosts without a rack share one), and returns how many there are.
 std::uint32_t number_racks(const std::vector<std::string>& names, std::vector<std::uint32_t>& numbers) {
   std::map<std::string, std::uint32_t> known;
   for (const std::string& name : names) {
@@ -152,24 +151,23 @@ void ClusterOptions::declare(Config& config) {
   config.list("availability", availability,
               "\"from=1h,nodes=80,part=0.5\": half of each of the first 80 nodes is for tasks from then on", ';');
   config.text("availability_file", availability_file, "Instead: a CSV file of from,part[,nodes]");
-  config.text("forecast.file", forecast_file, "What schedulers are told of the availability, in the same form; else the truth");
-  config.real("forecast.bias", model.forecast.bias, "They are told 1 + bias +- spread times that");
+  config.text("forecast.file", forecast_file, "The availability that schedulers expect, in the same form; else the truth");
+  config.real("forecast.bias", model.forecast.bias, "They expect 1 + bias +- spread times that");
   config.real("forecast.spread", model.forecast.spread, "");
   config.duration("heartbeat", model.heartbeat, "Nodes report and get tasks this often; 0: at once");
   config.duration("step", model.step, "The scheduler decides at multiples of this; 0: at once");
-  config.real("slow_start", model.slow_start, 1,
-              "Part of the maps that end before reduces start; without: what the scheduler says");
+  config.real("slow_start", model.slow_start, 1, "Part of the maps that end before reduces start; unset: what the scheduler says");
   config.real(
       "preplace", model.preplace,
-      "Part of the maps that end before reduces are given nodes, by predicted sizes; 1: never, but with shuffle.mode memory 0.05");
-  config.integer("shuffle_replicas", model.shuffle_replicas, "Copies of map outputs, on different nodes", 1, 2);
+      "Part of the maps that end before reduces are preplaced, by predicted sizes; 1: never, or 0.05 with shuffle.mode memory");
+  config.integer("shuffle_replicas", model.shuffle_replicas, "Replicas of map outputs, on different nodes", 1, 2);
   config.text("shuffle.mode", shuffle_mode,
-              "memory: outputs in memory, prefetched to where reduces were placed; pull: from disk, late; else maps write when "
-              "they have worked");
+              "memory: outputs in memory, prefetched to the nodes of preplaced reduces; pull: from disk, late; else maps write "
+              "after their work");
   config.size("shuffle.memory", model.shuffle.memory, "Of a node for outputs and prefetched blocks; 0: no limit");
   config.size("shuffle.page_cache", model.shuffle.page_cache,
-              "What maps may have written that their node's disk does not have yet");
-  config.real("shuffle.compressed", model.shuffle.compressed, "What map outputs take on the network, of their size");
+              "Limit of the bytes that maps have written and their node's disk has not");
+  config.real("shuffle.compressed", model.shuffle.compressed, "Bytes of map outputs on the network, over their size");
   config.size("shuffle.fetch", model.shuffle.fetch_bytes, "Of one fetch that prefetches");
   config.text(
       "speculation", speculation,
@@ -180,16 +178,17 @@ void ClusterOptions::declare(Config& config) {
   config.size("network.uplink", uplink, "Bytes a second of a rack, each way");
   config.real("network.oversubscription", model.network.oversubscription, "Instead: NICs of a rack over its uplink");
   config.real("network.sender_parts", model.network.sender_parts,
-              "A sender's NIC counts where it gives more than so many even parts of a fetch; 0: always");
+              "A sender's NIC counts where it supplies more than this many even parts of a fetch; 0: always");
   config.list("network.racks", rack_uplinks, "Of some racks: \"rack=3,up=50MB,down=100MB\"; 0: no limit", ';');
   config.real("interference.cpu", model.interference.cpu,
               "Cores that tasks of a node share while they work; 0: as many as they want");
   config.size("interference.disk", disk_shared, "Bytes a second of its disk that they share; 0: as many as they want");
   config.size("interference.memory", memory_shared, "Memory that they share; 0: as much as they want");
   config.real("interference.disk_loss", model.interference.disk_loss,
-              "Of d times too much wanted, each gets a part of d^-(1+loss)");
+              "Where tasks want d times the amount, each gets the part d^-(1+loss)");
   config.real("interference.memory_loss", model.interference.memory_loss, "The same of memory");
-  config.duration("network.round_trip", model.network.round_trip, "What a request to another rack takes, beside the bytes");
+  config.duration("network.round_trip", model.network.round_trip,
+                  "Time of a request to another rack and its reply, beside the bytes");
   config.duration("network.fetch_interval", model.network.fetch_interval, "How often early reduces ask for further maps");
   config.integer("storage.replicas", model.storage.replicas, "Of inputs; 0: inputs have no place", 0, 100);
   config.real("storage.concentration", model.storage.concentration, "Part of a job's blocks with a replica in its home rack");
@@ -197,13 +196,13 @@ void ClusterOptions::declare(Config& config) {
   config.duration("faults.between_deaths", model.faults.between_deaths, "Mean time between deaths of nodes; 0: none");
   config.real("faults.silent", model.faults.silent, "Part of the deaths found by missing heartbeats only");
   config.duration("faults.repair", model.faults.repair, "Mean time until a node comes back; 0: never");
-  config.duration("faults.detection", model.faults.detection, "Until a silent node is taken for lost");
+  config.duration("faults.detection", model.faults.detection, "Until a silent node counts as lost");
   config.real("faults.attempt_failures", model.faults.attempt_failures, "Part of the attempts that fail");
   config.real("faults.lost_outputs", model.faults.lost_outputs, "Part of the map outputs that cannot be read");
   config.real("faults.stragglers", model.faults.stragglers, "Part of the attempts that are slow");
   config.real("faults.straggler_factor", model.faults.straggler_factor, "How much slower at most");
   config.list("faults.nodes", node_faults, "\"at=10s,node=3,silent=true,repair=1min; at=20s,node=4,speed=0.5\"", ';');
-  config.real("estimates.duration_bias", model.estimates.duration_bias, "Schedulers are told 1 + bias +- spread times the truth");
+  config.real("estimates.duration_bias", model.estimates.duration_bias, "Schedulers expect 1 + bias +- spread times the truth");
   config.real("estimates.duration_spread", model.estimates.duration_spread, "");
   config.real("estimates.demand_bias", model.estimates.demand_bias, "");
   config.real("estimates.demand_spread", model.estimates.demand_spread, "");

@@ -31,7 +31,7 @@ struct ClusterOptions {
 
   bool flows = false;
   std::uint64_t nic = 0, disk = 0, uplink = 0;  // bytes per second
-  ClusterModel model;                           // everything that is written as it is
+  ClusterModel model;                           // everything that needs no conversion
 
   /// The variables must not move afterwards.
   void declare(Config& config);
@@ -39,12 +39,12 @@ struct ClusterOptions {
   void declare_node(Config& config);
   /// invalid_argument, naming the key.
   Result<ClusterModel> build(const std::vector<HostSpec>& hosts) const;
-  /// What a node of the first kind has: what "a machine" means to traces.
+  /// The capacity of a node of the first kind: the machine of traces (workloads::Context).
   schedulers::Resources machine() const;
 };
 
-/// The nodes of a recorded run, in place of the first kind of the options: with what befell them, or as many as the options say, of
-/// the same kinds in turn. What the options say of a node holds instead of what it had.
+/// Puts the nodes of a recorded run in place of the first kind of the options, with their absences. If the options give a number of
+/// nodes, these are of the same kinds in turn, without absences. Amounts that the options give for a node replace recorded ones.
 Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, const ClusterOptions& options,
                                 ClusterModel& model);
 

@@ -1,4 +1,4 @@
-// The event log of a simulated run. Unlike that of a real master it tells no calendar time: equal runs write equal files.
+// The event log of a simulated run. Unlike that of a real master it has no calendar time: equal runs write equal files.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace weft::simulator::experiment {
 
 class EventLogFile {
  public:
-  /// It is there, or replaced when it was there before, with close(); without, nothing of it stays.
+  /// close() puts the file in place, or replaces the one that is there. Without close() no file remains.
   static Result<EventLogFile> create(const std::string& path, const std::string& scheduler);
 
-  /// Errors are told by close().
+  /// close() returns the errors.
   void add(master::Time at, const master::Event& event);
   void add(master::Time at, const master::Command& command);
   Result<void> close();

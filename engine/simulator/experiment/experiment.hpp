@@ -15,35 +15,35 @@ namespace weft::simulator::experiment {
 
 struct Options {
   std::string workload;                 // "KIND:FILE,…"; or
-  std::string from_log;                 // an event log, whose nodes are the cluster unless others are given
-  std::vector<std::string> schedulers;  // none: that of the log, or fifo
-  bool deadlines = false;               // without schedulers: those that deadlines are to be compared under, too
+  std::string from_log;                 // an event log; its nodes are the cluster unless others are given
+  std::vector<std::string> schedulers;  // empty: that of the log, or fifo
+  bool deadlines = false;               // with no schedulers given: adds those that are usual for deadlines
   std::vector<std::string> plugins;     // shared objects with further schedulers
-  /// Called on another thread when a plugin's scheduler has not returned for kStallTimeout. The run cannot be ended: end the
+  /// Called on another thread when a plugin's scheduler has not returned for kStallTimeout. The run cannot be stopped: end the
   /// process.
   std::function<void(const Error&)> on_stall;
   workloads::Resize resize;
   ClusterOptions cluster;
-  double one_machine = 0;  // units of each resource, and no other nodes; 0: the cluster
+  double one_machine = 0;  // units of each resource of the only node; 0: the nodes of `cluster`
   std::uint64_t seed = 1;
   std::uint32_t seeds = 1;
-  Time series_step{0};  // 0: about 500 steps of what the workload seems to take
+  Time series_step{0};  // 0: about 500 steps in the estimated length of the run
   std::optional<Time> until;
   std::string event_log;  // of the only run
 };
 
 inline constexpr Duration kStallTimeout = std::chrono::seconds(5);
 
-/// Told of each run, in order, when those of its seed have ended: for people who wait.
+/// Called with a line about each run, in order, when the runs of its seed have ended: for people who wait.
 using Progress = std::function<void(const std::string& line)>;
 
 /// The workload of the first seed, scaled and cut as the runs see it.
 Result<Workload> load_workload(const Options& options);
 
-/// invalid_argument and what loaders, schedulers and the simulator say. Jobs that the cluster refuses are in the results.
+/// invalid_argument, and the errors of loaders, schedulers and the simulator. Jobs that the cluster refuses are in the results.
 Result<report::Comparison> run(const Options& options, const Progress& progress);
 
-/// One line about the jobs that no node can take: nothing when there are none.
+/// One line about the jobs that no node can take; nothing when there are none.
 std::optional<Error> refusal(const report::Comparison& comparison);
 
 }  // namespace weft::simulator::experiment

@@ -1,4 +1,4 @@
-// How much of what a scheduler decided it decided again.
+// How many decisions of a scheduler a replay repeats.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace weft::simulator::experiment {
 
-/// How many launches of `recorded` are in `simulated`, too, on the same node and in the same order: the length of the longest
-/// sequence that both contain. The k-th launch of a task is compared with its k-th launch.
+/// How many launches of `recorded` are in `simulated`, too, on the same nodes and in the same order: the length of the longest
+/// common sequence. The k-th launch of a task there is compared with its k-th launch here.
 std::size_t launches_alike(const std::vector<workloads::RecordedLaunch>& recorded,
                            const std::vector<workloads::RecordedLaunch>& simulated);
 

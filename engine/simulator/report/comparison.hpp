@@ -1,5 +1,4 @@
-// What a report is made of: several schedulers on one workload, each with one run per seed, and, for a replayed log, what really
-// happened.
+// The data of a report: several schedulers on one workload, each with one run per seed, and for a replayed log the real run.
 #pragma once
 
 #include <optional>
@@ -17,7 +16,7 @@ struct SchedulerRuns {
   std::vector<RunResult> runs;  // by seed
 };
 
-/// A job as it was and as simulated.
+/// A job of the log and of the simulation.
 struct ReplayedJob {
   std::string name;
   double recorded_seconds = 0, simulated_seconds = 0;  // from arrival to end
@@ -27,7 +26,7 @@ struct Replay {
   std::string scheduler;
   std::vector<ReplayedJob> jobs;  // those that ended in both
   double recorded_makespan = 0, simulated_makespan = 0;
-  std::uint64_t launches = 0, launches_alike = 0;  // of the log; of these, those that the run has, too, in order and on their nodes
+  std::uint64_t launches = 0, launches_alike = 0;  // of the log; and how many of these the run has, in order and on their nodes
   double makespan_error() const { return recorded_makespan > 0 ? simulated_makespan / recorded_makespan - 1 : 0; }
   double mean_absolute_error() const;
 };
@@ -41,7 +40,7 @@ struct Comparison {
   std::vector<Replay> replays;            // by scheduler, of its first seed; empty without a log
 };
 
-/// How long the job would take with as many nodes as it likes and no bytes to move: its longest path of longest tasks.
+/// The time of the job with unlimited nodes and no bytes to move: its longest path of longest tasks.
 Time time_alone(const JobSpec& job);
 
 /// `recorded_ends` are times as in the results, by job; jobs without one are left out.

@@ -20,9 +20,9 @@ struct Metric {
   std::string title;
   Format format = Format::number;
   Better better = Better::neither;
-  /// Nothing where it makes no sense (no deadlines, no racks, …). `alone` is by job.
+  /// Nothing where it does not apply (no deadlines, no racks, …). `alone` is by job.
   std::function<std::optional<double>(const RunResult& run, const std::vector<Time>& alone)> value;
-  /// Instead, of figures that compare a run with that of the first scheduler and the same seed; the first one has none.
+  /// Instead of `value`, for figures that compare a run with that of the first scheduler and the same seed. The first has none.
   std::function<std::optional<double>(const RunResult& run, const RunResult& first)> against_first = nullptr;
 };
 
@@ -36,19 +36,19 @@ std::string format_value(double value, Format format);
 /// "12.3 s ± 0.4 s"; without an interval where that is 0.
 std::string format_estimate(const Estimate& estimate, Format format);
 
-/// With the seed at this position.
+/// The figure of the run with the seed at this position.
 std::optional<double> value_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs, std::size_t seed);
 
 /// Over the seeds; nothing when no run has it.
 std::optional<Estimate> estimate_of(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs);
 
-/// A scheduler compared with the first one seed by seed: what the two runs of a seed have in common, the workload above all,
-/// cancels out, so that intervals are much narrower than those of the figures themselves.
+/// A scheduler compared with the first one seed by seed. What the two runs of a seed have in common, above all the workload,
+/// cancels out, so that intervals are much narrower than those of the figures.
 struct Paired {
   Estimate difference;            // its figure minus that of the first
   std::optional<Estimate> ratio;  // its figure over that of the first, where that is never 0
 };
-/// Over the seeds of which both have the figure; nothing without any, and of the first scheduler.
+/// Over the seeds for which both have the figure. Nothing if there are none, and for the first scheduler.
 std::optional<Paired> paired_with_first(const Metric& metric, const Comparison& comparison, const SchedulerRuns& runs);
 /// A figure of a scheduler over the seeds, and how it compares with that of the first.
 struct ComparedFigure {
@@ -61,13 +61,13 @@ std::optional<ComparedFigure> compared_with_first(const Metric& metric, const Co
 /// "-5.0 ± 1.2 %", without an interval for one seed and where nothing varies; empty when there is no ratio or no difference.
 std::string relative(const std::optional<Paired>& paired);
 
-/// Whether a run with one seed differs from that with another in anything but the real time that it took.
+/// Whether runs with different seeds differ in more than their real times.
 bool varies(const Comparison& comparison);
 
 /// Per job that finished in both: its time in `first` over that in `run`, the job's speed-up.
 std::vector<double> factors(const RunResult& run, const RunResult& first);
 
-/// Per finished job: seconds from submission to end; and that over its time alone, for jobs that take any.
+/// For each finished job: the seconds from submission to end; and that over its time alone, unless that is 0.
 std::vector<double> completion_seconds(const RunResult& run);
 std::vector<double> slowdowns(const RunResult& run, const std::vector<Time>& alone);
 

@@ -12,12 +12,11 @@ namespace weft::simulator::report {
 /// Rows of equally many cells, the first of headings.
 using Rows = std::vector<std::vector<std::string>>;
 
-/// A row per metric that any scheduler has, a column per scheduler: the mean, ± half the 95 % confidence interval when there are
-/// several seeds, and the difference to the first scheduler in percent of it, seed by seed (metrics.hpp), with an interval of its
-/// own.
+/// A row for each metric that any scheduler has, a column per scheduler: the mean, with several seeds ± half the 95 % confidence
+/// interval, and the difference to the first scheduler in percent of it, seed by seed (metrics.hpp), also with its interval.
 Rows summary_rows(const Comparison& comparison);
-/// A row per job with a deadline, in the first seed, a column per scheduler: met, with how much to spare, or late, by how much; the
-/// last row counts. The heading alone when no job has a deadline.
+/// A row for each job with a deadline, in the first seed, and a column per scheduler: met with the time to spare, or late by how
+/// much. The last row counts the met ones. Only the heading when no job has a deadline.
 Rows deadline_rows(const Comparison& comparison);
 /// A row per job of the replay; the last is the makespan.
 Rows replay_rows(const Replay& replay);

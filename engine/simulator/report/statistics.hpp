@@ -8,7 +8,7 @@
 
 namespace weft::simulator::report {
 
-/// A mean and how far the true one may be from it: half the width of the 95 % t-interval over independent runs.
+/// A mean, and half the width of its 95 % t-interval over independent runs.
 struct Estimate {
   double mean = 0;
   double half_width = 0;  // 0 for a single run, and where all runs gave the same
@@ -16,7 +16,7 @@ struct Estimate {
 };
 Estimate estimate(const std::vector<double>& values);
 
-/// The 97.5 % quantile of Student's t with so many degrees of freedom.
+/// The 97.5 % quantile of Student's t with this many degrees of freedom.
 double student_t(std::size_t degrees);
 
 /// A point of a line in a plot.
@@ -28,7 +28,7 @@ using Points = std::vector<Point>;
 /// The share of values at or below each value, as a line of at most about `most` points.
 Points cumulative(std::vector<double> values, std::size_t most = 400);
 
-/// Every so many neighbours become their mean, so that about `most` points are left.
+/// Groups of neighbours become their means, so that about `most` points are left.
 Points thinned(const Points& points, std::size_t most = 600);
 
 }  // namespace weft::simulator::report

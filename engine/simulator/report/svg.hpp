@@ -1,5 +1,5 @@
-// Charts as inline SVG. Series are told apart by number: "series N" has the N-th colour of the page, and its elements the class sN,
-// so that the page's script can hide and show them.
+// Charts as inline SVG. A series has a number N: it is drawn in the N-th colour of the page, and its elements have the class sN, so
+// that the page's script can hide and show them.
 #pragma once
 
 #include <optional>

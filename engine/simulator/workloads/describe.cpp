@@ -15,7 +15,7 @@ namespace weft::simulator::workloads {
 
 namespace {
 
-/// The sums over single jobs, and what percentiles are taken of.
+/// The sums over all jobs, and the values for percentiles.
 class Counter {
  public:
   void add(const JobSpec& job) {
@@ -58,7 +58,7 @@ class Counter {
   }
 };
 
-/// Decimal, as traces are described.
+/// With decimal units, as descriptions of traces have them.
 std::string decimal(double bytes) {
   constexpr std::array<std::string_view, 6> kUnits{"B", "kB", "MB", "GB", "TB", "PB"};
   std::size_t unit = 0;

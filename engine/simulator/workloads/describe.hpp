@@ -1,4 +1,4 @@
-// The figures of a workload: how a loader is checked against what others counted, and what one looks at before simulating.
+// The figures of a workload: to check a loader against published counts, and to look at before a simulation.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Figures {
 
 Figures figures_of(const Workload& workload);
 
-/// A line per figure; those of what the workload does not have are left out.
+/// A line per figure. Figures that do not apply to the workload are left out.
 std::string to_text(const Workload& workload, const Figures& figures);
 std::string to_json(const Workload& workload, const Figures& figures);
 

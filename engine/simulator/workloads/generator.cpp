@@ -110,7 +110,7 @@ Result<Workload> generate(std::string_view text, std::uint64_t seed) {
   Workload workload;
   Time at{0};
   for (std::uint32_t i = 0; i < spec.jobs; ++i) {
-    Random random(spec.seed, i + 1);  // of its own: a job does not change with the draws of those before
+    Random random(spec.seed, i + 1);  // so that a job does not depend on the draws for the jobs before
     const std::size_t chosen = choose(classes, random);
     WEFT_ASSIGN(JobSpec job, classes[chosen].draw(random));
     job.name = fmt::format("{} {}", trim(names[chosen]), i);

@@ -8,10 +8,10 @@
 
 namespace weft::simulator::workloads {
 
-/// Puts jobs that arrive together into the order in which a java.util.HashSet of objects without a hash code of their own yields
-/// them. `jobs` are in the order of the file on entry, by arrival afterwards. OpenJDK numbers objects by a generator (Marsaglia's
-/// xorshift with the seed that a program's first thread gets): the jobs of the first moment have its numbers from `position` on,
-/// then the others, each in the order of the file.
+/// Puts jobs that arrive together into the order in which a java.util.HashSet yields objects that define no hash code. `jobs` are
+/// in the order of the file on entry, by arrival afterwards. OpenJDK numbers objects by a generator, Marsaglia's xorshift with the
+/// seed of a program's first thread. The jobs of the first moment get its numbers from `position` on, then the others, both in the
+/// order of the file.
 void order_by_hash(std::vector<JobSpec>& jobs, std::uint32_t position);
 
 }  // namespace weft::simulator::workloads

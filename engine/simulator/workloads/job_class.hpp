@@ -12,7 +12,7 @@
 
 namespace weft::simulator::workloads {
 
-/// As written; what is empty follows from the rest.
+/// As the user writes it. Empty values follow from the others.
 struct JobClassText {
   std::string name = "job";
   std::string kind = "mapreduce";
@@ -43,7 +43,7 @@ class JobClass {
  private:
   Result<void> draw_map_reduce(Random& random, JobSpec& job) const;
   Result<void> draw_dag(Random& random, JobSpec& job) const;
-  /// Work of the tasks of a stage that goes through `bytes`; `time` is drawn from when it was given.
+  /// Sets the work of the tasks of a stage that processes `bytes`. Draws from `time` unless that is null.
   void set_work(Random& random, StageSpec& stage, double bytes, const Distribution* time) const;
   Result<std::uint32_t> task_count(double count) const;
   Time isolated_time(const JobSpec& job) const;

@@ -1,4 +1,4 @@
-// JSON values that follow one another in a file (not in an array), one at a time.
+// JSON objects that follow one another in a file (not in an array), one at a time.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace weft::simulator::workloads {
 
-/// The largest value, and so the most memory a file can ask for.
+/// The largest object, and so the most memory that a file can take.
 inline constexpr std::size_t kLongestDocument = 512u << 20;
 
 class JsonDocuments {

@@ -11,10 +11,10 @@
 
 namespace weft::simulator::workloads {
 
-/// What a trace may ask for at most. More is taken for damage: such numbers would exhaust memory before anything runs.
+/// Limits of a trace. Larger numbers count as damage: they would exhaust memory before anything runs.
 inline constexpr std::uint64_t kMaxJobs = 10'000'000, kMaxStages = 100'000, kMaxTasks = 100'000'000;
 inline constexpr std::uint64_t kMaxBytes = 1'000'000'000'000'000'000;  // of one amount
-inline constexpr double kMaxSeconds = 1e9;                             // 30 years, far from what nanoseconds hold
+inline constexpr double kMaxSeconds = 1e9;                             // 30 years, far below the limit of nanoseconds
 
 class Lines {
  public:
@@ -52,7 +52,7 @@ class Lines {
   std::size_t longest_;
   std::unique_ptr<Stream> stream_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what of the buffer was not given out yet
+  std::size_t begin_ = 0;  // where the next line begins in the buffer
   std::string_view line_;
   std::uint64_t number_ = 0;
 };

@@ -4,7 +4,7 @@
 //
 // A task of the trace is a stage, its instances are the tasks. Names tell the DAG: R4_1_2 is task 4, after 1 and 2; what follows
 // that is no number is ignored, and other names have no parents. Cpu is in hundredths of a core, memory in percent of a machine;
-// empty or "nan": not known. Rows of a job are consecutive. Public subsets lack some tasks: who waited for those waits for less.
+// empty or "nan": not known. Rows of a job are consecutive. Public subsets lack some tasks: references to these are ignored.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, kColumns> kNames{
 
 constexpr Time kUnknown{-1};
 
-/// The number of a task and those it waits for.
+/// The numbers of a task and of the tasks that it waits for.
 struct TaskName {
   std::optional<std::uint64_t> number;
   std::vector<std::uint64_t> after;
@@ -129,8 +129,8 @@ class AlibabaReader {
     return stage;
   }
 
-  /// As measured, else the mean of the instances, else from start to end. Tasks that had not ended with the trace have an end
-  /// before their start and a mean that was made of those: kUnknown.
+  /// As measured, else the mean of the instances, else from start to end. kUnknown for tasks that had not ended with the trace:
+  /// these have an end before their start, and a mean that is made of such ends.
   Result<Time> duration(Time from_start_to_end) const {
     if (known(Column::actual)) return seconds(lines_, field(Column::actual), "actual_duration");
     if (from_start_to_end < Time{0} || field(Column::status) == "Waiting") return kUnknown;
@@ -138,7 +138,7 @@ class AlibabaReader {
     return from_start_to_end;
   }
 
-  /// What is not known becomes the mean of the job's other stages.
+  /// An unknown duration becomes the mean of the job's other stages.
   void fill_durations(JobSpec& spec) {
     Time sum{0};
     std::int64_t count = 0;

@@ -27,7 +27,8 @@ struct DecimaOptions {
   std::int64_t query = 0;
 
   void declare(Config& config) {
-    config.integer("executors", executors, "Take the times measured with so many executors, or the nearest number", 1, 1'000'000);
+    config.integer("executors", executors, "Number of executors of the measurement to take the times of, or the nearest one", 1,
+                   1'000'000);
     config.integer("scale_gb", scale_gb, "Only jobs of this scale; 0: all", 0, 1'000'000);
     config.integer("query", query, "Only jobs of this query; 0: all", 0, 1'000'000);
   }

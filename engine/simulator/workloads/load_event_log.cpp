@@ -1,4 +1,4 @@
-// weft's own event logs (docs/formats/journal.md): the lines, and what they say of each job.
+// Event logs of weft (docs/formats/journal.md): collects what their lines say about each job.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,13 +20,13 @@ namespace {
 
 using master::EventLine;
 
-/// What the log says of one run of the master.
+/// One run of the master.
 struct MasterRun {
-  bool continued = false;   // the pieces before are gone: it tells of jobs and nodes of which nothing is known
+  bool continued = false;   // the pieces before are gone: lines may name unknown jobs and nodes
   std::size_t earlier = 0;  // jobs of the runs before
   JobLogs jobs;
   std::vector<LoggedLaunch> launches;
-  std::map<std::uint32_t, std::size_t> node_of;  // positions of those that are there, by their present number
+  std::map<std::uint32_t, std::size_t> node_of;  // positions in the recording of present nodes, by their numbers
   Recording recording;
 
   bool worked() const {
@@ -72,7 +72,7 @@ class EventLogReader {
     return {};
   }
 
-  /// Another run of the master, with other workers, and times and numbers that begin again.
+  /// Another run of the master begins, with other workers, and times and numbers from the start.
   Result<void> started(const EventLine& event) {
     const std::size_t earlier = run_.earlier + run_.jobs.size();
     if (run_.worked()) last_ = std::move(run_);
@@ -82,7 +82,7 @@ class EventLogReader {
     return {};
   }
 
-  /// The replay begins with the configuration that was in force when the first job came; later ones come when they came.
+  /// The replay begins with the configuration at the arrival of the first job. Later ones become events.
   Result<void> configured(const EventLine& event) {
     std::optional<master::Speculation> speculation;
     if (event.speculation) {
@@ -206,11 +206,11 @@ class EventLogReader {
     const auto found = job->stages.find(event.stage);
     if (found == job->stages.end()) return fail(error(fmt::format("stage {} was not planned before", event.stage)));
     StageLog& stage = found->second;
-    if (event.task >= stage.tasks.size()) {  // pieces of hot partitions come after the tasks of the plan
+    if (event.task >= stage.tasks.size()) {  // parts of hot partitions are numbered after the tasks of the plan
       if (event.task > kMaxTasks) return fail(error("a task number too large"));
       stage.tasks.resize(event.task + 1);
     }
-    if (stage.tasks[event.task].partitions < event.partitions) {  // it stands for several of the plan
+    if (stage.tasks[event.task].partitions < event.partitions) {  // it replaces several tasks of the plan
       const std::uint32_t more = event.partitions - std::exchange(stage.tasks[event.task].partitions, event.partitions);
       const std::size_t left = stage.tasks.size() - std::min<std::size_t>(stage.tasks.size(), more);
       if (left <= event.task) return fail(error(fmt::format("task {} reads more partitions than there are", event.task)));
@@ -266,13 +266,13 @@ class EventLogReader {
     return std::find(split->hosts.begin(), split->hosts.end(), host) != split->hosts.end();
   }
 
-  /// A reader that started early has waited for its inputs, and will wait again.
+  /// A reader with slow start has waited for its inputs, and the replay makes it wait again.
   static Time began(const JobLog& job, const StageLog& stage, Time launched) {
     for (const std::uint32_t input : stage.plan.inputs) launched = std::max(launched, job.stages.at(input).ended);
     return launched;
   }
 
-  /// What was stopped, or lacked an input that was lost, did not fail by itself.
+  /// An attempt that was killed, or could not fetch a lost output, did not fail by itself.
   static Result<void> failed(const EventLine& event, LoggedTask& task) {
     const auto started = task.started.find(event.attempt);
     if (started == task.started.end() || event.kind == "killed" || event.kind == "fetch_failed") return {};
@@ -298,9 +298,9 @@ class EventLogReader {
 
   const std::string path_;
   const bool transfers_apart_;
-  const master::LogLines* lines_ = nullptr;  // at the one that is applied
+  const master::LogLines* lines_ = nullptr;  // at the present line
   MasterRun run_;
-  std::optional<MasterRun> last_;  // of the earlier ones, the last in which tasks ended
+  std::optional<MasterRun> last_;  // the last of the earlier runs in which tasks ended
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ struct SwimOptions {
     config.integer("max_reduces", max_reduces, "Reduces of a job, at most", 1, 1'000'000);
     config.size("rate", rate, "Bytes a second that a task works through, moving them aside");
     config.duration("startup", startup, "Added to each task's work");
-    config.integer("users", users, "Spread the jobs over so many users, in turn; 0: none", 0, 1'000'000);
+    config.integer("users", users, "Number of users, who get the jobs in turn; 0: none", 0, 1'000'000);
   }
 };
 
@@ -58,7 +58,7 @@ Time work(const SwimOptions& options, std::uint64_t bytes, std::uint32_t tasks) 
   return options.startup + to_time(std::min(kMaxSeconds, static_cast<double>(bytes) / tasks / static_cast<double>(options.rate)));
 }
 
-/// Pieces of `size`, at least one.
+/// The number of pieces of `size`, at least one.
 std::uint64_t pieces(std::uint64_t bytes, std::uint64_t size) { return bytes == 0 ? 1 : (bytes - 1) / size + 1; }
 
 Result<JobSpec> to_job(const Lines& lines, const SwimOptions& options, const SwimLine& line) {

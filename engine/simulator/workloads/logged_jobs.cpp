@@ -19,7 +19,7 @@ StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes)
   spec.name = log.plan.name;
   spec.tasks = static_cast<std::uint32_t>(log.tasks.size());
   spec.demand = log.plan.demand == schedulers::Resources{} ? job.demand : log.plan.demand;
-  spec.estimate = log.plan.estimate;  // 0, not known: a scheduler is not told what it was not told then
+  spec.estimate = log.plan.estimate;  // 0, none: schedulers get no estimate that they did not have then
   spec.profile = log.plan.profile;
   spec.merged = log.merged ? 1 : 0;
   notes.unknown += set_durations(log.tasks, spec);
@@ -27,7 +27,7 @@ StageSpec to_spec(const JobLog& job, const StageLog& log, RecordingNotes& notes)
     spec.durations[i] = std::max(Time{0}, spec.durations[i]);
     if (!log.tasks[i].failures.empty()) spec.failures[i] = log.tasks[i].failures;
   }
-  if (!log.plan.splits.empty()) spec.hosts.resize(spec.tasks);  // a split without hosts lay nowhere: no place is made up for it
+  if (!log.plan.splits.empty()) spec.hosts.resize(spec.tasks);  // a split without hosts gets no place
   for (const master::LoggedSplit& split : log.plan.splits) {
     spec.input_bytes += split.bytes;
     if (split.task < spec.tasks) spec.hosts[split.task] = split.hosts;
@@ -57,15 +57,15 @@ struct Mean {
   double value() const { return count > 0 ? sum / count : 0; }
 };
 
-/// What history says of nodes with the attribute against those without any; 0: nothing.
-double told_factor(const std::optional<schedulers::StageProfile>& profile, const std::string& attribute) {
+/// The speed-up of nodes with the attribute over those without any, by the profile; 0: unknown.
+double profiled_factor(const std::optional<schedulers::StageProfile>& profile, const std::string& attribute) {
   if (!profile || !profile->kinds.contains(attribute)) return 0;
   const auto others = profile->kinds.find("");
   return (others == profile->kinds.end() ? 1 : others->second) / profile->kinds.at(attribute);
 }
 
-/// For nodes with an attribute for which the stage has functions: how much faster its tasks are there, by those that ended there
-/// and elsewhere. The durations become those on other nodes.
+/// Sets the speed-ups of nodes with an attribute for which the stage has functions, from the tasks that ended there and elsewhere.
+/// All durations become those on other nodes.
 void add_speedups(const StageLog& log, const std::vector<RecordedNode>& nodes, StageSpec& spec, RecordingNotes& notes) {
   std::map<std::string, Speedup> speedups;
   for (const std::string& variant : log.plan.variants)
@@ -79,7 +79,7 @@ void add_speedups(const StageLog& log, const std::vector<RecordedNode>& nodes, S
   bool known = true;
   for (auto& [attribute, speedup] : speedups) {
     const double here = means[attribute].value(), elsewhere = means[""].value();
-    const double factor = here > 0 && elsewhere > 0 ? elsewhere / here : told_factor(spec.profile, attribute);
+    const double factor = here > 0 && elsewhere > 0 ? elsewhere / here : profiled_factor(spec.profile, attribute);
     known = known && factor > 0;
     if (factor > 0) speedup.factor = factor;
     for (std::size_t i = 0; i < log.tasks.size(); ++i)
@@ -90,7 +90,7 @@ void add_speedups(const StageLog& log, const std::vector<RecordedNode>& nodes, S
   if (!known) ++notes.alike;
 }
 
-/// The sizes of so many adjacent partitions each, together.
+/// Joins adjacent partitions: the first counts[0] of them, then the next counts[1], and so on.
 template <class Size>
 void join_partitions(std::vector<Size>& sizes, const std::vector<std::uint32_t>& counts) {
   std::vector<Size> joined;
@@ -103,7 +103,7 @@ void join_partitions(std::vector<Size>& sizes, const std::vector<std::uint32_t>&
   if (at == sizes.end()) sizes = std::move(joined);
 }
 
-/// What is written for the partitions that tasks of the reader read together.
+/// Joins the partitions that tasks of the reader read together.
 void join_partitions(StageSpec& parent, const StageLog& reader) {
   if (!reader.merged) return;
   std::vector<std::uint32_t> counts;
@@ -167,7 +167,7 @@ void add_job(JobLog& log, Recording& recording, RecordingNotes& notes) {
   recording.workload.jobs.push_back(std::move(log.spec));
 }
 
-/// Of absences those that tasks could notice: not after the last of them, when a cluster is taken down.
+/// Keeps the absences during the run: when a cluster is taken down after the last task, nodes are lost, too.
 void place_absences(Recording& recording, Time origin, Time end) {
   for (RecordedNode& node : recording.nodes) {
     std::erase_if(node.absences,
@@ -179,7 +179,7 @@ void place_absences(Recording& recording, Time origin, Time end) {
   }
 }
 
-/// Of jobs and stages that are replayed.
+/// Adds the launches of those jobs and stages that are replayed.
 void place_launches(const JobLogs& jobs, const std::vector<LoggedLaunch>& launches, Recording& recording) {
   for (const LoggedLaunch& launch : launches) {
     const auto job = jobs.find(launch.job);

@@ -1,4 +1,4 @@
-// What an event log says of jobs, and the workload that repeats them.
+// Jobs as an event log has them, and the workload that repeats them.
 #pragma once
 
 #include <algorithm>
@@ -14,24 +14,24 @@ namespace weft::simulator::workloads {
 
 struct LoggedTask {
   std::map<std::uint32_t, Time> started;           // by attempt
-  std::map<std::uint32_t, std::string> functions;  // likewise, of those that ran functions for an attribute ("accelerator=gpu")
-  std::string ran;                                 // by the attempt that finished first; empty: the usual ones
+  std::map<std::uint32_t, std::string> functions;  // by attempt: the attribute ("accelerator=gpu") for which it ran functions
+  std::string ran;                                 // that of the attempt that finished first; empty: it ran the usual functions
   std::optional<Time> duration;                    // of the first attempt that finished
   std::vector<StageSpec::Failure> failures;
   std::uint32_t partitions = 1;
   bool finished = false;
-  std::uint64_t read = 0;              // from its input, by the attempt that finished first
-  std::vector<std::uint64_t> written;  // by it, for the partitions
+  std::uint64_t read = 0;              // bytes of its input, by the attempt that finished first
+  std::vector<std::uint64_t> written;  // bytes for each partition, by the same attempt
 };
 
 struct StageLog {
   master::LoggedStage plan;
-  std::vector<std::uint32_t> barriers;  // stages whose results the driver had waited for before it planned this one
+  std::vector<std::uint32_t> barriers;  // stages that the driver had waited for before it planned this one
   std::vector<LoggedTask> tasks;
   std::uint64_t input_bytes = 0;
   std::vector<std::uint64_t> partition_bytes;  // over all maps
-  bool merged = false;                         // tasks that read several partitions
-  Time ended{0};                               // the last of its tasks
+  bool merged = false;                         // some of its tasks read several partitions
+  Time ended{0};                               // the end of its last task
   std::size_t part = 0;                        // of the plan
   std::vector<std::uint32_t> sample_histogram{};
   bool complete() const {
@@ -43,12 +43,12 @@ struct JobLog {
   JobSpec spec;
   schedulers::Resources demand;
   Time submitted{0};
-  std::vector<Time> parts;  // of its plan: how long after the one before was done (the first: after the submission) each came
+  std::vector<Time> parts;  // of its plan: the time since the end of the part before (the first: since the submission)
   Time last_end{0};
   std::map<std::uint32_t, StageLog> stages;
   std::vector<std::uint32_t> targets;                // of the plan part before
   std::map<std::uint32_t, std::uint32_t> positions;  // in the workload, of stages that ran
-  std::optional<std::uint32_t> position;             // likewise, its own
+  std::optional<std::uint32_t> position;             // in the workload, if the job is in it
 };
 
 /// By number.
@@ -59,7 +59,7 @@ struct LoggedLaunch {
   std::uint32_t stage = 0, task = 0, node = 0;  // the node by its place in the recording
 };
 
-/// How often something was left out of a recording, or guessed.
+/// Counts of what was left out of a recording, or guessed.
 struct RecordingNotes {
   std::size_t earlier = 0;  // jobs of earlier runs of the master
   std::size_t later = 0;    // of later ones, in which no task ended
@@ -68,11 +68,11 @@ struct RecordingNotes {
   std::size_t split = 0;    // stages with hot partitions that were split
   std::size_t merged = 0;   // stages with small partitions that were merged
   std::size_t empty = 0;    // jobs without a finished task
-  std::size_t alike = 0;    // stages of which is not known how much faster nodes with an attribute are
+  std::size_t alike = 0;    // stages for which the speed-up of nodes with an attribute is not known
 };
 
-/// Adds the jobs to the recording, in the order of their arrival, times counted from the first, and the notes in words. False when
-/// no task of any job ended. The logs are used up.
+/// Adds the jobs to the recording, in the order of their arrivals and with times since the first one, and the notes in words. False
+/// when no task of any job ended. The logs are used up.
 bool make_recording(JobLogs& jobs, const std::vector<LoggedLaunch>& launches, Recording& recording, RecordingNotes& notes);
 
 }  // namespace weft::simulator::workloads

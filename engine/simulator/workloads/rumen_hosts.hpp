@@ -1,4 +1,4 @@
-// The hosts that a Rumen trace and its topology file name, in the order they are met.
+// The hosts that a Rumen trace and its topology file name, in the order of their first mention.
 #pragma once
 
 #include <map>
@@ -15,10 +15,10 @@ namespace weft::simulator::workloads {
 /// Names lose the backslashes that Rumen puts before dots.
 class RumenHosts {
  public:
-  /// {"name": …, "children": [racks of hosts]}: leaves are hosts, what holds them their racks. No others are added later.
+  /// {"name": …, "children": [racks of hosts]}: leaves are hosts, their parents are the racks. No other hosts are added later.
   Result<void> load(const std::string& path);
 
-  /// The host's name. The rack that is told first stays.
+  /// Returns the host's name. The first rack of a host stays.
   std::string add(std::string_view rack, std::string_view host);
   /// "/rack/host"; anything else is ignored.
   void add_path(std::string_view path);

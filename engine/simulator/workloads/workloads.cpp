@@ -37,14 +37,14 @@ constexpr std::array<Kind, 8> kKinds{{
     {"log", "event logs of weft, JSON lines", load_event_log},
 }};
 
-/// What can be done with the jobs of any trace.
+/// The settings that all kinds of traces have.
 struct Draw {
   std::size_t sample = 0;
   Duration gap{0};
   std::uint64_t seed = 0;
 
   void declare(Config& config) {
-    config.integer("sample", sample, "Draw so many of the jobs at random (with repetition); 0: all, in order", 0, kMaxJobs);
+    config.integer("sample", sample, "Number of jobs to draw at random (with repetition); 0: all, in order", 0, kMaxJobs);
     config.duration("gap", gap, "Poisson arrivals with this mean gap instead of the trace's");
     config.integer("seed", seed, "Of sample and gap");
   }
@@ -169,7 +169,7 @@ Result<void> resize(Workload& workload, const Resize& resize) {
     if (resize.scale == 1) continue;
     for (StageSpec& stage : job.stages) {
       WEFT_TRY(scale_stage(stage, resize.scale));
-      stage.read.clear();  // what was known of tasks is not known of these
+      stage.read.clear();  // known for the former tasks only
       stage.written.clear();
     }
     for (StageSpec& stage : job.stages) {

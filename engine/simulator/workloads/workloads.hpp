@@ -1,5 +1,5 @@
-// Reads traces into workloads. One file per format (docs/formats/workloads.md); all are streamed, bounded, and name file, line and
-// reason when something is wrong.
+// Reads traces into workloads, with one source file per format (docs/formats/workloads.md). All files are streamed and all sizes
+// are bounded; errors name file, line and reason.
 #pragma once
 
 #include <span>
@@ -13,9 +13,9 @@
 
 namespace weft::simulator::workloads {
 
-/// What a trace does not say and depends on the cluster it is to run on.
+/// What a loader must know about the run, because the trace does not say it.
 struct Context {
-  /// What traces mean that give demands as parts of a machine.
+  /// The machine for traces with demands that are parts of a machine.
   schedulers::Resources machine{1, 1, 1, 1, 1, 1, 0, 0};
   std::uint64_t seed = 1;  // of generated jobs and of random samples, unless a setting says otherwise
 };
@@ -23,8 +23,8 @@ struct Context {
 /// "key=value" settings of one format, already taken apart.
 using Settings = std::vector<std::string>;
 
-/// "swim:FILE", "swim:FILE,block=128MiB", "generate:jobs=10,…". invalid_argument for an unknown kind or setting, otherwise what the
-/// loader says. The result holds at least one job, in the order of the file.
+/// "swim:FILE", "swim:FILE,block=128MiB", "generate:jobs=10,…". invalid_argument for an unknown kind or setting, else the error of
+/// the loader. The result has at least one job, and keeps the order of the file.
 Result<Workload> load(std::string_view text, const Context& context);
 
 /// One line per kind: its name, what it reads, and its settings, for --help and the manual.
@@ -40,12 +40,12 @@ Result<Workload> load_alibaba(const std::string& path, const Settings& settings,
 Result<Workload> load_event_log(const std::string& path, const Settings& settings, const Context& context);
 Result<Workload> load_jobs(const std::string& path, const Settings& settings, const Context& context);
 
-/// Writes a file that load_jobs reads as the same workload, but for its name. io when it cannot be written.
+/// Writes a file that load_jobs reads as the same workload, except its name. io when it cannot be written.
 Result<void> write_jobs(const Workload& workload, const std::string& path, IfExists exists);
 
-/// `limit` keeps the first jobs of the file, 0 all; `scale` multiplies bytes and numbers of tasks (at least one task stays),
-/// `arrival_scale` the arrival times. Afterwards the jobs are sorted by arrival, those of one moment in the order of the file, or
-/// as Workload::hash_order says.
+/// `limit` keeps the first jobs of the file; 0: all. `scale` multiplies bytes and numbers of tasks (at least one task remains),
+/// `arrival_scale` the arrival times. Afterwards the jobs are sorted by arrival; those of one moment keep the order of the file,
+/// unless Workload::hash_order is set.
 struct Resize {
   double scale = 1;
   double arrival_scale = 1;
