@@ -1,4 +1,4 @@
-// The schedulers that come with weft. builtin.cpp is the one place that lists them.
+// The schedulers of weft. Only builtin.cpp lists them.
 #pragma once
 
 #include <memory>

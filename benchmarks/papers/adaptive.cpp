@@ -1,5 +1,6 @@
 // The Adaptive scheduler's goals and what became of them: AD-1 to AD-4, and its worked examples.
 #include <array>
+#include <cmath>
 
 #include "benchmarks/papers/adaptive_jobs.hpp"
 #include "schedulers/prediction/work_left.hpp"
@@ -16,6 +17,13 @@ const Shape kSimulator{"J1 Simulator", 5120, 40, 0.5, 0, 0}, kWordCount{"J2 Word
 /// Alone the jobs take 5,617 s together, and J1 ended 6,131 s after the first of them: tasks slowed each other down. This is by how
 /// much, so that J1 ends as published.
 constexpr double kStretch = 1.16;
+
+/// How many times as many slots a job needs whose tasks take `length` percent of the time to its goal, where `left` percent of that
+/// time are left when it is noticed (section 3.4.6).
+double correction_factor(double left, double length) { return std::floor(100 / length) / std::floor(left / length); }
+/// Percent of the job's length that it ends beside its goal when the length of its reduces, `part` percent of its own, was wrong by
+/// `deviation` percent.
+double reduce_deviation(double part, double deviation) { return part * deviation / 100; }
 
 struct Goals {
   double simulator, word_count, sort, join;

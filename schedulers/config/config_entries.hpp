@@ -1,4 +1,5 @@
-// Configuration files of schedulers: TOML of [[pool]] or [[queue]] tables. Errors are "pools.toml:12: …"; an unknown key is one.
+// Configuration files of schedulers: TOML of [[pool]], [[queue]] or [[user]] tables. Errors are "pools.toml:12: …"; an unknown key
+// is an error.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ class ConfigEntry {
   Result<std::optional<Time>> duration(const std::string& key);
   /// A number of cores, or "cpu=4,map_slots=2".
   Result<Resources> amounts(const std::string& key);
-  /// Every key was asked for; otherwise names the first that was not.
+  /// An error names the first key that no call has taken.
   Result<void> done() const;
 
  private:
@@ -53,15 +54,15 @@ Result<std::vector<ConfigEntry>> read_entries(const ConfigFile& file, const std:
 struct NamedEntry {
   std::string name, parent;
 };
-/// Indexes of the parents. Names that are missing, malformed or given twice, unknown parents and cycles are errors at the line of
-/// their entry. `kind` is what they are called in errors.
+/// Indexes of the parents. Names that are missing or given twice, unknown parents and cycles are errors at the line of their entry.
+/// `kind` is the word for an entry in errors.
 Result<std::vector<std::optional<std::size_t>>> resolve_parents(const std::vector<NamedEntry>& named,
                                                                 const std::vector<ConfigEntry>& entries, std::string_view kind);
 /// The entries with parents before children, otherwise as in the file.
 std::vector<std::size_t> parents_first(const std::vector<std::optional<std::size_t>>& parents);
 
-/// Reads the [[kind]] tables with read(entry, name of its parent), and has check(settings, entries, parents) look at them in the
-/// order of the file. Then parents come before children, and adopt(settings, its parent's) is called for each that has one.
+/// Reads each [[kind]] table with read(entry, name of its parent), and calls check(settings, entries, parents) with all of them in
+/// the order of the file. Then parents come before children, and adopt(settings, its parent's) is called for each that has one.
 template <class Settings, class Read, class Check, class Adopt>
 Result<std::vector<Settings>> read_forest(const ConfigFile& file, const std::string& kind, Read&& read, Check&& check,
                                           Adopt&& adopt) {

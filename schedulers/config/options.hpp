@@ -18,7 +18,7 @@
 
 namespace weft::schedulers {
 
-/// The text of a configuration file by its name. Schedulers do no I/O: the shell says where texts come from.
+/// Returns the text of a configuration file by its name. Schedulers do no I/O: the shell reads files.
 using FileReader = std::function<Result<std::string>(const std::string& name)>;
 
 /// `name` and the text between the parentheses, of "name" or "name(…)"; invalid_argument when parentheses do not match.
@@ -33,7 +33,7 @@ struct ConfigFile {
   std::string text;
 };
 
-/// A factory takes the options it knows; what is left over is an error. Errors name option and value.
+/// A factory takes the options that it knows; an option that is left is an error. Errors name option and value.
 class Options {
  public:
   /// "key=value,key=value"; commas within parentheses and brackets belong to the value.
@@ -42,9 +42,9 @@ class Options {
   bool given(const std::string& key) const { return values_.contains(key); }
   std::optional<std::string> take(const std::string& key);
   Result<std::string> text(const std::string& key, std::string otherwise);
-  /// The position of the value in `known`, which has `otherwise`.
+  /// The position of the value in `known`, which contains `otherwise`.
   Result<std::size_t> choice(const std::string& key, std::span<const std::string_view> known, std::string_view otherwise);
-  /// What stands beside the value in `known`, which has `otherwise`.
+  /// The second of the pair in `known` whose first is the value. `known` contains `otherwise`.
   template <class T>
   Result<T> choice(const std::string& key, std::initializer_list<std::pair<std::string_view, T>> known,
                    std::string_view otherwise) {
@@ -66,7 +66,7 @@ class Options {
   Result<std::optional<ConfigFile>> file(const std::string& key);
   const FileReader& reader() const { return reader_; }
 
-  /// Everything was taken; otherwise names what was not, and what exists (the keys asked for).
+  /// invalid_argument: an option was not taken; the message names it, and the known keys.
   Result<void> done() const;
 
  private:

@@ -2,15 +2,15 @@
 //
 //   [[pool]]
 //   name = "research"
-//   parent = "all"              # none: at the top
+//   parent = "all"              # unset: at the top
 //   weight = 2                  # of what is shared with its siblings (1)
 //   min_share = 10              # cores (slots), or "map_slots=8,reduce_slots=2"
 //   max_running_jobs = 5        # later ones wait (no limit)
 //   policy = "fifo"             # among its jobs and pools: fair (default) or fifo
-//   min_share_timeout = "30s"   # below its minimum for so long, it may kill; none: never. Inherited from the parent
-//   fair_share_timeout = "5min" # below half its fair share for so long, likewise
+//   min_share_timeout = "30s"   # below its minimum for this long, it may preempt; unset: the parent's, or never
+//   fair_share_timeout = "5min" # below half its fair share for this long, it may preempt; unset: the parent's, or never
 //
-// A job goes to the pool it names; one that is not in the file is made, at the top, with the settings of [[pool]] name = "default"
+// A job goes to the pool that it names. A pool that is not in the file is made at the top, with the settings of the pool "default"
 // if there is one.
 #pragma once
 

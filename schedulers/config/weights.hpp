@@ -4,7 +4,7 @@
 //   name = "alice"
 //   weight = 2          # of what users share (1)
 //
-// Pools: the file of the fair scheduler (pools.hpp), of which the weights count.
+// Pools are read from the file of the fair scheduler (pools.hpp); only their weights count.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class Weights {
   static Result<Weights> of_users(const ConfigFile& file);
   static Result<Weights> of_pools(const ConfigFile& file);
 
-  /// Of one that is not in the file: that of "default" if there is one, else 1.
+  /// The weight of that user or pool. If it is not in the file: that of "default", else 1.
   double of(const std::string& name) const;
 
  private:

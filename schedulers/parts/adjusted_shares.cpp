@@ -15,13 +15,13 @@ class AdjustedShares final : public JobShares {
   AdjustedShares(std::unique_ptr<JobShares> inner, Digits digits) : inner_(std::move(inner)), digits_(digits) {}
 
   Result<void> start(const ClusterView& view, Part*) override {
-    anew_ = true;
+    restore_ = true;
     return inner_->start(view, nullptr);
   }
   void on_event(const ClusterView& view, const Notice& notice) override {
     using Kind = Notice::Kind;
     inner_->on_event(view, notice);
-    if (notice.kind == Kind::job_arrived || notice.kind == Kind::stage_added) anew_ = true;
+    if (notice.kind == Kind::job_arrived || notice.kind == Kind::stage_added) restore_ = true;
     if (notice.kind == Kind::job_ended) shares_.erase(notice.job);
     if (notice.kind == Kind::task_finished) {
       const JobOrder order{0, view.job(notice.job)->submitted, notice.job};
@@ -31,12 +31,12 @@ class AdjustedShares final : public JobShares {
 
   bool refresh(const ClusterView& view) override {
     inner_->refresh(view);
-    if (std::exchange(capacity_, view.capacity()) != view.capacity()) anew_ = true;
+    if (std::exchange(capacity_, view.capacity()) != view.capacity()) restore_ = true;
     const JobInfo* last = last_ ? view.job(last_->id) : nullptr;
     const bool ended = last_ && (last == nullptr || std::all_of(last->stages.begin(), last->stages.end(),
                                                                 [](const auto& stage) { return stage.second.complete(); }));
     last_.reset();
-    const bool restored = std::exchange(anew_, false) || ended;
+    const bool restored = std::exchange(restore_, false) || ended;
     if (restored) {
       shares_.clear();
       for (const auto& [id, job] : view.jobs()) {
@@ -53,8 +53,8 @@ class AdjustedShares final : public JobShares {
     double sum = 0;
   };
 
-  /// Those furthest below their shares first: who would not find free what it lacks has what is free for its share from then on.
-  /// Whether any share changed.
+  /// Goes through the jobs, those furthest below their shares first. Where the free capacity is less than a job lacks, the free
+  /// capacity is its share from then on. True: some share changed.
   bool adjust(const ClusterView& view) {
     std::vector<Below> below;
     for (auto& [id, share] : shares_) {
@@ -100,8 +100,8 @@ class AdjustedShares final : public JobShares {
   std::unique_ptr<JobShares> inner_;
   Digits digits_;
   Resources capacity_;
-  bool anew_ = true;                // a job has come: shares are those of the inner ones again
-  std::optional<JobOrder> last_{};  // of the jobs with tasks that ended: its end does the same
+  bool restore_ = true;             // a job has come: the shares become the inner ones again
+  std::optional<JobOrder> last_{};  // the last job, by submission, with a task that ended: its end does the same
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace weft::schedulers {
 
 namespace {
 
-/// Who must begin so soon must begin: what shares earn is rounded.
+/// A job that must begin within this time must begin now: amounts of time are rounded.
 constexpr Time kSoon = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -22,7 +22,7 @@ Altruism::Altruism(std::unique_ptr<JobShares> shares, const AltruismOptions& opt
     : share_limit_(std::move(shares), options.plan.digits), options_(options), random_(options.seed) {}
 
 Altruism::Planned& Altruism::planned(const JobInfo& job) {
-  return plans_.try_emplace(job.id, Planned{JobPlan(job, room_, capacity_, largest_)}).first->second;
+  return plans_.try_emplace(job.id, Planned{JobPlan(job, future_, capacity_, largest_)}).first->second;
 }
 
 Result<void> Altruism::start(const ClusterView& view, Part*) {
@@ -54,7 +54,7 @@ void Altruism::on_event(const ClusterView& view, const Notice& notice) {
       return plan.check_running(view);
     case Kind::task_launched:
       if (plan.launched(view.now(), notice.stage, notice.task)) return;
-      room_.taken(parts_of(job->stage(notice.stage)->demand, capacity_, {}));
+      future_.taken(parts_of(job->stage(notice.stage)->demand, capacity_, {}));
       if (!found->second.greedy) borrowed(task);
       return;
     case Kind::task_finished:
@@ -69,7 +69,7 @@ void Altruism::on_event(const ClusterView& view, const Notice& notice) {
   }
 }
 
-/// Of the other job that leaves most of its share.
+/// The task counts as running on the share of the other job that leaves most of its own.
 void Altruism::borrowed(const TaskId& task) {
   const Planned* lender = nullptr;
   double most = 0;
@@ -86,12 +86,12 @@ void Altruism::borrowed(const TaskId& task) {
 void Altruism::plan(const ClusterView& view) {
   share_limit_.plan(view);
   recount(view);
-  room_.begin(view.now(), {});
+  future_.begin(view.now(), {});
   for (auto& [id, planned] : plans_) {
     planned.plan.advance(view.now());
     if (!planned.early) continue;
     earn(view.now(), planned);
-    if (!planned.early) planned.plan.set_stale();  // from now on one task after the other, not all that could have begun meanwhile
+    if (!planned.early) planned.plan.set_stale();  // from now on one task after the other, not all that are due by the old plan
   }
   renew(view);
   for (auto& [id, planned] : plans_) {
@@ -115,7 +115,7 @@ void Altruism::earn(Time now, Planned& planned) const {
   planned.early = part < 1 && due_from(now, planned) > now + kSoon;
 }
 
-/// When a job whose share holds no task must begin: what its share earns until the end, less what is to do then.
+/// When a job whose share is too small for a task must begin, so that it ends when its share would have done its work.
 Time Altruism::due_from(Time now, const Planned& planned) const {
   const double part = std::max(planned.plan.part_of_task(), 1e-6);
   const double wait = static_cast<double>(planned.owed.count()) / part - static_cast<double>(planned.plan.length().count());
@@ -130,11 +130,11 @@ void Altruism::take_capacity(const ClusterView& view) {
   }
 }
 
-/// All is in parts of the capacity.
+/// Plans are in parts of the capacity: where it changes, they are made again.
 void Altruism::recount(const ClusterView& view) {
   if (view.capacity() == capacity_) return;
   for (auto& [id, planned] : plans_) planned.plan.drop();
-  room_.clear();
+  future_.clear();
   take_capacity(view);
   for (auto& [id, planned] : plans_) planned.plan.check_running(view);
 }
@@ -154,7 +154,7 @@ void Altruism::renew(const ClusterView& view) {
   }
 }
 
-/// But for what tasks ask that are due, and for the shares of those that plan nothing.
+/// The free capacity, less the demands of due tasks and the shares of jobs without a plan.
 Parts Altruism::free_now(const ClusterView& view) const {
   Parts free = parts_of(capacity_ - view.used(), capacity_, {});
   for (const auto& [id, planned] : plans_) {
@@ -181,7 +181,7 @@ bool Altruism::may_launch(const ClusterView& view, const JobInfo& job, const Sta
   return planned.greedy && share_limit_.may_launch(view, job, stage) ? true : must_launch(planned, stage.id);
 }
 
-/// What is due; of a job that plans nothing one task at a time, however small its share.
+/// Whether a task is due; a job without a plan may run one task at a time, however small its share.
 bool Altruism::must_launch(const Planned& planned, std::optional<StageId> stage) const {
   if (!planned.greedy && planned.early) return false;
   if (!planned.greedy) return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
@@ -191,16 +191,16 @@ bool Altruism::must_launch(const Planned& planned, std::optional<StageId> stage)
   return stage ? planned.plan.due(*stage) > 0 : planned.plan.any_due();
 }
 
-void Altruism::begin_leftover(const ClusterView& view) { room_.begin(view.now(), free_now(view)); }
+void Altruism::begin_leftover(const ClusterView& view) { future_.begin(view.now(), free_now(view)); }
 
-/// What is left of its share, where that is more than nothing.
+/// What is left of the job's share, at least 0.
 Parts Altruism::kept_share(const JobInfo& job) const {
   const Resources* share = share_limit_.shares().share(job.id);
   if (share == nullptr) return {};
   return pointwise_max(parts_of(*share - job.used, capacity_, {}), {});
 }
 
-bool Altruism::has_spare_room(const ClusterView&, const JobInfo& job, const StageInfo& stage) {
+bool Altruism::fits_leftover(const ClusterView&, const JobInfo& job, const StageInfo& stage) {
   const auto found = plans_.find(job.id);
   if (found == plans_.end()) return false;
   const JobPlan& plan = found->second.plan;
@@ -208,7 +208,7 @@ bool Altruism::has_spare_room(const ClusterView&, const JobInfo& job, const Stag
   const Time takes = believed_duration(stage).value_or(std::chrono::seconds(1));
   Parts demand = parts_of(stage.demand, capacity_, {});
   if (!plan.trusted()) demand -= kept_share(job);
-  return room_.holds(demand, takes);
+  return future_.holds(demand, takes);
 }
 
 void Altruism::decided(const ClusterView& view, Decisions& decisions) {
@@ -220,7 +220,7 @@ void Altruism::decided(const ClusterView& view, Decisions& decisions) {
   if (next != Time::max()) decisions.wake_at(std::max(next, view.now()));
 }
 
-/// Says why a job waits that lends room, or plans nothing.
+/// Records why a job waits that lends its share or has no plan.
 void Altruism::explain(Time now, Planned& planned, Decisions& decisions) const {
   const JobInfo& job = planned.plan.job();
   std::string why;
@@ -238,8 +238,8 @@ void Altruism::explain(Time now, Planned& planned, Decisions& decisions) const {
                           ? ""
                           : fmt::format(" until {}, needs {} then", point_of_time(until), loan->slots == 1 ? "it" : "them"));
   }
-  if (why.empty() || (why == planned.told && (!job.held || job.held->text == why))) return;
-  planned.told = why;
+  if (why.empty() || (why == planned.last_reason && (!job.held || job.held->text == why))) return;
+  planned.last_reason = why;
   decisions.hold(job.id, std::nullopt, why);
 }
 

@@ -1,19 +1,18 @@
-// Altruistic launches (Carbyne: Grandl et al., OSDI 2016, section 3): a job launches only the tasks that must begin now for it to
-// end as early as its share would let it, and lends the rest of its share; later passes give that away.
+// Altruistic launches (Carbyne: Grandl et al., OSDI 2016, section 3): a job launches only the tasks that must begin now so that it
+// ends as early as its share allows, and lends the rest of its share to later passes.
 //
-// Each job has a plan (planning/job_plan.hpp): its DAG packed backwards into its share. Of a pass whose limit this is, a job gets
-// what its plan says is due. Where `safe`, what all plans need is kept free: SpareRoom lets later passes launch a task only if
-// it will have ended before anybody needs the room. So without arrivals, with true estimates and on one machine, no job ends later
-// than its plan said first (the paper's theorem 3.1, which needs more than the paper's pseudo code: a task that was lent room keeps
-// it until it ends).
+// Each job has a plan (planning/job_plan.hpp): its DAG packed backwards into its share. In a pass with this limit, a job launches
+// the tasks that are due by its plan. With `safe`, the capacity that plans need is kept free: SpareCapacity lets later passes
+// launch a task only if it will have ended before a plan needs its capacity. So without arrivals, with true estimates and on one
+// machine, no job ends later than its first plan (the paper's theorem 3.1, which needs more than the paper's pseudo code: a
+// borrower keeps the capacity until its task ends).
 //
-// A share that holds no task of its job earns one bit by bit. Where plans are not kept, such a job lends it until the job must
-// begin to run one task after the other to end when it would have ended with its share alone: as the Fair Sojourn Protocol does
-// (Friedman and Henderson, SIGMETRICS 2003), whose jobs go one after the other and end no later than if they had run side by side.
+// A share that is too small for a task of its job is lent until the job must begin to run one task after the other in order to end
+// when it would have ended with its share alone; not so with `safe`. The Fair Sojourn Protocol does the same (Friedman and
+// Henderson, SIGMETRICS 2003): its jobs run one after the other and end no later than if they had run side by side.
 //
-// A job of which nobody knows how long its tasks take, or whose tasks were seen to take far more or less than was believed
-// (JobPlan::trusted), is not altruistic: it launches all that it can inside its share, as it does with probability 1 - `altruism`
-// in any call of the scheduler.
+// A job whose durations are not known, or whose tasks took far more or less time than believed (JobPlan::trusted), is not
+// altruistic: it launches all that fits its share. So does any job with probability 1 - `altruism`, in each call of the scheduler.
 #pragma once
 
 #include <map>
@@ -46,23 +45,24 @@ class Altruism final : public Limit {
   bool may_launch(const ClusterView& view, const JobInfo& job) override;
   void decided(const ClusterView& view, Decisions& decisions) override;
 
-  /// Whether what is believed of the job's tasks is good enough to put any of them off.
+  /// Whether the believed durations of the job are good enough to delay any of its tasks.
   bool trusts(JobId job) const {
     const auto found = plans_.find(job);
     return found != plans_.end() && found->second.plan.trusted();
   }
-  /// For passes that give away what is left: begins one, then whether the task has room until it ends.
+  /// For passes that use the leftover capacity: begins one.
   void begin_leftover(const ClusterView& view);
-  bool has_spare_room(const ClusterView& view, const JobInfo& job, const StageInfo& stage);
+  /// Whether a task of the stage, launched now, displaces no planned task until it ends.
+  bool fits_leftover(const ClusterView& view, const JobInfo& job, const StageInfo& stage);
 
  private:
   struct Planned {
     JobPlan plan;
-    bool greedy = false;  // in this call
-    bool early = false;   // its share holds no task, and it can still wait for one
-    Time owed{-1};        // what its share has yet to earn until the job would have ended with it; below 0: not known
-    Time earned_at{0};    // until when it was counted
-    std::string told{};   // why it waits
+    bool greedy = false;        // it is not altruistic in this call
+    bool early = false;         // its share is too small for a task, and it can still wait
+    Time owed{-1};              // work that its share would still have to do; below 0: not known
+    Time earned_at{0};          // when `owed` was computed
+    std::string last_reason{};  // why it waits, as recorded
   };
 
   Planned& planned(const JobInfo& job);
@@ -80,21 +80,21 @@ class Altruism final : public Limit {
   ShareLimit share_limit_;
   AltruismOptions options_;
   Random random_;
-  RoomAhead room_;
+  FutureCapacity future_;
   std::map<JobId, Planned> plans_;
   Loans loans_;
   Resources capacity_;  // the plans are made for
-  Parts largest_{};     // of it that a node has at most
+  Parts largest_{};     // the most that a node has of it
   std::uint64_t shares_seen_ = 0;
 };
 
-/// What plans leave, and who keeps to it.
-class SpareRoom final : public Limit {
+/// Limits later passes to the capacity that no plan needs.
+class SpareCapacity final : public Limit {
  public:
-  explicit SpareRoom(Altruism& altruism) : altruism_(altruism) {}
+  explicit SpareCapacity(Altruism& altruism) : altruism_(altruism) {}
   void plan(const ClusterView& view) override { altruism_.begin_leftover(view); }
   bool may_launch(const ClusterView& view, const JobInfo& job, const StageInfo& stage) override {
-    return altruism_.has_spare_room(view, job, stage);
+    return altruism_.fits_leftover(view, job, stage);
   }
 
  private:

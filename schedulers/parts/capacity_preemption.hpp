@@ -1,6 +1,6 @@
-// A node that is given less than what runs on it uses loses tasks, the newest first, until the rest fits: what shares its machine
-// has priority (Polo's thesis, chapter 5, leaves open what happens to them). They run again elsewhere or later; no failure is
-// counted, and what had ended stays.
+// A node whose capacity becomes less than its running tasks use loses tasks, the newest first, until the rest fits: the other load
+// of its machine has priority (Polo's thesis, chapter 5, does not say what happens to the tasks). They run again elsewhere or
+// later, and no failure is counted.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// Jobs, users or pools by dominant share over weight, smallest first; jobs of a group by priority and submit time.
+// Jobs, users or pools by dominant share over weight, the smallest first; jobs of a group by priority and submit time.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ class DominantOrder final : public OrderingPolicy {
   bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override;
 
  private:
-  /// A job when by_ is job (then the name is empty), else a group (then the job is 0).
+  /// Of a job where by_ is job (the name is empty), else of a group (the job is 0).
   using Key = std::pair<std::string, JobId>;
   using Runnable = std::map<JobOrder, const JobInfo*>;
   using Rank = std::pair<double, JobOrder>;  // its share; of equal shares the holder of the earliest job
@@ -34,8 +34,8 @@ class DominantOrder final : public OrderingPolicy {
 
   ShareHolder by_;
   Weights weights_;
-  Resources capacity_;                // the shares are of
-  std::map<Key, Runnable> runnable_;  // jobs of the holders that have some
+  Resources capacity_;                // that the shares are parts of
+  std::map<Key, Runnable> runnable_;  // jobs of the holders with pending tasks
   RankedSet<Key, Rank, const Runnable*> order_;
 };
 

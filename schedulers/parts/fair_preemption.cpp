@@ -76,7 +76,7 @@ void FairPreemption::watch(const ClusterView& view, SlotKind kind, const PoolTre
   }
 }
 
-/// Pools to kill for, with what they lack. Those below a starved pool are fed with it.
+/// The pools that others lose tasks for, with the amounts that they lack. A pool below a starved one is part of it.
 std::vector<FairPreemption::Starved> FairPreemption::starved(const ClusterView& view, SlotKind kind,
                                                              const PoolTree::Shares& shares) const {
   std::vector<Starved> found;
@@ -100,7 +100,7 @@ std::vector<FairPreemption::Starved> FairPreemption::starved(const ClusterView& 
   return found;
 }
 
-/// Whether the job, and each pool it is in but the fed one's own ancestors, keeps its share without that much.
+/// Whether the job, and each pool that it is in except the ancestors of the pool `to`, keeps its share if it loses that amount.
 bool FairPreemption::may_lose(const JobInfo& job, double amount, SlotKind kind, const PoolTree::Shares& shares,
                               PoolTree::PoolIndex to) const {
   if (tree_.amounts_of(job.id, kind).used - amount < shares.jobs.at(job.id) - kPoolSlack) return false;

@@ -1,4 +1,4 @@
-// What the fair scheduler kills, and when. See fair.hpp.
+// Which attempts the fair scheduler kills, and when. See fair.hpp.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ class FairPreemption final : public Preemption {
   /// `tree` outlives this.
   FairPreemption(const PoolTree& tree, FairPreemptionOptions options) : tree_(tree), options_(options) {}
   Result<void> start(const ClusterView& view, Part* before) override;
-  /// Where nothing waits nobody starves, and there are no calls to watch by: all clocks begin again.
+  /// Where no task waits no pool starves, and schedule() is not called: all clocks begin again.
   void on_event(const ClusterView& view, const Notice& notice) override;
   bool preempt(const ClusterView& view, Decisions& decisions) override;
 

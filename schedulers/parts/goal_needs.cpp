@@ -17,20 +17,20 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 struct StageOnClasses {
   const StageInfo* stage = nullptr;
   std::size_t phase = 0;
-  bool takes = false;             // slots of the kind that is asked for
+  bool takes = false;             // its tasks take slots of the kind in question
   std::vector<double> lengths;    // seconds of a task, by class; empty: not known
   std::vector<double> running;    // tasks, by class
   std::vector<bool> untried;      // by class
   std::vector<std::size_t> fast;  // classes that are faster than class 0, the fastest first
-  double tasks = 0;               // that are left, those that run in part
+  double tasks = 0;               // that are left; of running ones the part that is left
 
   double best() const { return lengths[fast.empty() ? 0 : fast.front()]; }
-  /// Slots of the fastest class, for so many seconds.
+  /// Seconds of one slot of the fastest class.
   double work() const { return lengths.empty() ? 0 : tasks * best(); }
 };
 
-/// What the profile says of the class alone, over all nodes.
-std::optional<double> told_of_class(const StageInfo& stage, const std::string& name) {
+/// By the profile: the duration on the class over that on all nodes.
+std::optional<double> ratio_in_profile(const StageInfo& stage, const std::string& name) {
   if (!stage.profile) return std::nullopt;
   const auto ratio = stage.profile->kinds.find(name);
   return ratio == stage.profile->kinds.end() || ratio->second <= 0 ? std::nullopt : std::optional(ratio->second);
@@ -45,20 +45,20 @@ std::optional<double> mean_of(const std::vector<MeasuredTasks::OfClass>& seen) {
   return ended > 0 ? std::optional(seconds / ended) : std::nullopt;
 }
 
-/// Of few tasks the quicker ones are on some class by chance: until so many have ended on each, the profile's ratio of classes
-/// counts.
+/// Of few tasks, one class may have the quicker ones by chance: until this many have ended on each class, the profile's ratios
+/// count.
 constexpr std::uint64_t kSure = 5;
 
-/// What the tasks that have ended on all classes say of one that takes told = 1, where the profile tells of all classes and too few
-/// have ended to know better. After its first tasks on fast nodes a job would otherwise seem to be as fast everywhere.
+/// The duration of a task whose profiled ratio is 1, by all tasks that have ended. Nothing: the profile lacks a class, or enough
+/// tasks have ended on each. Without it, a job whose first tasks ran on fast nodes would seem to be as fast everywhere.
 std::optional<double> level_by_profile(const std::vector<MeasuredTasks::OfClass>& seen,
-                                       const std::vector<std::optional<double>>& told) {
+                                       const std::vector<std::optional<double>>& ratios) {
   double seconds = 0, expected = 0;
   bool sure = true;
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!told[i]) return std::nullopt;
+    if (!ratios[i]) return std::nullopt;
     seconds += seen[i].seconds;
-    expected += static_cast<double>(seen[i].ended) * *told[i];
+    expected += static_cast<double>(seen[i].ended) * *ratios[i];
     sure = sure && seen[i].ended >= kSure;
   }
   return sure || expected <= 0 ? std::nullopt : std::optional(seconds / expected);
@@ -73,14 +73,14 @@ void find_lengths(const ClusterView& view, const MeasuredTasks& measured, const 
     if (on.oldest) oldest = std::min(oldest.value_or(*on.oldest), *on.oldest);
   }
   const auto length = task_length(view, job, stage, oldest, mean_of(seen));
-  std::vector<std::optional<double>> told;
-  for (std::size_t i = 0; i < seen.size(); ++i) told.push_back(told_of_class(stage, measured.name(i)));
-  const auto level = level_by_profile(seen, told);
+  std::vector<std::optional<double>> ratios;
+  for (std::size_t i = 0; i < seen.size(); ++i) ratios.push_back(ratio_in_profile(stage, measured.name(i)));
+  const auto level = level_by_profile(seen, ratios);
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    out.untried.push_back(!seen[i].tried() && !told[i]);
+    out.untried.push_back(!seen[i].tried() && !ratios[i]);
     if (!length) continue;
-    double of_class = level ? *level * *told[i] : seen[i].mean().value_or(*length * told[i].value_or(1));
-    if (seen[i].ended == 0 && seen[i].oldest)  // what runs for longer takes longer
+    double of_class = level ? *level * *ratios[i] : seen[i].mean().value_or(*length * ratios[i].value_or(1));
+    if (seen[i].ended == 0 && seen[i].oldest)  // a task takes at least as long as it has run
       of_class = std::max(of_class, in_seconds(stage.worked(*seen[i].oldest, view.now())));
     out.lengths.push_back(of_class);
   }
@@ -119,8 +119,8 @@ std::vector<StageOnClasses> stages_of(const ClusterView& view, const MeasuredTas
   return all;
 }
 
-/// What is left of the stage, in slots of all classes alike for so many seconds: as much as all slots together do in the time that
-/// they need for it. Counted in the fastest slots, a job would seem to fit into a cluster that has few of them.
+/// The work left of the stage, in seconds of one average slot. Counted in the fastest slots, a job would seem to fit a cluster that
+/// has few of them.
 double work_on_all(const ClusterView& view, const MeasuredTasks& measured, SlotKind kind, const StageOnClasses& stage) {
   if (stage.fast.empty()) return stage.work();
   double all = 0, fastest = 0;  // slots, and how many of the fastest class do as much as all
@@ -145,7 +145,7 @@ std::vector<PhaseLeft> phases_left(const std::vector<StageOnClasses>& stages) {
   return phases;
 }
 
-/// Shares `slots` of the fastest class out: to the fast ones what they have, the rest, which takes longer there, to class 0.
+/// Distributes `slots` of the fastest class: to each fast class as many as it has, and the rest, as more slower slots, to class 0.
 void share_out(const StageOnClasses& stage, double slots, const std::vector<double>& available, GoalNeeds& needs) {
   double left = slots;
   for (const std::size_t at : stage.fast) {
@@ -156,7 +156,7 @@ void share_out(const StageOnClasses& stage, double slots, const std::vector<doub
   needs.of_class[0].required += slots_elsewhere(left, 0, stage.lengths[0] / stage.best());
 }
 
-/// What the stage adds to the needs of a job that may take so many seconds.
+/// Adds the stage to the needs of a job that has `seconds` left until its goal.
 void add_stage(const StageOnClasses& stage, double slots, double seconds, const std::vector<double>& available, double margin,
                GoalNeeds& needs) {
   const double all_running = std::accumulate(stage.running.begin(), stage.running.end(), 0.0);
@@ -223,7 +223,7 @@ GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, con
       const double handovers = rules.reserve * handover * static_cast<double>(left.size() - 1);
       const double most = kMostWaves * std::max(1.0, left.front().tasks);
       double of_all = slots_needed(left, own);
-      needs.hopeless = needs.hopeless || of_all >= most;
+      needs.unattainable = needs.unattainable || of_all >= most;
       if (handovers > 0) {
         const double sooner = slots_needed(left, own - std::clamp(own / 2, 0.0, handovers));
         if (sooner < most) of_all = sooner;

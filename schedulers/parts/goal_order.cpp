@@ -14,7 +14,7 @@ namespace weft::schedulers {
 
 namespace {
 
-/// Needs change slowly with time alone: jobs to which nothing happens are looked at this often.
+/// Needs change slowly with time alone: those of jobs without events are computed this often.
 constexpr Time kRefresh = std::chrono::seconds(1);
 
 }  // namespace
@@ -60,11 +60,11 @@ void GoalOrder::begin(const ClusterView& view, std::size_t) {
 void GoalOrder::refresh(const ClusterView& view, SlotKind kind, Queue& queue) {
   queue.jobs.resize(measured_.classes());
   std::vector<double> available = slots_of_classes(view, kind);
-  // Where there are classes, what one job takes of the fast nodes is not there for others.
+  // Where there are classes, the slots of fast nodes that one job takes are not available to others.
   const bool all = measured_.classes() > 1 || !queue.refreshed || view.now() - *queue.refreshed >= kRefresh;
   if (!all) {
     for (const JobId id : std::exchange(queue.changed, {}))
-      if (const JobInfo* job = view.job(id)) look_at(view, kind, queue, *job, available);
+      if (const JobInfo* job = view.job(id)) update(view, kind, queue, *job, available);
     return;
   }
   queue.refreshed = view.now();
@@ -89,13 +89,13 @@ void GoalOrder::refresh(const ClusterView& view, SlotKind kind, Queue& queue) {
     const bool gives_up = known != queue.needs.end() && !options_.late_first && gives_up_goal(queue, job, known->second);
     jobs.push_back({gives_up, speedup, &job});
   }
-  // Who gains most by fast nodes has them first, of those that can meet their goals, and then of the others.
+  // First jobs that can meet their goals, then the others; of either, the job that gains most by fast nodes first.
   std::stable_sort(jobs.begin(), jobs.end(), [](const Candidate& a, const Candidate& b) {
     return std::pair(a.gives_up, -a.speedup) < std::pair(b.gives_up, -b.speedup);
   });
   const double slots = std::accumulate(available.begin(), available.end(), 0.0);
   queue.even_part = slots / static_cast<double>(std::max<std::size_t>(1, jobs.size()));
-  for (const Candidate& candidate : jobs) look_at(view, kind, queue, *candidate.job, available);
+  for (const Candidate& candidate : jobs) update(view, kind, queue, *candidate.job, available);
   if (!options_.by_need) give_up(view, slots, queue);
   double running = 0, seconds = 0;
   for (const auto& [id, needs] : queue.needs) {
@@ -109,7 +109,7 @@ void GoalOrder::give_up(const ClusterView& view, double slots, Queue& queue) con
   std::vector<JobId> jobs;
   std::vector<Goal> goals;
   for (const auto& [id, needs] : queue.needs) {
-    if (!needs.has_goal || !needs.measured || needs.late || needs.hopeless) continue;
+    if (!needs.has_goal || !needs.measured || needs.late || needs.unattainable) continue;
     jobs.push_back(id);
     goals.push_back({-needs.past_goal, needs.seconds});
   }
@@ -121,8 +121,8 @@ void GoalOrder::give_up(const ClusterView& view, double slots, Queue& queue) con
     if (before.contains(id) != queue.given_up.contains(id)) place(queue, *view.job(id));
 }
 
-/// Works out what the job needs now, and takes that from what is available.
-void GoalOrder::look_at(const ClusterView& view, SlotKind kind, Queue& queue, const JobInfo& job, std::vector<double>& available) {
+/// Computes the needs of the job, and subtracts them from the available slots.
+void GoalOrder::update(const ClusterView& view, SlotKind kind, Queue& queue, const JobInfo& job, std::vector<double>& available) {
   const bool takes = std::any_of(job.runnable.begin(), job.runnable.end(),
                                  [&](StageId id) { return slot_kind_of(job.stages.at(id), kind != SlotKind::any) == kind; });
   if (!takes) return remove(queue, job.id);
@@ -134,7 +134,7 @@ void GoalOrder::look_at(const ClusterView& view, SlotKind kind, Queue& queue, co
   place(queue, job);
 }
 
-/// A job that has had no slot on a class where it is faster for as long as a task takes there needs as many more elsewhere.
+/// A job that has had no slot on a faster class for as long as a task runs needs more slots elsewhere instead.
 void GoalOrder::stop_waiting(const ClusterView& view, Queue& queue, const JobInfo& job, GoalNeeds& needs) {
   bool waits = false;
   for (std::size_t i = 1; i < needs.of_class.size() && needs.speedup > 1; ++i)
@@ -152,7 +152,7 @@ void GoalOrder::stop_waiting(const ClusterView& view, Queue& queue, const JobInf
 }
 
 bool GoalOrder::gives_up_goal(const Queue& queue, const JobInfo& job, const GoalNeeds& needs) {
-  return needs.late || needs.hopeless || queue.given_up.contains(job.id);
+  return needs.late || needs.unattainable || queue.given_up.contains(job.id);
 }
 
 std::optional<GoalOrder::Rank> GoalOrder::rank(const Queue& queue, const JobInfo& job, const GoalNeeds& needs,
@@ -202,7 +202,7 @@ bool GoalOrder::offer(const ClusterView&, SlotKind kind, Launcher& launcher) {
   });
 }
 
-/// A task that has just begun is wholly left: one more runs, and nothing else has changed.
+/// A task has just begun, so all of it is left: one more runs, and nothing else has changed.
 void GoalOrder::launched(Queue& queue, const JobInfo& job, std::size_t node_class) {
   const auto served = queue.needs.find(job.id);
   if (served == queue.needs.end()) return;
@@ -215,7 +215,7 @@ void GoalOrder::launched(Queue& queue, const JobInfo& job, std::size_t node_clas
   place(queue, job);
 }
 
-/// Says why jobs take none of the nodes where they are slow.
+/// Records why jobs take no nodes on which they are slow.
 void GoalOrder::explain(const ClusterView& view, Launcher& launcher) {
   for (const auto& [kind, queue] : queues_) {
     for (const auto& [id, needs] : queue.needs) {

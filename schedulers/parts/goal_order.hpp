@@ -1,5 +1,5 @@
-// Jobs by how many more slots they need to meet their goals, those of which nothing is known yet and those that are late first:
-// the priority queue of the Adaptive scheduler (Polo's thesis, section 3.4). With classes of nodes, a queue for each.
+// Jobs by the slots that they lack to meet their goals; jobs of unknown durations first, and late jobs first or last: the priority
+// queue of the Adaptive scheduler (Polo's thesis, section 3.4). With classes of nodes, a queue for each class.
 #pragma once
 
 #include <map>
@@ -13,12 +13,13 @@
 namespace weft::schedulers {
 
 struct GoalOrderOptions {
-  std::string attribute = "accelerator";  // that makes the classes of nodes; empty: there is one
-  GoalRules rules;                        // with by_need false jobs are given its margin more slots than they need, too
-  /// Of jobs that need slots, who needs most goes first, as in the thesis. False: whose goal is nearest, and where not all goals
-  /// can be met, jobs with much work give theirs up so that as many as possible are (prediction/goals_met.hpp).
+  std::string attribute = "accelerator";  // of nodes, whose values are the classes; empty: there is one class
+  GoalRules rules;                        // with by_need false, jobs also get more slots than they need, by its margin
+  /// True: the job that lacks most slots goes first, as in the thesis. False: the job with the nearest deadline first; where not
+  /// all goals can be met, jobs with much work give theirs up, so that as many as possible are met (prediction/goals_met.hpp).
   bool by_need = false;
-  bool late_first = false;  // jobs past their goal go before all others; false: these, and who cannot meet it, after those who can
+  /// True: jobs past their goal go before all others. False: they, and jobs that cannot meet their goal, go after those that can.
+  bool late_first = false;
 };
 
 class GoalOrder final : public OrderingPolicy, public Urgency {
@@ -31,11 +32,11 @@ class GoalOrder final : public OrderingPolicy, public Urgency {
   bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override;
   void explain(const ClusterView& view, Launcher& launcher) override;
   Asks asks() const override { return measured_.classes() > 1 ? Asks::nodes : Asks::jobs; }
-  /// Urgent are jobs that have fewer slots than they need for their goals.
+  /// True for jobs that have fewer slots than they need for their goals.
   bool urgent(const ClusterView& view, const JobInfo& job) const override;
   bool offers_all() const override { return measured_.classes() == 1; }
 
-  /// Whether the job has as many slots as it needs, or more: it can wait for a better place.
+  /// Whether the job has at least as many slots as it needs: it can wait for a nearer node.
   bool ahead(const ClusterView& view, const JobInfo& job) const;
 
  private:
@@ -44,17 +45,17 @@ class GoalOrder final : public OrderingPolicy, public Urgency {
   using Rank = std::tuple<Tier, int, double, JobOrder>;
   struct Queue {
     std::map<JobId, GoalNeeds> needs;                          // of jobs with pending tasks of the kind
-    std::vector<RankedSet<JobId, Rank, const JobInfo*>> jobs;  // by class, without those that do not want its nodes now
-    std::set<JobId> given_up;                                  // that cannot meet their goals beside the others
-    std::map<JobId, Time> waits_since;                         // that have no slot where they are faster
+    std::vector<RankedSet<JobId, Rank, const JobInfo*>> jobs;  // by class, without the jobs for which its nodes are of no use now
+    std::set<JobId> given_up;                                  // jobs that cannot meet their goals beside the others
+    std::map<JobId, Time> waits_since;                         // jobs that have no slot where they are faster
     double even_part = 1;                                      // slots over jobs
-    double handover = 0;                                       // seconds that a task takes, of those that ran when last looked at
+    double handover = 0;                                       // mean seconds of the running tasks, at the last refresh
     std::set<JobId> changed;
-    std::optional<Time> refreshed;  // when all were looked at last
+    std::optional<Time> refreshed;  // when the needs of all were computed last
   };
 
   void refresh(const ClusterView& view, SlotKind kind, Queue& queue);
-  void look_at(const ClusterView& view, SlotKind kind, Queue& queue, const JobInfo& job, std::vector<double>& available);
+  void update(const ClusterView& view, SlotKind kind, Queue& queue, const JobInfo& job, std::vector<double>& available);
   void give_up(const ClusterView& view, double slots, Queue& queue) const;
   static void stop_waiting(const ClusterView& view, Queue& queue, const JobInfo& job, GoalNeeds& needs);
   static bool gives_up_goal(const Queue& queue, const JobInfo& job, const GoalNeeds& needs);

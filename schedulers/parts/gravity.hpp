@@ -1,4 +1,4 @@
-// Centre of gravity: how far a reader of partitions is from what it reads, from any node, in O(1) after one pass.
+// Centre of gravity: the distance of a reader of partitions from its input, for any node, in O(1) after one pass.
 #pragma once
 
 #include <map>
@@ -23,9 +23,9 @@ class Gravity {
   };
   /// Source nodes, the nearest to everything first; ties by id. The first is the centre of gravity.
   std::vector<Near> nearest() const;
-  /// How far the nodes of that rack are that are no sources themselves.
+  /// The distance from the nodes of that rack that are no sources themselves.
   double wtnd(RackId rack) const;
-  /// The racks of sources, and what these weigh together.
+  /// The racks of sources, and the weights of these together.
   const std::map<RackId, double>& racks() const { return racks_; }
 
  private:

@@ -57,7 +57,7 @@ class ClosedForm final : public JobShares {
  private:
   struct Claim {
     DrfClaim mean;
-    std::uint64_t finished = 0;  // tasks, when it was worked out
+    std::uint64_t finished = 0;  // tasks, when it was computed
   };
 
   void refresh(const JobInfo& job) {
@@ -80,7 +80,7 @@ class ClosedForm final : public JobShares {
       return;
     }
     for (const auto& kind : kResourceKinds) demand.*kind.amount = rounded(demand.*kind.amount, digits_) / tasks;
-    if (alike) demand = *one;  // the same however many are left: no other share changes
+    if (alike) demand = *one;  // exactly the same however many tasks are left, so that no other share changes
     auto [found, added] = claims_.try_emplace(job.id, claim);
     changed_ = changed_ || added || !(found->second.mean.demand == demand);
     found->second = claim;
@@ -88,7 +88,7 @@ class ClosedForm final : public JobShares {
 
   bool mean_of_all_;
   Digits digits_;
-  std::set<JobId> stale_;  // whose claims are to be worked out again
+  std::set<JobId> stale_;  // jobs whose claims must be computed again
   std::map<JobId, Claim> claims_;
   Resources capacity_;
   bool changed_ = false;
@@ -119,7 +119,7 @@ class GroupShares final : public JobShares {
     if (view.capacity() == capacity_ && !changed_) return false;
     capacity_ = view.capacity();
     changed_ = false;
-    std::map<std::string, double> jobs, top;  // weights of jobs by group; of groups that nobody named
+    std::map<std::string, double> jobs, top;  // weights of jobs by group; of groups that are not in groups_
     std::vector<bool> active(groups_.size());
     std::vector<const JobInfo*> sharing;
     for (const auto& [id, job] : view.jobs()) {

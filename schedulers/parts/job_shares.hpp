@@ -1,4 +1,4 @@
-// What each job is entitled to of the cluster, as amounts of resources, and launching inside that.
+// The share of the cluster that each job is entitled to, as amounts of resources, and the limit that keeps jobs inside it.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace weft::schedulers {
 
-/// Shares of jobs with unfinished tasks; together they are at most the cluster.
+/// Shares of jobs with unfinished tasks; together at most the cluster.
 class JobShares : public Part, public Admission {
  public:
-  /// Brings the shares up to date. Whether any of them changed.
+  /// Brings the shares up to date. True: some share changed.
   virtual bool refresh(const ClusterView& view) = 0;
   /// As of the last refresh; null: the job has none.
   const Resources* share(JobId job) const {
@@ -31,32 +31,32 @@ class JobShares : public Part, public Admission {
 };
 
 struct DrfClaim {
-  Resources demand;  // of a task, on average
+  Resources demand;  // of a task, in the mean
   double weight = 1;
 };
-/// The closed form of DRF: what each claim gets of `capacity`, in their order.
+/// The closed form of DRF: the share of each claim in `capacity`, in their order.
 std::vector<Resources> drf_shares(const std::vector<DrfClaim>& claims, const Resources& capacity, Digits digits = {});
 
-/// Dominant resource fairness in closed form (Carbyne, section 3.3), from the mean demand of a job's tasks: of all of them or of
-/// those that are not finished.
+/// Dominant resource fairness in closed form (Carbyne, section 3.3), from the mean demand of all tasks of a job (`mean_of_all`) or
+/// of its unfinished ones.
 std::unique_ptr<JobShares> closed_form_shares(bool mean_of_all, Digits digits);
 
-/// `inner` as the simulator of Carbyne's authors has them: a share that is not free when others have got theirs becomes what is
-/// free, until a job comes, the capacity changes, or a job ends that no later one has a task ending beside. So what a job has lent
-/// is not owed to it from the end of the borrower's task on, but from then on.
+/// `inner` as in the simulator of Carbyne's authors. Where less capacity is free than a job lacks of its share, the share shrinks
+/// to that, until a job comes, the capacity changes, or the last job (by submission) with a task that ended has ended. So a loan is
+/// not returned when the borrower's task ends, but then.
 std::unique_ptr<JobShares> adjusted_shares(std::unique_ptr<JobShares> inner, Digits digits);
 
-/// A pool or queue that shares what its parent has with its siblings by weight; those without jobs get nothing.
+/// A pool or queue, which shares its parent's capacity with its siblings by weight; those without jobs get nothing.
 struct ShareGroup {
   std::string name;
   std::optional<std::size_t> parent;  // an earlier one
   double weight = 1;
 };
-/// The same part of every resource for all jobs of a group, by their weights. `strict`: a job of a group that is not a leaf of
-/// `groups` is refused; otherwise its group is made, at the top and of weight 1.
+/// The jobs of a group get parts of all resources by their weights. `strict`: a job of a group that is not a leaf of `groups` is
+/// refused; otherwise its group is made, at the top and of weight 1.
 std::unique_ptr<JobShares> group_shares(std::vector<ShareGroup> groups, bool strict);
 
-/// Jobs launch inside their shares, of every resource.
+/// Jobs launch inside their shares of all resources.
 class ShareLimit final : public Limit {
  public:
   ShareLimit(std::unique_ptr<JobShares> shares, Digits digits) : shares_(std::move(shares)), digits_(digits) {}
@@ -68,18 +68,18 @@ class ShareLimit final : public Limit {
   bool may_launch(const ClusterView& view, const JobInfo& job) override;
 
   const JobShares& shares() const { return *shares_; }
-  /// How often any share has changed.
+  /// How often shares have changed.
   std::uint64_t changes() const { return changes_; }
-  /// By how much the job is below its share, over all resources: each counts as its part of the capacity, in cores of that.
+  /// By how much the job is below its share, summed over resources: each as a part of its capacity, in cores of the cluster.
   double lacks(const JobInfo& job);
-  /// Whether its tasks have more than its share of anything.
+  /// Whether its tasks use more than its share of any resource.
   bool above(const JobInfo& job);
 
  private:
-  /// What is left of a job's share: worked out when it is asked for.
+  /// The rest of a job's share, computed when it is needed.
   struct Standing {
-    bool above = false;       // its share of anything
-    bool may_launch = false;  // a task of a runnable stage, and it is above its share of nothing
+    bool above = false;       // it uses more than its share of some resource
+    bool may_launch = false;  // it is not above, and a task of a runnable stage fits its share
     std::array<double, kResourceKinds.size()> left{};
     double lacks = 0;
   };
@@ -93,8 +93,8 @@ class ShareLimit final : public Limit {
   std::unordered_map<JobId, Standing> standing_;
 };
 
-/// Where every share is too small for a task nothing would ever run: then each job that runs nothing may launch one, until
-/// something runs inside its share again. For a pass after that of `shares`.
+/// Where every share is too small for a task, nothing would ever run. Then each job without running tasks may launch one, until
+/// some job runs inside its share again. For a pass after that of `shares`.
 class OneTaskEach final : public Limit {
  public:
   explicit OneTaskEach(ShareLimit& shares) : shares_(shares) {}

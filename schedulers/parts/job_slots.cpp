@@ -16,9 +16,9 @@ namespace {
 
 constexpr int kRounds = 10;
 constexpr double kWellFilled = 0.9;   // of the scarcest resource: below it, another mixture of tasks on the nodes may be better
-constexpr double kWorthwhile = 0.02;  // more utility for the worst off
+constexpr double kWorthwhile = 0.02;  // more utility of the job with the lowest
 
-/// Of the slots that this job has on the node, those that are in use: of tasks, and of early readers.
+/// The slots that the job uses on the node: those of tasks, and those of early readers.
 std::pair<std::uint32_t, std::uint32_t> taken_by(const JobInfo& job, const NodeInfo& node) {
   std::pair<std::uint32_t, std::uint32_t> taken{0, 0};
   const auto first = node.running.lower_bound(AttemptId{{job.id, StageId(0), 0}, 0});
@@ -57,12 +57,12 @@ Time JobSlots::next_tick(Time planned) const {
 void JobSlots::on_event(const ClusterView& view, const Notice& notice) {
   using Kind = Notice::Kind;
   use_.on_event(view, notice);
-  if (notice.kind == Kind::job_arrived) untold_.insert(notice.job);
-  if (notice.kind == Kind::task_failed) failed_.insert(notice.job);
+  if (notice.kind == Kind::job_arrived) without_reason_.insert(notice.job);
+  if (notice.kind == Kind::task_failed) with_failed_.insert(notice.job);
   if (notice.kind == Kind::job_ended) {
-    told_.erase(notice.job);
-    untold_.erase(notice.job);
-    failed_.erase(notice.job);
+    last_reasons_.erase(notice.job);
+    without_reason_.erase(notice.job);
+    with_failed_.erase(notice.job);
   }
   if (notice.kind == Kind::job_changed) {
     changed_ = changed_ || view.job(notice.job)->pending == 0;
@@ -76,7 +76,7 @@ void JobSlots::on_event(const ClusterView& view, const Notice& notice) {
 bool JobSlots::tick(const ClusterView& view, Decisions&) {
   use_.learn(view);
   std::vector<SlotJob> slot_jobs;
-  const std::vector<SlotGoals::Job> jobs = wishes(view, slot_jobs);
+  const std::vector<SlotGoals::Job> jobs = demands(view, slot_jobs);
   const std::vector<SlotNeed> needs = goals_->needs(view, jobs, options_.cycle);
   standings_.clear();
   for (std::size_t j = 0; j < jobs.size(); ++j)
@@ -91,13 +91,13 @@ bool JobSlots::tick(const ClusterView& view, Decisions&) {
 }
 
 /// Jobs with tasks that run or may run, in order.
-std::vector<SlotGoals::Job> JobSlots::wishes(const ClusterView& view, std::vector<SlotJob>& slot_jobs) const {
+std::vector<SlotGoals::Job> JobSlots::demands(const ClusterView& view, std::vector<SlotJob>& slot_jobs) const {
   std::vector<const JobInfo*> order;
   for (const auto& [id, job] : view.jobs()) order.push_back(&job);
   std::ranges::sort(order, std::less<>(), [](const JobInfo* job) { return order_of(*job); });
   std::vector<SlotGoals::Job> jobs;
   for (const JobInfo* job : order) {
-    SlotGoals::Job wish{job, 0, 0, {}};
+    SlotGoals::Job demand_of{job, 0, 0, {}};
     SlotJob slots;
     for (const auto& [id, stage] : job->stages) {
       const std::uint32_t tasks = (stage.ready ? stage.pending.count() : 0) + stage.running;
@@ -109,15 +109,15 @@ std::vector<SlotGoals::Job> JobSlots::wishes(const ClusterView& view, std::vecto
       const double part = static_cast<double>(tasks) / (sum + tasks);
       mean = {mean.use * (1 - part) + task.use * part, mean.demand * (1 - part) + task.demand * part};
       sum += tasks;
-      if (!early) wish.running += stage.running;
+      if (!early) demand_of.running += stage.running;
     }
     if (slots.pending + slots.early_pending == 0) continue;
-    wish.pending = slots.pending;
-    wish.use = slots.task.use;
-    jobs.push_back(wish);
+    demand_of.pending = slots.pending;
+    demand_of.use = slots.task.use;
+    jobs.push_back(demand_of);
     slot_jobs.push_back(slots);
   }
-  Resources most;  // that a node has: a task that is said to take more has one to itself
+  Resources most;  // that a node has: a task that needs more has a node to itself
   for (const auto& [id, node] : view.nodes()) {
     const Resources has = use_.capacity(node, node.capacity).use;
     for (const auto& kind : kResourceKinds) most.*kind.amount = std::max(most.*kind.amount, has.*kind.amount);
@@ -132,7 +132,7 @@ std::vector<SlotGoals::Job> JobSlots::wishes(const ClusterView& view, std::vecto
   return jobs;
 }
 
-/// `share`: the part of the cluster that a slot takes of the job without a goal whose slots take least.
+/// `share`: the part of the cluster that a slot takes, of the job without a goal whose slots take least.
 double JobSlots::utility(const SlotGoals::Job& job, const Standing& standing, std::uint32_t early_pending, double share) const {
   const double slots = standing.slots, pending = job.pending;
   double of_slots = 1;
@@ -179,9 +179,9 @@ void JobSlots::place(const ClusterView& view, std::span<const SlotGoals::Job> jo
   keep_running(view, numbers, matrix, nodes, false);
   keep_slots(view, numbers, matrix, nodes);
   matrix.place(kRounds);
-  if (matrix.lowest_utility() >= 0 && matrix.fullness() < kWellFilled) {  // nobody is short of slots for a goal
+  if (matrix.lowest_utility() >= 0 && matrix.fullness() < kWellFilled) {  // no job lacks slots for its goal
     SlotMatrix afresh(std::move(slot_jobs), slot_nodes, utility_of, options_.use.overcommit);
-    keep_running(view, numbers, afresh, nodes, true);  // which are few, and take long
+    keep_running(view, numbers, afresh, nodes, true);  // readers are few, and take long
     afresh.place(kRounds);
     if (afresh.lowest_utility() > matrix.lowest_utility() + kWorthwhile) matrix = std::move(afresh);
   }
@@ -212,7 +212,7 @@ void JobSlots::keep_running(const ClusterView& view, const Numbers& numbers, Slo
   }
 }
 
-/// Those of the cycle before that still fit beside what runs.
+/// Keeps the slots of the cycle before that still fit beside the running tasks.
 void JobSlots::keep_slots(const ClusterView& view, const Numbers& numbers, SlotMatrix& matrix,
                           const std::vector<const NodeInfo*>& nodes) const {
   for (std::uint32_t n = 0; n < nodes.size(); ++n) {
@@ -240,18 +240,18 @@ bool JobSlots::offer(const ClusterView& view, SlotKind, Launcher& launcher) {
     return job != nullptr && job->pending > 0 && launch_in(view, slot, *job, launcher);
   };
   if (found != slots_.end() && std::ranges::any_of(found->second, launch)) return true;
-  if (!failed_.empty() && launch_elsewhere(view, launcher)) return true;
-  for (const JobId id : untold_) launcher.hold(id, reason(id));  // perhaps not recorded: other nodes will be asked
+  if (!with_failed_.empty() && launch_elsewhere(view, launcher)) return true;
+  for (const JobId id : without_reason_) launcher.hold(id, reason(id));  // perhaps not recorded, as other nodes will ask
   return false;
 }
 
-/// Tasks that must not go where they failed do not wait for a slot somewhere else.
+/// Launches tasks that must avoid the node where they failed: they do not wait for a slot elsewhere.
 bool JobSlots::launch_elsewhere(const ClusterView& view, Launcher& launcher) {
-  return std::ranges::any_of(failed_, [&](JobId id) {
+  return std::ranges::any_of(with_failed_, [&](JobId id) {
     const JobInfo& job = *view.job(id);
     return std::ranges::any_of(job.runnable, [&](StageId stage_id) {
       const StageInfo& stage = *job.stage(stage_id);
-      return !stage.pending.avoiding().empty() && use_.has_room(view, *launcher.node(), launcher.node()->capacity, job, stage) &&
+      return !stage.pending.avoiding().empty() && use_.fits(view, *launcher.node(), launcher.node()->capacity, job, stage) &&
              launcher.launch(job, stage, Locality::any);
     });
   });
@@ -265,19 +265,19 @@ bool JobSlots::launch_in(const ClusterView& view, const Slot& slot, const JobInf
     const bool early = TaskUse::fetches(job, stage);
     if (early ? readers >= slot.early : tasks >= slot.slots) return false;
     const Resources available = goals_->available(view, node, task_duration(stage).value);
-    return use_.has_room(view, node, available, job, stage) && launcher.launch(job, stage, Locality::any);
+    return use_.fits(view, node, available, job, stage) && launcher.launch(job, stage, Locality::any);
   });
 }
 
-/// Of each job once, until it is another reason.
+/// Records the reason of each job when it has changed.
 void JobSlots::explain(const ClusterView& view, Launcher& launcher) {
   for (const JobOrder& order : view.runnable_jobs()) {
     std::string text = reason(order.id);
-    untold_.erase(order.id);
-    std::string& told = told_[order.id];
-    if (told == text) continue;
-    told = std::move(text);
-    launcher.hold(order.id, told);
+    without_reason_.erase(order.id);
+    std::string& last = last_reasons_[order.id];
+    if (last == text) continue;
+    last = std::move(text);
+    launcher.hold(order.id, last);
   }
 }
 

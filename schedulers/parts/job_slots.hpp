@@ -1,11 +1,11 @@
-// Job slots in control cycles: what RAS and Reverse-Adaptive have in common (Polo's thesis, sections 4.2 and 5.3.4). In each cycle
-// every job gets slots on every node (slot_matrix.hpp) by its utility (utility.hpp); until the next one nodes start tasks in them,
-// those of the lowest utility first, when what runs and what is measured there leaves room (task_use.hpp). Nothing is killed: a
-// slot that has gone to another job is taken over when its task ends.
+// Job slots in control cycles: the common part of RAS and Reverse-Adaptive (Polo's thesis, sections 4.2 and 5.3.4). In each cycle,
+// jobs get slots on nodes (slot_matrix.hpp) by their utility (utility.hpp). Until the next cycle, nodes launch tasks in these
+// slots, the lowest utility first, where running tasks and measurements leave enough free capacity (task_use.hpp). Nothing is
+// killed: a slot that another job got is free when its task ends.
 //
-// Deviates: a cycle begins sooner, but no sooner than `react` after the one before, when jobs or stages come or go, a job has no
-// task left to start, or a node's capacity changes. Jobs without a goal share what goals leave: their utility grows with their
-// slots over their weight, so that they get as many.
+// Deviates: a cycle begins early, but no earlier than `react` after the one before, when jobs or stages come or go, a job has no
+// task left to launch, or a node's capacity changes. Jobs without a goal share the slots that goals leave by weight: their utility
+// grows with their slots over their weight.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,25 @@
 
 namespace weft::schedulers {
 
-/// What a job with a goal needs.
+/// The need of a job with a goal.
 struct SlotNeed {
-  double required = 1;        // slots, all in all, so that it ends in time at this pace
-  std::optional<double> fit;  // slots that cannot be put off (Reverse-Adaptive)
-  bool lost = false;          // the goal cannot be met any more: the job gets what is left when others have what they need
+  double required = 1;        // slots, so that the job ends in time at this pace
+  std::optional<double> fit;  // slots that cannot be delayed (Reverse-Adaptive)
+  bool lost = false;          // the goal cannot be met any more: the job gets slots that others do not need
 };
 
-/// What decides how urgent jobs are, and what nodes will have.
+/// Decides how many slots jobs need, and predicts the capacity of nodes.
 class SlotGoals {
  public:
   struct Job {
     const JobInfo* info = nullptr;
-    std::uint32_t pending = 0, running = 0;  // tasks that run or may run, and of these those that run
-    Resources use;                           // of such a task
+    std::uint32_t pending = 0, running = 0;  // tasks that run or may run; those of them that run
+    Resources use;                           // by such a task
   };
   virtual ~SlotGoals() = default;
-  /// Of each job, in this order; what it says of jobs without a goal does not count. The next cycle begins so long from now.
+  /// Of each job, in this order; needs of jobs without a goal are ignored. The next cycle begins after `cycle`.
   virtual std::vector<SlotNeed> needs(const ClusterView& view, std::span<const Job> jobs, Time cycle) = 0;
-  /// What the node can be expected to have for a task that takes so long.
+  /// The capacity that the node is expected to have throughout the next `lasting`.
   virtual Resources available(const ClusterView& view, const NodeInfo& node, Time lasting) const {
     return (void)view, (void)lasting, node.capacity;
   }
@@ -67,7 +67,7 @@ class JobSlots final : public OrderingPolicy {
   using Watch = std::function<void(Time now, JobId job, const Standing& standing)>;
 
   JobSlots(const JobSlotsOptions& options, std::unique_ptr<SlotGoals> goals);
-  /// Tells each cycle's standings to somebody.
+  /// Calls `watch` with each job's standing in each cycle.
   void watch(Watch watch) { watch_ = std::move(watch); }
 
   Asks asks() const override { return Asks::nodes_of_any_slot; }
@@ -87,7 +87,7 @@ class JobSlots final : public OrderingPolicy {
   };
   using Slots = std::map<NodeId, std::vector<Slot>>;  // of each node, the lowest utility first
 
-  std::vector<SlotGoals::Job> wishes(const ClusterView& view, std::vector<SlotJob>& jobs) const;
+  std::vector<SlotGoals::Job> demands(const ClusterView& view, std::vector<SlotJob>& jobs) const;
   double utility(const SlotGoals::Job& job, const Standing& standing, std::uint32_t early_pending, double share) const;
   void place(const ClusterView& view, std::span<const SlotGoals::Job> jobs, std::vector<SlotJob> slot_jobs);
   using Numbers = std::map<JobId, std::uint32_t>;  // of jobs, in a matrix
@@ -105,10 +105,10 @@ class JobSlots final : public OrderingPolicy {
   Watch watch_;
   Slots slots_;
   std::map<JobId, Standing> standings_;
-  std::map<JobId, std::string> told_;
-  std::set<JobId> untold_, failed_;  // jobs that nothing was told of; with tasks that have failed somewhere
-  Time last_ = Time::min();          // when the present cycle began
-  bool changed_ = false;             // what it was made for
+  std::map<JobId, std::string> last_reasons_;     // as recorded
+  std::set<JobId> without_reason_, with_failed_;  // jobs of which no reason is recorded; jobs with tasks that have failed
+  Time last_ = Time::min();                       // when the present cycle began
+  bool changed_ = false;                          // an event since then makes the next cycle begin early
 };
 
 }  // namespace weft::schedulers

@@ -1,4 +1,4 @@
-// Who lends room to whom, for explanations: decisions do not depend on it.
+// Which job lends capacity to which, for explanations: decisions do not depend on it.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace weft::schedulers {
 
-/// A task that is launched on what jobs leave of their shares is taken to run on that of the job that leaves most.
+/// A task that is launched on leftover shares counts as running on the share of the job that leaves most.
 class Loans {
  public:
   struct Loan {
@@ -19,7 +19,7 @@ class Loans {
   void lend(const TaskId& task, JobId from);
   void ended(const TaskId& task);
   void ended(JobId job);
-  /// What it lends to the job that borrows most of it.
+  /// Its loan to the job that borrows most from it.
   std::optional<Loan> most(JobId from) const;
   std::uint32_t lent(JobId from) const;
 

@@ -9,10 +9,10 @@ namespace weft::schedulers {
 
 namespace {
 
-constexpr double kLately = 1.0 / 64;  // what one map counts for, of those that were launched lately
+constexpr double kLately = 1.0 / 64;  // weight of the last launch in the moving average
 
 constexpr std::uint32_t kNowhere = UINT32_MAX;
-constexpr double kNoLess = 1e-12;  // of the bytes: what differs by less is equal
+constexpr double kNoLess = 1e-12;  // of all bytes: amounts that differ by less are equal
 
 /// The chunks with a replica in each rack.
 class ChunksByRack {
@@ -32,8 +32,8 @@ class ChunksByRack {
   std::vector<std::uint32_t> first_, chunks_;
 };
 
-/// Gives the rack, the last of so many, the chunks that had no place so far, then what others have beyond an even part and it could
-/// read, too. `placed`: what all others have. Returns what had no place.
+/// Assigns to `rack`, the last of `count`, first its unplaced chunks, then those of the other racks' surplus over an even part that
+/// it holds, too. `placed`: bytes of the other racks together. Returns the bytes that were unplaced.
 double take_in(std::uint32_t rack, std::span<const std::uint32_t> there, const std::vector<double>& bytes, double placed,
                std::size_t count, std::vector<std::uint32_t>& place, std::vector<double>& given) {
   double fresh = 0;
@@ -82,7 +82,7 @@ std::uint64_t MapInput::total() const { return std::accumulate(bytes.begin(), by
 
 MapRacks choose_map_racks(const MapInput& input, std::span<const RackOption> racks, double shuffle_bytes) {
   std::vector<double> bytes(input.bytes.begin(), input.bytes.end());
-  if (input.total() == 0) bytes.assign(bytes.size(), 1);  // sizes that nobody knows are equal
+  if (input.total() == 0) bytes.assign(bytes.size(), 1);  // unknown sizes count as equal
   const double total = std::max(1.0, std::accumulate(bytes.begin(), bytes.end(), 0.0));
   const ChunksByRack chunks(input, racks.size());
   const std::vector<std::uint32_t> order = by_input_held(chunks, bytes, racks);
@@ -160,7 +160,7 @@ void MapRackChoices::choose(const ClusterView& view, const JobInfo& job) {
     positions.emplace(id, static_cast<std::uint32_t>(racks.size()));
     racks.push_back({id, std::max(0.0, load_[id])});
   }
-  std::vector<std::optional<std::uint32_t>> rack_of_host;  // asked for once: the same few hosts hold all chunks
+  std::vector<std::optional<std::uint32_t>> rack_of_host;  // looked up once: the same few hosts hold all chunks
   const auto position = [&](HostId host) {
     if (host.value() >= rack_of_host.size()) rack_of_host.resize(host.value() + 1);
     auto& known = rack_of_host[host.value()];

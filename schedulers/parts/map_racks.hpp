@@ -1,4 +1,4 @@
-// In which racks the maps of a job are to run, so that little of its input and of its shuffle crosses between racks: SAMP of
+// Chooses the racks for the maps of a job, so that little of its input and of its shuffle crosses between racks: SAMP of
 // ShuffleWatcher (Ahmad et al., USENIX ATC 2014, section 3.2).
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace weft::schedulers {
 
-/// The chunks that a job's maps read. Chunk i has its replicas in racks[first[i]], …, racks[first[i + 1] - 1], positions in the
-/// list of racks, each once; none: nobody knows where it lies.
+/// The chunks that a job's maps read. Chunk i has its replicas in racks[first[i]], …, racks[first[i + 1] - 1], which are positions
+/// in the list of racks, each once; none: its place is not known.
 struct MapInput {
   std::vector<std::uint64_t> bytes;
   std::vector<std::uint32_t> first{0};
@@ -24,8 +24,8 @@ struct MapInput {
   std::uint64_t total() const;
 };
 
-/// A rack that maps may run in, and the input of earlier jobs that was given to it: of racks that hold the same, the one with less
-/// comes first.
+/// A rack that maps may run in. `load`: the input of earlier jobs that was given to it; of racks that hold as much of the input,
+/// the one with the smaller load comes first.
 struct RackOption {
   RackId id;
   double load = 0;
@@ -33,29 +33,29 @@ struct RackOption {
 
 struct MapRacks {
   std::vector<RackId> preferred;
-  std::vector<std::pair<RackId, double>> parts;  // of the map input, of each of these
-  double cross_bytes = 0;                        // input from elsewhere, and shuffle between racks
-  double chunk_bytes = 0;                        // of input, in the mean
+  std::vector<std::pair<RackId, double>> parts;  // the part of the input that each of these gets
+  double cross_bytes = 0;                        // input from other racks, and shuffle between racks
+  double chunk_bytes = 0;                        // mean size of a chunk
 
   bool has(RackId rack) const { return std::ranges::find(preferred, rack) != preferred.end(); }
 };
 
-/// Racks come in order of the input that they hold. Of all beginnings of that order the one is taken with which least crosses:
-/// chunks with a replica in it are spread over their racks evenly, the others over all of it, and reduces go where maps are. Of
-/// equal ones the shortest. There must be a rack.
+/// The racks are ordered by the input that they hold. The first n of them are chosen, with the n for which fewest bytes cross; of
+/// equal ones the smallest. Chunks with a replica in the n racks are spread over their racks evenly, the others over all n, and
+/// reduces go where maps are. There must be a rack.
 MapRacks choose_map_racks(const MapInput& input, std::span<const RackOption> racks, double shuffle_bytes);
 
-/// The choices for all jobs that are there, made once for each, when its map stages are known. A stage that knows no place of its
-/// input, or writes no shuffle, is not in them.
+/// The choices for all jobs, made once for each, when its map stages are known. Stages without places of their input, or that write
+/// no shuffle, do not count.
 class MapRackChoices {
  public:
-  /// Wants to be told everything.
+  /// Needs every notice.
   void on_event(const ClusterView& view, const Notice& notice);
-  /// Makes the choices that are due, for the jobs in the order of their ids.
+  /// Makes the missing choices, for the jobs in the order of their ids.
   void refresh(const ClusterView& view);
-  /// Null: none.
+  /// Null: there is none for the job.
   const MapRacks* of(JobId job) const;
-  /// Of maps with a choice the part that ran in the chosen racks, as of those that were launched lately; 1 at first.
+  /// The part of maps with a choice that were launched in the chosen racks, lately; 1 at first.
   double kept() const { return kept_; }
 
  private:

@@ -87,7 +87,7 @@ void MeasuredTasks::note_ended(const ClusterView& view, const StageInfo& stage, 
   ended.seconds += in_seconds(stage.worked(info.launched, info.ended));
 }
 
-/// Lost nodes take tasks with them that no notice names: then all tasks of the stage are looked at again.
+/// A lost node takes tasks with it for which there is no notice: then all tasks of the stage are counted again.
 MeasuredTasks::Seen& MeasuredTasks::seen(const ClusterView& view, JobId job, const StageInfo& stage) const {
   Seen& seen = stages_[{job, stage.id}];
   if (seen.running.size() == stage.running) return seen;

@@ -1,8 +1,8 @@
-// What a scheduler has seen of the tasks of each stage, on each class of nodes: how many ended, how long they took, and what runs.
-// Kept up to date from notices, so that a look costs no more than the tasks of that stage that run.
+// The tasks of each stage on each class of nodes: how many ended, how long they took, and which run. Kept up to date from notices,
+// so that a look costs no more than the running tasks of the stage.
 //
-// A class is the nodes with one value of an attribute, such as accelerator=gpu. Class 0 has those without the attribute, and all
-// nodes where no attribute is asked for.
+// A class is the nodes with one value of an attribute, such as accelerator=gpu. Class 0 has the nodes without the attribute, and
+// all nodes where no attribute is configured.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class MeasuredTasks {
  public:
   struct OfClass {
     std::uint64_t ended = 0;
-    double seconds = 0;  // of these, all together
+    double seconds = 0;  // of the ended ones together
     std::uint32_t running = 0;
-    std::optional<Time> oldest;  // of those that run: when it was launched
+    std::optional<Time> oldest;  // first launch of the running ones
 
     bool tried() const { return ended > 0 || running > 0; }
     std::optional<double> mean() const { return ended > 0 ? std::optional(seconds / static_cast<double>(ended)) : std::nullopt; }
@@ -35,9 +35,9 @@ class MeasuredTasks {
   /// Empty: there is one class.
   explicit MeasuredTasks(std::string attribute) : attribute_(std::move(attribute)) {}
 
-  /// Takes what the view shows of tasks that ran before.
+  /// Takes over the tasks that the view shows already.
   void start(const ClusterView& view);
-  /// Wants to be told everything.
+  /// Needs every notice.
   void on_event(const ClusterView& view, const Notice& notice);
 
   /// Classes that had a node at any time; at least one.
@@ -45,12 +45,12 @@ class MeasuredTasks {
   /// "accelerator=gpu"; empty: class 0.
   const std::string& name(std::size_t node_class) const { return names_[node_class]; }
   std::size_t class_of(const NodeInfo& node) const;
-  /// What shares are counted in, slots of the kind or cores, on the usable nodes of the class.
+  /// Slots of the kind, or cores, on the usable nodes of the class.
   double slots(const ClusterView& view, std::size_t node_class, SlotKind kind) const;
 
   /// By class. Empty: nothing is known of the stage.
   std::vector<OfClass> of(const ClusterView& view, JobId job, const StageInfo& stage) const;
-  /// Calls visit(Running) for each of its tasks that runs, in the order of tasks.
+  /// Calls visit(Running) for each of its running tasks, in the order of tasks.
   template <class Visit>
   void each_running(const ClusterView& view, JobId job, const StageInfo& stage, Visit&& visit) const {
     for (const auto& [task, running] : seen(view, job, stage).running) visit(running);
@@ -74,7 +74,7 @@ class MeasuredTasks {
   std::vector<std::string> names_{""};
   std::map<std::string, std::size_t> ids_{{"", 0}};  // by value of the attribute
   mutable std::map<std::pair<JobId, StageId>, Seen> stages_;
-  mutable std::vector<Resources> capacity_;  // by class; empty: to be added up
+  mutable std::vector<Resources> capacity_;  // by class; empty: not computed
 };
 
 }  // namespace weft::schedulers

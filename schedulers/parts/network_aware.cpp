@@ -61,8 +61,8 @@ constexpr bool rules_are_complete() {
 static_assert(kRules.back().kind == NassKind::early_reduce && rules_are_complete(),
               "a rule for each kind, each at a place of its own");
 
-constexpr double kLongestWait = 10;  // seconds, of a map for the racks of its job
-constexpr double kHome = 0.5;        // a rack that has more of what a reduce reads is its home
+constexpr double kLongestWait = 10;  // seconds that a map waits for the racks of its job
+constexpr double kHome = 0.5;        // a rack with a larger part of a reduce's input is its home
 
 constexpr std::string_view kOthersFirst =
     "waits a little: the uplink of the rack that has room is saturated, and it would cross it";
@@ -139,7 +139,7 @@ void NetworkAware::arrive(const JobInfo& info) {
 void NetworkAware::change(const JobInfo& info) {
   const auto job = jobs_.find(info.id);
   if (job == jobs_.end()) return;
-  job->second.told = {};
+  job->second.last_reason = {};
   User& user = by_user_.at({info.user, info.pool});
   if (info.pending > 0) {
     user.runnable.try_emplace(order_of(info), &job->second);
@@ -179,8 +179,8 @@ bool NetworkAware::offer(const ClusterView& view, SlotKind kind, Launcher& launc
   Call call{view, kind, launcher, *launcher.node(), load_.saturated(launcher.node()->rack)};
   UsersLauncher users(*this, call);
   if (users_->offer(view, kind, users)) return true;
-  if (!std::exchange(call.passed_over, false)) return false;
-  call.last = true;  // nobody else wants it
+  if (!std::exchange(call.yielded, false)) return false;
+  call.last = true;  // no other user needs the capacity
   call.tried.clear();
   return users_->offer(view, kind, users);
 }
@@ -193,7 +193,7 @@ bool NetworkAware::launch_for(Call& call, const JobInfo& offered) {
   call.tried.push_back(&user);
   for (;;) {
     const Candidate best = best_of(call, user, offered);
-    if (best.job == nullptr || lets_others_go_first(call, user, best)) return false;
+    if (best.job == nullptr || yields(call, user, best)) return false;
     if (launch(call, best)) return true;
     if (best.kind != NassKind::preferred_map || std::ranges::find(call.no_remote, best.stage) != call.no_remote.end()) return false;
     call.no_remote.push_back(best.stage);
@@ -207,7 +207,7 @@ NetworkAware::Candidate NetworkAware::best_of(Call& call, User& user, const JobI
     for (const StageId id : job->info->runnable) {
       const StageInfo& stage = *job->info->stage(id);
       if (slot_kind_of(stage, typed) != call.kind || !fits(stage.demand, call.node.used, call.node.capacity)) continue;
-      look_at(*job);
+      update(*job);
       if (job->info != &offered && groups_ != nullptr && !groups_->within_limits(call.view, *job->info, stage)) continue;
       const auto near = call.launcher.nearest(*job->info, stage);
       const auto kind = near ? kind_of(call, *job, stage, *near) : std::nullopt;
@@ -221,7 +221,7 @@ NetworkAware::Candidate NetworkAware::best_of(Call& call, User& user, const JobI
   return best;
 }
 
-/// Nothing: the task is not to be launched now.
+/// Nothing: the task must not be launched now.
 std::optional<NassKind> NetworkAware::kind_of(Call& call, Job& job, const StageInfo& stage, Locality near) {
   if (call.view.now() - job.served >= options_.starvation) return NassKind::starved;
   if (stage.reads_shuffle) return kind_of_reduce(call, job, stage);
@@ -249,8 +249,8 @@ std::optional<NassKind> NetworkAware::kind_of_reduce(Call& call, Job& job, const
 
 const MapRacks* NetworkAware::choice_of(const JobInfo& job) const { return options_.samp ? map_racks_.of(job.id) : nullptr; }
 
-/// Works it out again when more of its tasks have ended.
-void NetworkAware::look_at(Job& job) const {
+/// Computes `heavy` and `work` again when more of the job's tasks have ended.
+void NetworkAware::update(Job& job) const {
   if (std::exchange(job.finished, job.info->finished) == job.info->finished) return;
   job.heavy = shuffle_ratio(*job.info).value > 1.0;
   job.work = 0;
@@ -263,37 +263,37 @@ double NetworkAware::rank_of(const Job& job) const {
   return (options_.jobs == UsersJobs::shortest ? job.work : job.info->used.cpu) / job.info->hints.weight;
 }
 
-/// A user that would only add to what crosses between racks: with reduces that read from other racks while the uplink is saturated,
-/// with maps that read here but write away from the racks that were chosen for their job. These go before an idle slot, unless it
-/// idles for less than some times what they write would take on the uplink.
-bool NetworkAware::lets_others_go_first(Call& call, User& user, const Candidate& best) {
+/// A user lets others go first for a while if its best task would only add to the traffic between racks: a map or reduce that reads
+/// from other racks while the uplink is saturated, or a map outside the racks that were chosen for its job. For such a map the slot
+/// may even idle for time_on_uplink().
+bool NetworkAware::yields(Call& call, User& user, const Candidate& best) {
   const bool crosses = best.kind == NassKind::any_map || best.kind == NassKind::light_reduce || best.kind == NassKind::heavy_reduce;
   const MapRacks* chosen =
       best.kind == NassKind::node_map || best.kind == NassKind::rack_map ? choice_of(*best.job->info) : nullptr;
   if (!crosses && chosen == nullptr) {
-    user.passed_over.reset();
+    user.yields_since.reset();
     return false;
   }
   if (chosen == nullptr && !call.saturated) return false;
   const Time now = call.view.now();
-  if (!user.passed_over) user.passed_over = now;
+  if (!user.yields_since) user.yields_since = now;
   Time longest = options_.relaxed;
   if (chosen != nullptr) {
     const Time wait = time_on_uplink(call, *best.job->info, *chosen);
     longest = call.last ? wait : std::max(wait, call.saturated ? options_.relaxed : Time(0));
   }
-  if (now - *user.passed_over >= longest) return false;
-  call.passed_over = true;
+  if (now - *user.yields_since >= longest) return false;
+  call.yielded = true;
   if (call.last) {
     best.job->waits = chosen != nullptr ? kItsRacksFirst : kOthersFirst;
     waiting_ = true;
-    wake_ = std::min(wake_.value_or(Time::max()), *user.passed_over + longest);
+    wake_ = std::min(wake_.value_or(Time::max()), *user.yields_since + longest);
   }
   return true;
 }
 
-/// How long what a map writes would be on its way over the node's part of the rack's uplink, times the part of that which is in
-/// use, times samp_wait. 0 where it is not known what the uplink carries.
+/// How long the output of a map takes on the node's part of the rack's uplink, times the used part of the uplink, times samp_wait.
+/// 0 where the capacity of the uplink is not known.
 Time NetworkAware::time_on_uplink(const Call& call, const JobInfo& job, const MapRacks& chosen) const {
   const RackInfo& rack = *call.view.rack(call.node.rack);
   if (!(rack.uplink.up > 0)) return Time(0);
@@ -313,7 +313,7 @@ bool NetworkAware::launch(Call& call, const Candidate& best) const {
       if (rack == call.node.rack) return true;
       in_chosen = in_chosen || (rack && chosen->has(*rack));
     }
-    return !in_chosen;  // it is to be read from another rack wherever it runs
+    return !in_chosen;  // its input must be read from another rack wherever it runs
   };
   return call.launcher.launch(*best.job->info, *best.stage, rule_of(best.kind).reason, may);
 }
@@ -322,7 +322,7 @@ void NetworkAware::explain(const ClusterView&, Launcher& launcher) {
   for (auto& [key, user] : by_user_) {
     for (auto& [order, job] : user.runnable) {
       const std::string_view reason = job->waits.empty() ? "no free node has room for its tasks" : job->waits;
-      if (std::exchange(job->told, reason) != reason) launcher.hold(job->info->id, reason);
+      if (std::exchange(job->last_reason, reason) != reason) launcher.hold(job->info->id, reason);
       job->waits = {};
     }
   }

@@ -1,5 +1,5 @@
-// Which task of a user a node gets, by the load of its rack's uplink: NASS of ShuffleWatcher (policies/shufflewatcher.hpp), around
-// the order that says which user is next.
+// Chooses which task of a user a node gets, by the load of its rack's uplink: NASS of ShuffleWatcher (policies/shufflewatcher.hpp),
+// around an order of users.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@
 
 namespace weft::schedulers {
 
-/// Which of a user's jobs goes first, of those that are alike: with the least work left, the least running, or the oldest.
+/// Which of a user's jobs goes first, of those with tasks of the same kind: the one with least work left, with least running, or
+/// the oldest.
 enum class UsersJobs : std::uint8_t { shortest = 0, fewest = 1, arrival = 2 };
 
 struct NetworkAwareOptions {
@@ -27,13 +28,13 @@ struct NetworkAwareOptions {
   UsersJobs jobs = UsersJobs::shortest;
   UplinkLoadOptions load;
   double map_completion = 0.15;
-  double samp_wait = 3;         // times the time that what a map writes takes on the uplink: how long it waits for its job's racks
-  bool shapes_traffic = false;  // prefetches across a saturated uplink, too
-  std::uint32_t tokens = 1;     // of these a node has so many under way
+  double samp_wait = 3;         // a map waits for its job's racks this many times as long as its output takes on the uplink
+  bool shapes_traffic = false;  // prefetches across a saturated uplink are limited, too
+  std::uint32_t tokens = 1;     // how many of these a node may have under way
   Time starvation = std::chrono::minutes(10), relaxed{0};
 };
 
-/// What a task is to the node that has free capacity. The two orders of NASS are orders of these (network_aware.cpp).
+/// The kind of a task, as seen from the node that asks. The two orders of NASS are orders of these kinds (network_aware.cpp).
 enum class NassKind : std::uint8_t;
 
 class NetworkAware final : public OrderingPolicy, public PrefetchLimits {
@@ -54,22 +55,22 @@ class NetworkAware final : public OrderingPolicy, public PrefetchLimits {
   bool offers_all() const override { return false; }
   std::optional<std::uint32_t> far_prefetches(RackId rack) const override;
 
-  /// The part of each rack in what is placed while maps run; empty: nothing speaks for any rack.
+  /// The part of each rack in the tasks that are placed while maps run; empty: no rack is preferred.
   RackParts parts_for(const ClusterView& view, const JobInfo& job, const StageInfo& reader) const;
 
  private:
   struct Job {
     const JobInfo* info = nullptr;
-    Time served{0};  // when it launched a task last, or arrived
-    std::uint64_t finished = UINT64_MAX;
-    bool heavy = false;            // as of so many finished tasks, as
-    double work = 0;               // seconds that the others take
-    std::string_view waits, told;  // why a node passed it over in this call; what was said last
+    Time served{0};                       // when it launched a task last, or arrived
+    std::uint64_t finished = UINT64_MAX;  // tasks, when the next two were computed
+    bool heavy = false;                   // it shuffles more than it reads
+    double work = 0;                      // seconds of its unfinished tasks
+    std::string_view waits, last_reason;  // why it launched nothing in this call; the recorded reason
   };
   struct User {
     std::map<JobOrder, Job*> runnable;
     std::size_t jobs = 0;
-    std::optional<Time> passed_over;  // since when it lets others go first
+    std::optional<Time> yields_since;  // since when it lets other users go first
   };
   struct Candidate {
     int place = INT32_MAX;
@@ -84,9 +85,9 @@ class NetworkAware final : public OrderingPolicy, public PrefetchLimits {
     Launcher& launcher;
     const NodeInfo& node;
     bool saturated = false;
-    bool passed_over = false, last = false;  // somebody let others go first; nobody does any more
+    bool yielded = false, last = false;  // a user let others go first; no other user launched anything
     std::vector<const User*> tried{};
-    std::vector<const StageInfo*> no_remote{};  // of whose remote maps none is without a place in the chosen racks
+    std::vector<const StageInfo*> no_remote{};  // stages all of whose remote maps have input in the chosen racks
   };
   class UsersLauncher;
   using UserKey = std::pair<std::string, std::string>;  // user, pool
@@ -98,11 +99,11 @@ class NetworkAware final : public OrderingPolicy, public PrefetchLimits {
   Candidate best_of(Call& call, User& user, const JobInfo& offered);
   std::optional<NassKind> kind_of(Call& call, Job& job, const StageInfo& stage, Locality near);
   std::optional<NassKind> kind_of_reduce(Call& call, Job& job, const StageInfo& stage);
-  void look_at(Job& job) const;
+  void update(Job& job) const;
   double rank_of(const Job& job) const;
-  /// Null: none, or SAMP is off.
+  /// Null: there is none, or SAMP is off.
   const MapRacks* choice_of(const JobInfo& job) const;
-  bool lets_others_go_first(Call& call, User& user, const Candidate& best);
+  bool yields(Call& call, User& user, const Candidate& best);
   Time time_on_uplink(const Call& call, const JobInfo& job, const MapRacks& chosen) const;
   bool launch(Call& call, const Candidate& best) const;
 
@@ -112,9 +113,9 @@ class NetworkAware final : public OrderingPolicy, public PrefetchLimits {
   UplinkLoad load_;
   MapRackChoices map_racks_;
   ReduceRacks reduce_racks_;
-  bool on_ = false;           // there are two racks
-  bool waiting_ = false;      // a user lets others go first, though nobody wants the room
-  std::optional<Time> wake_;  // when the first of those does so no longer
+  bool on_ = false;           // there are two racks at least
+  bool waiting_ = false;      // a user lets others go first, though no other user needs the capacity
+  std::optional<Time> wake_;  // when the first of those stops waiting
   std::map<UserKey, User> by_user_;
   std::unordered_map<JobId, Job> jobs_;
 };

@@ -65,31 +65,31 @@ class Packing final : public OrderingPolicy {
     const NodeInfo& node = *launcher.node();
     if (!launcher.starts_over() && options_.fairness == 0) {
       drop_what_no_longer_fits(node, launcher);
-    } else {  // with a fairness knob a launch changes who is furthest below its share
-      if (several_ && !has_use(node)) return false;
+    } else {  // with a fairness knob, a launch changes which jobs are considered
+      if (several_ && !fits_any(node)) return false;
       consider_all(view, node, launcher);
     }
     return !candidates_.empty() && launch_best(view, node, launcher);
   }
 
-  /// Once, until something of the job changes or it is another reason.
+  /// Records each reason once, until the job or the reason changes.
   void explain(const ClusterView& view, Launcher& launcher) override {
     consider_jobs(view);
-    for (Runnable* runnable : jobs_) tell(*runnable, "no free node has room for its tasks", launcher);
+    for (Runnable* runnable : jobs_) hold_once(*runnable, "no free node has room for its tasks", launcher);
     if (jobs_.size() == runnable_.size()) return;
     const std::set<const Runnable*> considered(jobs_.begin(), jobs_.end());
     for (auto& [order, runnable] : runnable_) {
-      if (!considered.contains(&runnable)) tell(runnable, "jobs with a smaller share go first (fairness)", launcher);
+      if (!considered.contains(&runnable)) hold_once(runnable, "jobs with a smaller share go first (fairness)", launcher);
     }
   }
 
  private:
-  /// A demand, and how it suits the node at hand: many stages ask for the same.
+  /// A demand, which many stages may share, and how it suits the present node.
   struct Shape {
     Resources amounts;
     Parts parts{};                        // of the node's capacity
     bool fits = false, wanted = false;    // wanted: by a candidate
-    double align = 0, near = 0, far = 0;  // near, far: the score by that alone, of tasks at their input and elsewhere
+    double align = 0, near = 0, far = 0;  // near, far: the score by alignment alone, at the task's input and elsewhere
   };
   struct RunnableStage {
     const StageInfo* info;
@@ -101,7 +101,7 @@ class Packing final : public OrderingPolicy {
     const JobInfo* job = nullptr;
     bool known = false;
     std::vector<RunnableStage> stages;
-    std::string_view told;  // why it waits
+    std::string_view last_reason;  // why it waits, as recorded
   };
   struct Candidate {
     const JobInfo* job;
@@ -112,7 +112,7 @@ class Packing final : public OrderingPolicy {
     bool barrier = false, spent = false;
   };
 
-  /// A task at a node, and what it draws there.
+  /// A task on a node, and what it would draw from other nodes.
   struct Trial {
     const ClusterView& view;
     const NodeInfo& node;
@@ -129,7 +129,7 @@ class Packing final : public OrderingPolicy {
       Runnable& runnable = runnable_[order_of(job)];
       runnable.job = &job;
       runnable.known = false;
-      runnable.told = {};
+      runnable.last_reason = {};
     }
   }
 
@@ -162,7 +162,7 @@ class Packing final : public OrderingPolicy {
     }
   }
 
-  /// The distinct demands of what is pending: few, however many stages there are.
+  /// The distinct demands of pending tasks: few, however many stages there are.
   void note_pending() {
     for (Shape& shape : shapes_) shape.wanted = false;
     pending_.clear();
@@ -174,14 +174,14 @@ class Packing final : public OrderingPolicy {
     }
   }
 
-  bool has_use(const NodeInfo& node) const {
+  bool fits_any(const NodeInfo& node) const {
     const Resources used = sources_.used(node);
     return std::any_of(pending_.begin(), pending_.end(),
                        [&](std::uint32_t shape) { return fits(shapes_[shape].amounts, used, node.capacity); });
   }
 
-  static void tell(Runnable& runnable, std::string_view reason, Launcher& launcher) {
-    if (std::exchange(runnable.told, reason) != reason) launcher.hold(runnable.job->id, reason);
+  static void hold_once(Runnable& runnable, std::string_view reason, Launcher& launcher) {
+    if (std::exchange(runnable.last_reason, reason) != reason) launcher.hold(runnable.job->id, reason);
   }
 
   void forget_shapes() {
@@ -212,7 +212,7 @@ class Packing final : public OrderingPolicy {
     return false;
   }
 
-  /// Whether the sources of the task have room for what it draws.
+  /// Whether the sources of the task have free capacity for what it draws.
   bool may_draw(Trial& trial, std::uint32_t task) {
     auto draws = sources_.draws(trial.view, trial.job, trial.stage, task, trial.node);
     refused_ = refused_ || !draws;
@@ -222,7 +222,7 @@ class Packing final : public OrderingPolicy {
     return true;
   }
 
-  /// Null: there is none, or with digits and alignment alone none that scores anything.
+  /// Null: there is none, or with digits and alignment alone all score 0.
   Candidate* best_of(double epsilon) {
     Candidate* best = nullptr;
     double best_score = 0;
@@ -271,7 +271,7 @@ class Packing final : public OrderingPolicy {
     return true;
   }
 
-  /// The jobs that may take part: with a fairness knob those with the smallest dominant shares only.
+  /// The jobs that are considered: with a fairness knob only those with the smallest dominant shares.
   void consider_jobs(const ClusterView& view) {
     jobs_.clear();
     for (auto& [order, runnable] : runnable_) jobs_.push_back(&runnable);
@@ -309,17 +309,17 @@ class Packing final : public OrderingPolicy {
   PackingOptions options_;
   std::map<JobOrder, Runnable> runnable_;
   Resources capacity_;
-  std::map<JobId, double> work_;        // remaining, where it is known to be right
-  std::vector<std::uint32_t> pending_;  // shapes of what is pending, when several nodes are free
-  std::vector<Runnable*> jobs_;         // that take part
+  std::map<JobId, double> work_;        // remaining, where it has not changed since it was computed
+  std::vector<std::uint32_t> pending_;  // shapes of pending tasks, when several nodes are free
+  std::vector<Runnable*> jobs_;         // that are considered
   std::vector<Shape> shapes_;
   std::vector<std::uint32_t> wanted_;  // shapes that fit, of candidates
   std::unordered_map<Resources, std::uint32_t, HashOfAmounts> shape_of_;
-  std::vector<Candidate> candidates_;  // what fits the node at hand, in the order of jobs and stages
+  std::vector<Candidate> candidates_;  // stages whose tasks fit the present node, in the order of jobs and stages
   Candidate* launched_ = nullptr;
   RemoteSources sources_;
-  bool several_ = false;  // nodes have room
-  bool refused_ = false;  // a task was, for its sources, since all nodes were looked at
+  bool several_ = false;  // nodes have free capacity
+  bool refused_ = false;  // a task was refused for its sources since all nodes were offered
 };
 
 }  // namespace

@@ -1,19 +1,20 @@
-// Packing (Tetris: Grandl et al., SIGCOMM 2014): of all runnable tasks that fit a node, the one whose demand is best aligned with
-// what is free there, weighed against the remaining work of its job; repeated until nothing fits. Asked by nodes. As the only pass
-// it is tetris (policies/tetris.hpp), as a later one it uses what the passes before it left.
+// Packing (Tetris: Grandl et al., SIGCOMM 2014): of all runnable tasks that fit a node, launches the one whose demand is best
+// aligned with the node's free capacity, weighed against the remaining work of its job, until nothing fits. Nodes ask. As the only
+// pass it is tetris (policies/tetris.hpp); as a later pass it uses the capacity that the passes before it left.
 //
 // score = align - e * srtf, align = sum of demand * free over resources (both as parts of the node's capacity), times `penalty`
-// when some of the task's input, blocks or map outputs, is not on the node; srtf = sum over the job's unfinished tasks of (sum of
-// demand) * duration; e = mean(align) / mean(srtf) over the candidates, so both weigh the same. Fairness knob f in [0, 1): only the
-// ceil((1 - f) * jobs) jobs furthest below their fair (dominant) share are considered. Barrier knob b: tasks of stages with at
-// least b of their tasks done go first. Where nodes account for network_out or disk_read, a task with remote input fits only if its
-// sources have room for what it draws, and what it draws counts as used there (remote_sources.hpp).
+// when some of the task's input (blocks or map outputs) is not on the node; srtf = sum over the job's unfinished tasks of (sum of
+// demand) * duration; e = mean(align) / mean(srtf) over the candidates, so that both weigh the same. Fairness knob f in [0, 1):
+// only the ceil((1 - f) * jobs) jobs furthest below their fair (dominant) share are considered. Barrier knob b: tasks of stages
+// with at least b of their tasks done go first. Where nodes account for network_out or disk_read, a task with remote input fits
+// only if its sources have free capacity for what it draws, which then counts as used there (remote_sources.hpp).
 //
-// digits=2 rounds amounts and scores to hundredths of a unit before they are compared; what is then equal goes in the order of
-// jobs, and what scores nothing waits.
+// digits=2 rounds amounts and scores to hundredths of a unit before they are compared; equal ones go in the order of jobs, and
+// tasks that score 0 wait.
 //
-// Deviates: jobs further below their fair share means a smaller dominant share per weight. Stages are compared, not tasks: by the
-// nearest task of each. Where that one is refused for its sources, the next few of the stage are tried that have others.
+// Deviates: a job further below its fair share is one with a smaller dominant share per weight. Stages are compared, not tasks: by
+// the nearest task of each. Where that task is refused for its sources, the next few tasks of the stage with other sources are
+// tried.
 #pragma once
 
 #include <memory>
@@ -31,7 +32,7 @@ struct PackingOptions {
 /// The options fairness, barrier, penalty, digits and srtf.
 Result<PackingOptions> take_packing(Options& options);
 
-/// Sees only what it is told: not the limits of jobs' groups.
+/// Ignores the limits of jobs' groups.
 std::unique_ptr<OrderingPolicy> packing_order(const PackingOptions& options = {});
 
 }  // namespace weft::schedulers

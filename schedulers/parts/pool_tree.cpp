@@ -83,8 +83,8 @@ void PoolTree::end(const ClusterView& view, const JobInfo& info) {
   update_eligible(view);
 }
 
-/// A pool that limits its running jobs lets the first of them in its order run. One that runs already stays (it may hold what
-/// others wait for), one that only waits for its driver does not count.
+/// A pool that limits its running jobs lets the first of them in its order run. A job with running tasks stays among them, and a
+/// job that only waits for its driver does not count.
 void PoolTree::update_eligible(const ClusterView& view) {
   if (!limited_) return;
   std::vector<std::pair<bool, Job*>> jobs;  // those without running tasks after those with
@@ -104,7 +104,7 @@ void PoolTree::update_eligible(const ClusterView& view) {
       for (PoolIndex up = job->pool; up != kRoot; up = nodes_[up].pool.parent) ++count[up];
     }
     if (std::exchange(job->eligible, room) == room) continue;
-    if (!room) to_be_told_.insert(job->order.id);
+    if (!room) to_notify_.insert(job->order.id);
     if (const JobInfo* info = view.job(job->order.id)) update(*job, *info);
   }
 }
@@ -167,7 +167,7 @@ void PoolTree::update_pools(PoolIndex leaf, std::size_t kind, const Amounts& cha
 }
 
 bool PoolTree::offer(const ClusterView& view, SlotKind kind, Launcher& launcher) {
-  for (JobId id : std::exchange(to_be_told_, {})) {
+  for (JobId id : std::exchange(to_notify_, {})) {
     const auto job = jobs_.find(id);
     if (job != jobs_.end() && !job->second.eligible) launcher.hold(id, "as many jobs as its pool runs at a time run already");
   }

@@ -1,5 +1,5 @@
-// The fair scheduler's pools with what their jobs have and want, and who of each pool's jobs and pools is next. Kept up to date
-// as jobs change: O(depth * log n) per change.
+// The fair scheduler's pools, what their jobs have and want, and the order of each pool's jobs and pools. Kept up to date as jobs
+// change: O(depth * log n) per change.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class PoolTree {
   struct Pool {
     PoolSettings settings;
     PoolIndex parent = kRoot;
-    bool configured = true;  // by the file; others come with the jobs that name them
+    bool configured = true;  // in the file; other pools are made for the jobs that name them
     std::vector<PoolIndex> pools;
     std::set<JobId> jobs;  // directly in it
     std::array<Amounts, kSlotKinds> amounts;
@@ -39,7 +39,7 @@ class PoolTree {
     double guaranteed(SlotKind kind) const;
   };
 
-  /// `otherwise`: of pools that no file names.
+  /// `otherwise`: settings of pools that are not in the file.
   PoolTree(const std::vector<PoolSettings>& settings, PoolSettings otherwise);
 
   const Pool& pool(PoolIndex index) const { return nodes_[index].pool; }
@@ -53,10 +53,10 @@ class PoolTree {
   void arrive(const ClusterView& view, const JobInfo& job);
   void change(const ClusterView& view, const JobInfo& job);
   void end(const ClusterView& view, const JobInfo& job);
-  /// Calls launcher.launch() with jobs in fair order until one takes something.
+  /// See OrderingPolicy::offer: in fair order.
   bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher);
 
-  /// What each pool and each job is due of `capacity` now.
+  /// The present share of each pool and each job in `capacity`.
   struct Shares {
     std::vector<double> pools;
     std::map<JobId, double> jobs;
@@ -64,7 +64,7 @@ class PoolTree {
   Shares shares(const ClusterView& view, SlotKind kind, double capacity) const;
 
  private:
-  /// Place among siblings: the needy first, by how far they are below; then by what they have per weight; then the earliest.
+  /// Place among siblings: first those below their minimum, by how far; then by what they have per weight; then the earliest.
   struct Rank {
     int band = 0;
     double ratio = 0;
@@ -81,8 +81,8 @@ class PoolTree {
   struct Job {
     PoolIndex pool = kRoot;
     JobOrder order;
-    bool active = true;    // has tasks that run or could
-    bool eligible = true;  // not held back by a limit of running jobs
+    bool active = true;    // it has running or pending tasks
+    bool eligible = true;  // no limit of running jobs keeps it waiting
     std::array<Amounts, kSlotKinds> amounts;
     std::array<std::optional<Rank>, kSlotKinds> rank;
   };
@@ -99,8 +99,8 @@ class PoolTree {
   std::map<std::string, PoolIndex> by_name_;
   PoolSettings default_;
   std::map<JobId, Job> jobs_;
-  bool limited_ = false;        // some pool limits its running jobs
-  std::set<JobId> to_be_told_;  // that a limit holds them back
+  bool limited_ = false;       // some pool limits its running jobs
+  std::set<JobId> to_notify_;  // that a limit keeps them waiting
 };
 
 }  // namespace weft::schedulers

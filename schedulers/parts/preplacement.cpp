@@ -12,8 +12,8 @@ namespace {
 
 using RackShares = std::map<RackId, double>;
 
-/// Nodes by position. Where racks have parts, the nodes of each count as many slots as its part is, so that bytes per slot are even
-/// when the parts are kept; `scale` says how many that are of one real slot.
+/// Nodes by position. Where racks have parts, the slots of each rack's nodes are scaled to its part, so that even bytes per slot
+/// keep the parts; `scale`: how many of these slots a real one is.
 struct Nodes {
   std::vector<NodeId> ids;
   std::vector<double> slots, scale;
@@ -43,13 +43,13 @@ struct Nodes {
   }
 };
 
-/// What of a task lies on one node, at most, and which that is.
+/// The node that holds most of a task's input.
 struct Most {
   double bytes = 0;
   std::optional<std::size_t> node;
 };
 
-/// What of each task lies on the node that holds most of it, over all inputs.
+/// For each task, over all inputs.
 std::vector<Most> most_of(const JobInfo& job, const std::vector<Preplaceable::Input>& inputs, const Nodes& nodes,
                           std::size_t tasks) {
   std::vector<Most> most(tasks);
@@ -78,8 +78,8 @@ void add_sizes(const StageInfo& input, std::uint32_t first_task, std::vector<dou
   for (std::size_t i = 0; i < predicted->size() && first_task + i < sizes.size(); ++i) sizes[first_task + i] += (*predicted)[i];
 }
 
-/// Bytes that others have to work through on each node: tasks that run there, but for those that write what is to be placed, and
-/// readers of shuffles that were placed there.
+/// Input bytes of other work on each node: of running tasks, except those that write the shuffle in question, and of readers of
+/// shuffles that were placed there.
 std::vector<double> loads_of(const ClusterView& view, const Preplaceable& what, const StageInfo& reader, const Nodes& nodes) {
   std::vector<double> loads(nodes.ids.size());
   for (const auto& [job_id, job] : view.jobs()) {
@@ -106,15 +106,16 @@ std::vector<double> loads_of(const ClusterView& view, const Preplaceable& what, 
 
 constexpr std::string_view kReason = "by its predicted size";
 
-// How much fuller than the fullest node reduces may make another by going to their producers. While maps run, what stays home is a
-// guess, and what moves is prefetched. Once all have ended nothing is hidden behind them any more, and a node that reads what it
-// wrote has as much to do as it had before.
+// How much fuller than the fullest node another may become by reduces that move to their producers. While maps run, the gain is a
+// guess, and moved input is prefetched. Once all maps have ended, fetching is not hidden behind them any more, so a node may become
+// fuller.
 constexpr double kMostWorseAhead = 0.1, kMostWorseAfter = 0.5;
 
-/// Neither launched nor bound to avoid a node.
+/// Neither launched nor to avoid a node.
 bool placeable(const TaskInfo& task) { return task.state < TaskState::running && !task.avoid; }
 
-/// Tasks whose node has left, the largest first to the node with the least; the others stay where their blocks are.
+/// Places the tasks whose node has left, the largest first, each on the node with the least; the others stay where their blocks
+/// are.
 void place_the_rest(const Preplaceable& what, const StageInfo& reader, const Nodes& nodes, const std::vector<double>& sizes,
                     std::vector<double> bytes, Decisions& decisions) {
   std::vector<std::uint32_t> rest;

@@ -16,10 +16,10 @@ namespace {
 constexpr double kQueueSlack = 1e-9;
 constexpr std::size_t kKindsOfSlots = 3;
 
-/// A part of a number of jobs: at least one.
+/// A number of jobs, at least one.
 std::uint64_t jobs_of(double part) { return static_cast<std::uint64_t>(std::max(1.0, std::ceil(part - kQueueSlack))); }
 
-/// What one more task of the job takes, on average.
+/// The amount that one more task of the job takes, in the mean.
 double next_amount(const JobInfo& job, SlotKind kind) {
   if (kind != SlotKind::any) return 1;
   return job.pending > 0 ? job.wanted.cpu / static_cast<double>(job.pending) : 0;
@@ -114,7 +114,7 @@ void QueueTree::apply(const JobInfo& info, const Used& used, double demand, bool
   if (user.active.empty()) queue.users.erase(info.user);
 }
 
-/// A job that has tasks takes a place among those that are initialised, or waits for one; a job that has none leaves its place.
+/// A job with tasks becomes initialised, or waits until another job is not any more; a job without tasks gives its place up.
 void QueueTree::set_active(Queue& queue, Job& job, const JobInfo& info, bool active) {
   job.active = active;
   User& user = queue.users[info.user];
@@ -137,7 +137,7 @@ void QueueTree::set_active(Queue& queue, Job& job, const JobInfo& info, bool act
   initialize(queue);
 }
 
-/// The first of those that wait whose users have a place left.
+/// Initialises the first waiting jobs whose users have a place left.
 void QueueTree::initialize(Queue& queue) {
   for (auto next = queue.waiting.begin(); next != queue.waiting.end() && queue.initialized < queue.most_jobs;) {
     User& user = queue.users.at(next->second);
@@ -163,7 +163,7 @@ bool QueueTree::offer(const ClusterView& view, SlotKind kind, Launcher& launcher
   return offer(view, kind, top_, amount_of(view.capacity(), kind), launcher);
 }
 
-/// Of these queues, which share `parent` among them, the one with the least of its capacity first.
+/// Offers the jobs of these queues, which share `parent`; the queue that uses the smallest part of its capacity first.
 bool QueueTree::offer(const ClusterView& view, SlotKind kind, const Level& level, double parent, Launcher& launcher) {
   const auto k = static_cast<std::size_t>(kind);
   for (const Fill& next : level[k]) {
@@ -173,8 +173,8 @@ bool QueueTree::offer(const ClusterView& view, SlotKind kind, const Level& level
       hold_all(next.queue, fmt::format("queue {} is at its maximum capacity", queue.settings.name), launcher);
       continue;
     }
-    const bool taken =
-        queue.leaf() ? serve(view, kind, queue, capacity, most, launcher) : offer(view, kind, queue.children, capacity, launcher);
+    const bool taken = queue.leaf() ? offer_jobs(view, kind, queue, capacity, most, launcher)
+                                    : offer(view, kind, queue.children, capacity, launcher);
     if (taken) return true;
   }
   return false;
@@ -185,8 +185,8 @@ void QueueTree::hold_all(std::size_t queue, std::string_view reason, Launcher& l
   for (const Fill& child : queues_[queue].children[0]) hold_all(child.queue, reason, launcher);
 }
 
-bool QueueTree::serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most,
-                      Launcher& launcher) {
+bool QueueTree::offer_jobs(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most,
+                           Launcher& launcher) {
   const auto k = static_cast<std::size_t>(kind);
   for (const JobOrder& next : queue.runnable) {
     const JobInfo& job = *view.job(next.id);
@@ -199,7 +199,7 @@ bool QueueTree::serve(const ClusterView& view, SlotKind kind, const Queue& queue
   return false;
 }
 
-/// Why the queue gives the job no more than it has.
+/// The limit that keeps the job from having more; nothing: none does.
 std::optional<std::string_view> QueueTree::limit_reached(const Queue& queue, const JobInfo& job, std::size_t kind, double amount,
                                                          double capacity, double most) {
   const double all = queue.used[kind];
@@ -214,7 +214,7 @@ std::optional<std::string_view> QueueTree::limit_reached(const Queue& queue, con
   return std::nullopt;
 }
 
-bool QueueTree::has_room(const ClusterView& view, const JobInfo& job, SlotKind kind, double amount) const {
+bool QueueTree::within_limits(const ClusterView& view, const JobInfo& job, SlotKind kind, double amount) const {
   const auto k = static_cast<std::size_t>(kind);
   const std::size_t leaf = *leaf_of(job);
   if (const auto known = jobs_.find(job.id); known == jobs_.end() || !known->second.initialized) return false;

@@ -1,4 +1,4 @@
-// The capacity scheduler's queues with what their jobs and users have.
+// The capacity scheduler's queues, and what their jobs and users have.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ namespace weft::schedulers {
 
 class QueueTree {
  public:
-  /// `one_for_all`: there is one queue, and every job goes there. `most_jobs`: initialised ones, of all queues; each queue has its
-  /// capacity's part of them, unless its settings say otherwise.
+  /// `one_for_all`: there is one queue, and every job goes there. `most_jobs`: initialised ones, of all queues; each queue has a
+  /// part of them by its capacity, unless its settings name a number.
   QueueTree(const std::vector<QueueSettings>& settings, bool one_for_all, std::uint64_t most_jobs);
 
-  /// Nothing when no job can go there.
+  /// Nothing: no queue takes the job.
   std::optional<std::size_t> leaf_of(const JobInfo& job) const;
   std::string leaf_names() const;
 
@@ -28,8 +28,8 @@ class QueueTree {
   void change(const JobInfo& job);
   void end(const JobInfo& job);
   bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher);
-  /// Whether the job, whose leaf exists, may have so much more.
-  bool has_room(const ClusterView& view, const JobInfo& job, SlotKind kind, double amount) const;
+  /// Whether the job, whose leaf exists, may have `amount` more.
+  bool within_limits(const ClusterView& view, const JobInfo& job, SlotKind kind, double amount) const;
   std::vector<GroupStatus> groups(const ClusterView& view) const;
 
  private:
@@ -39,7 +39,7 @@ class QueueTree {
     std::set<JobId> active;         // with tasks running or pending
     std::uint64_t initialized = 0;  // of these
   };
-  /// By what a queue uses of its capacity, then by name.
+  /// By the used part of a queue's capacity, then by name.
   struct Fill {
     double part = 0;
     std::size_t name = 0;  // its position among all names
@@ -74,7 +74,7 @@ class QueueTree {
   static Fill fill_of(const Queue& queue, std::size_t index, std::size_t kind);
   double capacity_of(std::size_t queue, double total) const;
   bool offer(const ClusterView& view, SlotKind kind, const Level& level, double parent, Launcher& launcher);
-  bool serve(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most, Launcher& launcher);
+  bool offer_jobs(const ClusterView& view, SlotKind kind, const Queue& queue, double capacity, double most, Launcher& launcher);
   void hold_all(std::size_t queue, std::string_view reason, Launcher& launcher) const;
   static std::optional<std::string_view> limit_reached(const Queue& queue, const JobInfo& job, std::size_t kind, double amount,
                                                        double capacity, double most);
@@ -83,7 +83,7 @@ class QueueTree {
   Level top_;
   std::map<std::string, std::size_t> leaves_;
   std::map<JobId, Job> jobs_;
-  std::set<JobId> to_notify_;  // that they are not initialised
+  std::set<JobId> to_notify_;  // that their tasks wait until they are initialised
   bool one_for_all_;
 };
 

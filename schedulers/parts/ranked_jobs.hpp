@@ -26,7 +26,7 @@ class RankedJobs : public OrderingPolicy {
   void place(const ClusterView& view, const JobInfo& job);
   void place_all(const ClusterView& view);
 
-  Resources capacity_;                                                          // the scores are made for
+  Resources capacity_;                                                          // for which the scores were computed
   RankedSet<JobId, std::pair<double, JobOrder>, const JobInfo*> with_pending_;  // jobs with pending tasks
 };
 

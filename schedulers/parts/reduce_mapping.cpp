@@ -68,7 +68,7 @@ class Mapper {
     nodes_[*to].unsealed.erase(rank(reduce));  // it stays
   }
 
-  /// Exchanges it for reduces of about its size, so that neither node has more than `limit` per slot.
+  /// Exchanges the reduce for others of about its size, so that neither node has more than `limit` per slot.
   bool swap(std::size_t reduce, std::size_t to, double limit) {
     const double size = reduces_[reduce].size;
     Node& source = nodes_[mapping_.node[reduce]];
@@ -89,7 +89,7 @@ class Mapper {
     return true;
   }
 
-  /// One more than fits into the size: the smallest.
+  /// Adds the smallest reduce that is not exchanged yet.
   static void add_smallest(const Node& target, std::vector<Rank>& exchanged, double& sum) {
     const auto unused = std::find_if(target.unsealed.rbegin(), target.unsealed.rend(), [&](const Rank& other) {
       return !std::binary_search(exchanged.begin(), exchanged.end(), other);

@@ -11,31 +11,30 @@ namespace weft::schedulers {
 
 struct SizedReduce {
   double size = 0;                      // bytes, as predicted
-  double share = 0;                     // of it, on the node that has most of it
+  double share = 0;                     // the part of it on the node that has most
   std::optional<std::size_t> producer;  // that node
 };
 
 struct ReduceMapping {
   std::vector<std::size_t> node;  // of each reduce
   double largest_before = 0;      // bytes per slot of the fullest node, before reduces were swapped
-  double largest = 0;             // and after: at most 1 + most_worse times that
+  double largest = 0;             // the same after swaps: at most 1 + most_worse times that
 };
 
-/// The largest reduce first, each to the node with the least so far; then reduces move to their producers in exchange for others of
-/// about their size, where that makes no node fuller than a tenth over the fullest one: less, the nearer a reduce's share is to
-/// `neutral`, what it would be if nothing lay anywhere in particular (1 / maps). `slots`: tasks that each node runs at a time, each
-/// positive; at least one node. `most_worse`: instead of a tenth. `loads`: bytes that others have to work through on each node,
-/// which count as if they were of reduces that were dealt out before and do not move; empty: none.
+/// The largest reduce first, each goes to the node with the least so far. Then reduces move to their producers in exchange for
+/// others of about their size, where no node becomes fuller than the fullest one plus `most_worse` of it; less the nearer a
+/// reduce's share is to `neutral`, the share without any locality (1 / maps). `slots`: tasks that each node runs at a time, each
+/// positive; at least one node. `loads`: bytes of other work on each node, which count as reduces that do not move; empty: none.
 ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces, double neutral,
                           double most_worse = 0.1, std::span<const double> loads = {});
 
-/// Where a reduce was placed for the sake of shuffles before this one, and how much it reads of them.
+/// Where a reduce was placed for earlier shuffles, and how much it reads of them.
 struct EarlierPlace {
   double size = 0;
   std::optional<std::size_t> node;
 };
-/// The same for one more shuffle that the same tasks read: where what was brought somewhere already outweighs the producer's share
-/// of the new one, it counts as the producer.
+/// The same for one more shuffle that the same tasks read: where the input that was prefetched to a node is larger than the
+/// producer's share of the new shuffle, that node counts as the producer.
 ReduceMapping map_reduces(std::span<const double> slots, std::span<const SizedReduce> reduces,
                           std::span<const EarlierPlace> earlier, double neutral, double most_worse = 0.1,
                           std::span<const double> loads = {});

@@ -13,7 +13,7 @@ bool read_by_all(const StageInfo& input, const StageInfo& reader) {
   return input.output.partitions() == 1 && reader.tasks.size() > 1;
 }
 
-/// Inputs of which each task reads a part of its own.
+/// Inputs of which each task reads only a part.
 std::vector<const StageInfo*> parted_inputs(const JobInfo& job, const StageInfo& stage) {
   std::vector<const StageInfo*> inputs;
   for (const StageId parent : stage.parents) {
@@ -30,8 +30,8 @@ bool placed_in(const ClusterView& view, const StageInfo& stage, RackId rack) {
   });
 }
 
-/// What maps that have begun wrote or will write, in tasks, and where the others are taken to run: that part of them in the racks
-/// of the guess, the rest where those are. Empty: none has begun, and there is no guess.
+/// The parts of maps by rack: of those that have begun, and of the others as they are taken to run, the part `kept` of them in the
+/// racks of the guess, the rest where maps have begun. Empty: none has begun, and there is no guess.
 RackParts expected_by_rack(const ClusterView& view, const JobInfo& job, const StageInfo& stage, const MapRacks* guess,
                            double kept) {
   std::map<RackId, double> tasks;
@@ -103,7 +103,7 @@ void ReduceRacks::on_event(const ClusterView& view, const Notice& notice) {
   using Kind = Notice::Kind;
   if (notice.kind == Kind::job_ended) {
     erase_job(plans_, notice.job);
-  } else if (notice.kind == Kind::node_left) {  // with tasks, and perhaps with what they read
+  } else if (notice.kind == Kind::node_left) {  // with tasks, and perhaps with their input
     for (auto& [key, plan] : plans_) plan = Plan{};
   } else if (notice.kind == Kind::stage_ready) {
     if (const auto plan = plans_.find({notice.job, notice.stage}); plan != plans_.end()) plan->second = Plan{};

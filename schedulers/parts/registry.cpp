@@ -13,7 +13,7 @@ namespace weft::schedulers {
 
 namespace {
 
-/// A spec longer than this is no spec (and could nest deeply).
+/// A longer text is refused (it could nest deeply).
 constexpr std::size_t kMaxSpec = 4096;
 
 bool is_scheduler_name(std::string_view text) {

@@ -1,4 +1,4 @@
-// Schedulers by name. builtin.cpp lists those that come with weft; shared objects add to them.
+// Schedulers by name. builtin.cpp lists those of weft; shared objects add more.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace weft::schedulers {
 class Registry;
 
 using Factory = std::function<Result<std::unique_ptr<Scheduler>>(Options& options)>;
-/// For schedulers made of parts; these can be `inner` of others. `registry`: for inner ones of their own.
+/// For schedulers made of parts, which can be `inner` of others. `registry`: for their own inner schedulers.
 using ComposingFactory = std::function<Result<Composition>(Options& options, const Registry& registry)>;
 
 class Registry {
@@ -28,10 +28,10 @@ class Registry {
   std::vector<std::string> names() const;
   const std::string& description(const std::string& name) const { return entries_.at(name).description; }
 
-  /// "fifo" or "name(key=value,…)". Unknown names and options are errors that list the known ones. `reader` gives the texts of
-  /// files named in options; without one such an option is an error.
+  /// "fifo" or "name(key=value,…)". Unknown names and options are errors that list the known ones. `reader` returns the texts of
+  /// files that options name; if it is empty, such an option is an error.
   Result<std::unique_ptr<Scheduler>> make(std::string_view text, const FileReader& reader = {}) const;
-  /// The same as parts: for the `inner` of another.
+  /// The same as parts, for the `inner` of another. Schedulers that are not made of parts are refused.
   Result<Composition> compose(std::string_view text, const FileReader& reader) const;
 
  private:
@@ -46,7 +46,7 @@ class Registry {
   std::map<std::string, Entry> entries_;
 };
 
-/// Reads from texts that are at hand already: those recorded with an event.
+/// Returns texts that were recorded with an event.
 FileReader reader_of(std::map<std::string, std::string> texts);
 
 }  // namespace weft::schedulers

@@ -9,7 +9,7 @@ namespace {
 
 Resources amounts_of(const RemoteSources::Draw& draw) { return {.disk_read = draw.disk_read, .network_out = draw.network_out}; }
 
-/// Not more than the node has.
+/// At most the node's capacity.
 RemoteSources::Draw draw_of(const NodeInfo& node, const Resources& demand, double part) {
   const auto most = [](double wanted, double capacity) { return capacity > 0 ? std::min(wanted, capacity) : 0; };
   return {node.id, most(demand.network_in * part, node.capacity.network_out),
@@ -36,12 +36,12 @@ Resources RemoteSources::used(const NodeInfo& node) const {
   return drawn == drawn_.end() ? node.used : node.used + drawn->second.amounts;
 }
 
-bool RemoteSources::has_room(const NodeInfo& node, const Draw& draw) const {
+bool RemoteSources::can_give(const NodeInfo& node, const Draw& draw) const {
   return fits(amounts_of(draw), used(node), node.capacity);
 }
 
-/// Of the nodes that hold the task's input, the one with the most network free. Nothing when none has room; a draw of nothing when
-/// no node is known to hold it.
+/// A draw from the node with the most free network of those that hold the task's input. Nothing: none can give it. An empty draw:
+/// no node is known to hold the input.
 std::optional<RemoteSources::Draw> RemoteSources::replica(const ClusterView& view, const StageInfo& stage,
                                                           std::uint32_t task) const {
   std::optional<Draw> best;
@@ -55,7 +55,7 @@ std::optional<RemoteSources::Draw> RemoteSources::replica(const ClusterView& vie
       const NodeInfo& node = *view.node(id);
       const Draw draw = draw_of(node, stage.demand, 1);
       const double free = node.capacity.network_out - used(node).network_out;
-      if (has_room(node, draw) && (!best || free > most)) best = draw, most = free;
+      if (can_give(node, draw) && (!best || free > most)) best = draw, most = free;
     }
   }
   return known ? best : Draw{};
@@ -83,7 +83,7 @@ std::optional<RemoteSources::Draws> RemoteSources::draws(const ClusterView& view
     const NodeInfo* node = view.node(id);
     if (node == nullptr || node->host == at.host || amount <= 0) continue;
     const Draw draw = draw_of(*node, stage.demand, amount / bytes);
-    if (!has_room(*node, draw)) return std::nullopt;
+    if (!can_give(*node, draw)) return std::nullopt;
     all.push_back(draw);
   }
   std::erase_if(all, [](const Draw& draw) { return draw.network_out <= 0 && draw.disk_read <= 0; });
@@ -111,10 +111,9 @@ RemoteSources::Charges::iterator RemoteSources::release(Charges::iterator charge
   return charges_.erase(charge);
 }
 
-bool RemoteSources::on_event(const Notice& notice) {
+void RemoteSources::on_event(const Notice& notice) {
   using Kind = Notice::Kind;
-  if (charges_.empty()) return false;
-  const std::size_t before = charges_.size();
+  if (charges_.empty()) return;
   if (notice.kind == Kind::task_finished || notice.kind == Kind::task_failed || notice.kind == Kind::task_preempted) {
     const auto charge = charges_.find({notice.job, notice.stage, notice.task});
     if (charge != charges_.end()) release(charge);
@@ -126,7 +125,6 @@ bool RemoteSources::on_event(const Notice& notice) {
     for (auto charge = charges_.begin(); charge != charges_.end();)
       charge = charge->second.at == notice.node ? release(charge) : std::next(charge);
   }
-  return charges_.size() < before;
 }
 
 }  // namespace weft::schedulers

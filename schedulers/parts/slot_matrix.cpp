@@ -59,7 +59,7 @@ std::uint32_t SlotMatrix::shape_of(const SlotDemand& task) {
   return found->second;
 }
 
-/// What the master accounts for is never overcommitted.
+/// Demands in the master's account are never overcommitted.
 bool SlotMatrix::fits(const Node& node, std::size_t dimension, bool most, double wants) const {
   const auto [of_use, kind] = kinds_[dimension];
   const Overcommit overcommit = of_use ? overcommit_ : Overcommit();
@@ -173,40 +173,40 @@ void SlotMatrix::place_early() {
   }
 }
 
-/// Room only becomes less here, so a node that a shape does not fit is done with for that shape.
+/// Free capacity only becomes less here, so a node that a shape does not fit is dropped for that shape.
 void SlotMatrix::fill() {
-  using Room = std::pair<double, std::uint32_t>;  // what is left of what the shape takes most of, and where
-  std::vector<std::vector<Room>> rooms(shapes_.size());
-  const auto later = [](const Room& a, const Room& b) { return a.first != b.first ? a.first < b.first : a.second > b.second; };
+  using Free = std::pair<double, std::uint32_t>;  // what is left of the resource that the shape needs most, and the node
+  std::vector<std::vector<Free>> frees(shapes_.size());
+  const auto later = [](const Free& a, const Free& b) { return a.first != b.first ? a.first < b.first : a.second > b.second; };
   std::vector<std::uint32_t> open;
   for (std::uint32_t s = 0; s < shapes_.size(); ++s) {
     if (shapes_[s].wanting.empty()) continue;
     open.push_back(s);
     for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
-      if (fits(nodes_[n], shapes_[s])) rooms[s].emplace_back(nodes_[n].left[shapes_[s].most], n);
+      if (fits(nodes_[n], shapes_[s])) frees[s].emplace_back(nodes_[n].left[shapes_[s].most], n);
     }
-    std::ranges::make_heap(rooms[s], later);
+    std::ranges::make_heap(frees[s], later);
   }
   for (;;) {
-    std::erase_if(open, [&](std::uint32_t s) { return rooms[s].empty() || shapes_[s].wanting.empty(); });
+    std::erase_if(open, [&](std::uint32_t s) { return frees[s].empty() || shapes_[s].wanting.empty(); });
     if (open.empty()) return;
     const std::uint32_t s =
         *std::ranges::min_element(open, std::less<>(), [&](std::uint32_t at) { return *shapes_[at].wanting.begin(); });
-    std::ranges::pop_heap(rooms[s], later);
-    Room& most = rooms[s].back();
+    std::ranges::pop_heap(frees[s], later);
+    Free& most = frees[s].back();
     const double left = nodes_[most.second].left[shapes_[s].most];
     if (!fits(nodes_[most.second], shapes_[s])) {
-      rooms[s].pop_back();
+      frees[s].pop_back();
       continue;
     }
     if (left == most.first) change(most.second, shapes_[s].wanting.begin()->second, 1, 0);
     most.first = nodes_[most.second].left[shapes_[s].most];
-    std::ranges::push_heap(rooms[s], later);
+    std::ranges::push_heap(frees[s], later);
   }
 }
 
-/// Takes slots of the node away from those with the highest utility, until that would make it lower than that of who would get the
-/// room, or not leave it higher. False: none was taken.
+/// Takes slots of the node from the job with the highest utility, as long as its utility stays above that of the job that would get
+/// the capacity. False: none was taken.
 bool SlotMatrix::take_away(std::uint32_t at) {
   Node& node = nodes_[at];
   bool any = false;

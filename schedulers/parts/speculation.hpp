@@ -1,4 +1,4 @@
-// Where speculative attempts go, for schedulers that have no opinion of their own.
+// Where speculative attempts go, unless a scheduler decides it.
 #pragma once
 
 #include <functional>
@@ -7,11 +7,11 @@
 
 namespace weft::schedulers {
 
-/// Whether the job may have one more attempt of that stage running.
+/// Whether the job may have one more running attempt of that stage.
 using MayHaveMore = std::function<bool(const JobInfo& job, const StageInfo& stage)>;
 
-/// Launches each straggler a second time on a free node that is not slow and has room: nearest to its input, then least used.
-/// Trigger::Kind::node: on that node only.
+/// Launches a speculative attempt of each straggler on a node that is not slow and that it fits: the nearest to its input, then the
+/// least used. Trigger::Kind::node: on that node only.
 void place_speculative_attempts(const ClusterView& view, const Trigger& trigger, Decisions& decisions, const MayHaveMore& may = {});
 
 }  // namespace weft::schedulers

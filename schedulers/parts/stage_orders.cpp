@@ -35,7 +35,7 @@ class BreadthFirst final : public StageOrder {
 
   Ready& ready_of(const JobInfo& job) {
     auto [found, added] = ready_.try_emplace(job.id);
-    if (added) {  // it was there before this order
+    if (added) {  // the job is older than this order
       for (const auto& [id, stage] : job.stages) {
         if (stage.ready) found->second.emplace_back(stage.depth, Time(0), id);
       }

@@ -1,10 +1,10 @@
-// Which of a job's stages first: critical path and breadth first, as the baselines of Carbyne (OSDI 2016).
+// Orders of a job's stages: critical path and breadth first are the baselines of Carbyne (OSDI 2016).
 //
-// fifo: in order of definition. bfs: by depth from the roots, of a depth that first which was ready first (Tez). cpm: the longest
-// path to the end of the job first, cp(s) = dur(s) + max over children of cp(child); task waves are ignored, as there. packing: the
-// demand best aligned with what is free first, on the node that asks or, where there are several, in the cluster (alignment.hpp).
-// dagps: what is troublesome first, the rest around it (planning/troublesome.hpp).
-// `cpm(inner=X)`, `bfs(inner=X)` and `dagps(inner=X)` are scheduler X with that order of stages.
+// fifo: in order of definition. bfs: by depth from the roots, and of one depth the stage that was ready first (Tez). cpm: the
+// longest path to the end of the job first, cp(s) = dur(s) + max over children of cp(child), without regard to task waves, as in
+// the paper. packing: the demand first that is best aligned with the free capacity of the only node or, where several are offered,
+// of the cluster (alignment.hpp). dagps: troublesome stages first, the rest around them (planning/troublesome.hpp). `cpm(inner=X)`,
+// `bfs(inner=X)` and `dagps(inner=X)` are scheduler X with that order of stages.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace weft::schedulers {
 
 /// Seconds a task of the stage takes (task_duration() of estimates.hpp).
 double task_seconds(const StageInfo& stage);
-/// cp(s) of each stage. `remaining`: finished stages take no time.
+/// cp(s) of each stage. `remaining`: finished stages count as 0.
 std::map<StageId, double> critical_paths(const JobInfo& job, bool remaining);
 
 std::unique_ptr<StageOrder> breadth_first();

@@ -11,15 +11,15 @@ namespace weft::schedulers {
 
 namespace {
 
-constexpr double kUnknownPart = 1.0 / 16;  // of a node, that a task takes of what nobody said anything about
-constexpr double kBusy = 0.6;              // of a node
+constexpr double kUnknownPart = 1.0 / 16;  // of a node, that a task uses of a resource of unknown use
+constexpr double kBusy = 0.6;              // used part of a node
 constexpr double kMostFactor = 8;
-constexpr Time kMeasures = std::chrono::seconds(1);  // of a heartbeat, where its interval is not known
+constexpr Time kMeasures = std::chrono::seconds(1);  // covered by a heartbeat, where its interval is not known
 
-/// What a measurement covers.
+/// The time that a measurement covers.
 Time interval_of(const ClusterView& view) { return view.heartbeat() > Time(0) ? view.heartbeat() : kMeasures; }
 
-/// Whether the node's last measurement does not show the task well: it had just begun.
+/// Whether the task had just begun, so that the node's last measurement does not show it well.
 bool is_fresh(const ClusterView& view, const NodeInfo& node, const AttemptId& attempt) {
   const auto launched = view.launched(attempt);
   return launched && *launched + interval_of(view) > node.last_heard;
@@ -36,7 +36,7 @@ void TaskUse::on_event(const ClusterView& view, const Notice& notice) {
     if (node == nullptr || job == nullptr || !options_.measured) return;
     const Resources before = gone(view, *node), use = of(view, *job, *job->stage(notice.stage)).use;
     Gone& gone = gone_[node->id];
-    if (std::exchange(gone.heard, node->last_heard) != node->last_heard) gone = {node->last_heard, {}, {}, before};
+    if (std::exchange(gone.reported, node->last_heard) != node->last_heard) gone = {node->last_heard, {}, {}, before};
     gone.use += use;
     gone.part += use * std::min(1.0, in_seconds(view.now() - node->last_heard) / in_seconds(interval_of(view)));
   }
@@ -47,8 +47,8 @@ Resources TaskUse::gone(const ClusterView& view, const NodeInfo& node) const {
   const auto found = gone_.find(node.id);
   if (found == gone_.end()) return {};
   const Gone& gone = found->second;
-  if (gone.heard == node.last_heard) return gone.use + gone.before;
-  return node.last_heard - gone.heard < 2 * interval_of(view) ? gone.part : Resources();  // the next measurement, or a later one
+  if (gone.reported == node.last_heard) return gone.use + gone.before;
+  return node.last_heard - gone.reported < 2 * interval_of(view) ? gone.part : Resources();  // the next measurement, or a later one
 }
 
 bool TaskUse::fetches(const JobInfo& job, const StageInfo& stage) {
@@ -66,11 +66,11 @@ SlotDemand TaskUse::of(const ClusterView& view, const JobInfo& job, const StageI
   return {use, stage.demand};
 }
 
-/// As it is said.
+/// Without corrections by measurements.
 Resources TaskUse::use_of(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const {
-  const auto told = phase_use(job, stage, stage.reads_shuffle ? Phase::reduce : Phase::map);
-  Resources use = told.value;
-  if (told.source == EstimateSource::assumed) {
+  const auto known = phase_use(job, stage, stage.reads_shuffle ? Phase::reduce : Phase::map);
+  Resources use = known.value;
+  if (known.source == EstimateSource::assumed) {
     use.cpu *= per_slot_;
     const auto nodes = static_cast<double>(std::max<std::size_t>(1, view.nodes().size()));
     const Resources node = capacity({}, view.capacity() * (1 / nodes)).use;
@@ -81,9 +81,9 @@ Resources TaskUse::use_of(const ClusterView& view, const JobInfo& job, const Sta
   if (!stage.reads_shuffle || !fetches(job, stage)) return use;
   double maps = 0;
   for (StageId parent : stage.parents) maps += job.stage(parent)->running;
-  const auto said = phase_use(job, stage, Phase::shuffle);
-  Resources fetching = said.value;
-  if (said.source == EstimateSource::assumed) fetching.memory = use.memory;
+  const auto shuffling = phase_use(job, stage, Phase::shuffle);
+  Resources fetching = shuffling.value;
+  if (shuffling.source == EstimateSource::assumed) fetching.memory = use.memory;
   Resources early = fetching * std::min(1.0, maps / std::max(1.0, options_.copies));
   early.memory = fetching.memory;
   return early;
@@ -101,9 +101,9 @@ SlotDemand TaskUse::capacity(const NodeInfo& node, const Resources& available) c
   return has;
 }
 
-bool TaskUse::has_room(const ClusterView& view, const NodeInfo& node, const Resources& available, const JobInfo& job,
-                       const StageInfo& stage) const {
-  if (node.running.empty()) return available.cpu > 0;  // also what is said to take more than a node
+bool TaskUse::fits(const ClusterView& view, const NodeInfo& node, const Resources& available, const JobInfo& job,
+                   const StageInfo& stage) const {
+  if (node.running.empty()) return available.cpu > 0;  // also a task that needs more than a node
   const Resources has = capacity(node, available).use, task = of(view, job, stage).use;
   Resources taken, fresh;
   for (const AttemptId& attempt : node.running) {
@@ -121,7 +121,7 @@ bool TaskUse::has_room(const ClusterView& view, const NodeInfo& node, const Reso
     const bool most = all <= 0 || wants / all >= share * (1 - 1e-9);
     if (!options_.overcommit.fits(kind, most, wants, all * (1 + 1e-9) - taken.*kind.amount, all)) return false;
     const double measured = node.measured.*kind.amount - ended.*kind.amount;
-    const bool shared = Overcommit::shared(kind);  // it may be full of others' tasks: that keeps away only who takes most of it
+    const bool shared = Overcommit::shared(kind);  // where others fill it, only tasks that need it most are kept away
     if (!options_.measured || measured <= 0 || (shared && !most)) return true;
     const double part = shared ? std::min(0.5, 1 - options_.overcommit.part) : 0.5;
     return measured + fresh.*kind.amount + part * wants <= all;

@@ -7,7 +7,7 @@ namespace weft::schedulers {
 
 namespace {
 
-/// The part of what the link carries that a rate is.
+/// The rate as a part of the link's capacity `carries`, or else of the largest rate seen.
 double part_of_link(double rate, double carries, double most, bool guess) {
   if (carries > 0) return rate / carries;
   return guess && most > 0 ? rate / most : 0;

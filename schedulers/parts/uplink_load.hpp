@@ -1,5 +1,5 @@
-// How much of each rack's uplink is in use, smoothed: the NetSat daemon of ShuffleWatcher (Ahmad et al., USENIX ATC 2014, section
-// 3.1). It goes by what workers report that they move between racks: map outputs, chunks that are read, and replicas.
+// The used part of each rack's uplink, smoothed: the NetSat daemon of ShuffleWatcher (Ahmad et al., USENIX ATC 2014, section 3.1).
+// Its source is the traffic between racks that workers report: map outputs, chunks that are read, and replicas.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace weft::schedulers {
 
-/// Which uplinks count when a rack is asked about: its own, all together, or the busiest.
+/// Which uplinks count for a rack: its own, the mean of all, or the busiest.
 enum class UplinksAsked : std::uint8_t { own = 0, mean = 1, busiest = 2 };
 
 struct UplinkLoadOptions {
-  double threshold = 0.8;                   // of what the uplink carries: with more in use it is saturated
-  Time interval = std::chrono::seconds(1);  // between two looks
-  Time window = std::chrono::seconds(5);    // a look that old weighs 1/e; 0: only the last one counts
+  double threshold = 0.8;                   // the used part above which an uplink is saturated
+  Time interval = std::chrono::seconds(1);  // between two samples
+  Time window = std::chrono::seconds(5);    // a sample that old weighs 1/e; 0: only the last one counts
   UplinksAsked aggregation = UplinksAsked::own;
-  bool guess = true;  // what nobody has told counts as the largest rate ever reported; false: such an uplink is never saturated
+  bool guess = true;  // the largest rate ever reported stands for an unknown capacity; false: such an uplink is never saturated
 };
 /// The options threshold, interval, window, aggregation and unknown_uplinks.
 Result<UplinkLoadOptions> take_uplink_load(Options& options);
@@ -29,10 +29,9 @@ class UplinkLoad {
  public:
   explicit UplinkLoad(const UplinkLoadOptions& options) : options_(options) {}
 
-  const UplinkLoadOptions& options() const { return options_; }
-  /// Looks at what is in use now. Whether another answer than before is given for some rack.
+  /// Takes a sample. True: saturated() has changed for some rack.
   bool sample(const ClusterView& view);
-  /// The part of the busier direction that is in use, by the aggregation. 0 before the first look, and where nothing crosses.
+  /// The used part of the busier direction, by the aggregation. 0 before the first sample, and where nothing crosses.
   double utilisation(RackId rack) const;
   bool saturated(RackId rack) const { return utilisation(rack) > options_.threshold; }
 

@@ -28,7 +28,7 @@ double map_utility(double allocated, double required, double pending) {
 double reverse_utility(double allocated, double fit, double required, double pending) {
   if (allocated >= pending) return 1;
   if (allocated < fit) return below(allocated, std::clamp(fit, 1.0 + 1e-9, pending));
-  if (allocated <= 0) return 0;  // everything can be put off
+  if (allocated <= 0) return 0;  // all tasks can be delayed
   if (required <= fit) return between(allocated, fit, pending);
   if (allocated <= required) return between(allocated, fit, required) / 2;
   return (1 + between(allocated, required, pending)) / 2;

@@ -1,25 +1,24 @@
-// How content a job is with the slots it has: the utility functions of Polo's thesis (Performance Management of Data-Centric
-// Workloads, 2014): RAS in section 4.2.3, Reverse-Adaptive in section 5.3.4.3. Pure functions, none of more than 1, each growing
-// with what is allocated.
+// The utility of a job's slots, by Polo's thesis (Performance Management of Data-Centric Workloads, 2014): for RAS in
+// section 4.2.3, for Reverse-Adaptive in section 5.3.4.3. Pure functions of at most 1, which grow with the allocated slots.
 //
-// Below 0 a job is expected to miss its goal; it has what the goal asks for at 0, and slots for all its tasks at 1.
+// Below 0 a job is expected to miss its goal. At 0 it has the slots that its goal needs, at 1 it has slots for all its tasks.
 #pragma once
 
 namespace weft::schedulers {
 
-/// Of a job without any slot; the formulas say minus infinity.
+/// Of a job without any slot, where the formulas have minus infinity.
 inline constexpr double kStarvedUtility = -10;
 
-/// Equation 6. `required`: slots that its goal asks for now; `pending`: tasks that run or may run. A requirement below one slot is
-/// met by one. Where more are required than there are tasks, only slots for all of them are enough.
+/// Equation 6. `required`: slots that its goal needs now; `pending`: tasks that run or may run. One slot meets a requirement below
+/// one. Where more slots are required than there are tasks, only slots for all of them are enough.
 double map_utility(double allocated, double required, double pending);
 
-/// Equation 14. `fit`: slots without which the goal cannot be met even if everything else is put off as long as possible. As the
-/// formula and the figure have it, 0 is reached at `fit`, not at `required`.
+/// Equation 14. `fit`: slots without which the goal cannot be met even if all other tasks run as late as possible. As in the
+/// formula and the figure, 0 is reached at `fit`, not at `required`.
 double reverse_utility(double allocated, double fit, double required, double pending);
 
-/// Equations 7 and 15, of readers that may fetch while maps run: from -1, with one or none of them, to 0, with all. The formula's
-/// minus infinity for none would make a job take every map slot there is for what only room for readers can give it.
+/// Equations 7 and 15, of readers that may fetch while maps run: from -1, with at most one of them placed, to 0, with all. With the
+/// formula's minus infinity for none, a job would take all map slots, which do not help its readers.
 double reduce_utility(double allocated, double pending);
 
 }  // namespace weft::schedulers

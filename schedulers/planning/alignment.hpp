@@ -1,4 +1,4 @@
-// How well a demand is aligned with what is free on a node: their dot product (Tetris, section 3.2).
+// How well a demand is aligned with the free capacity of a node: their dot product (Tetris, section 3.2).
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ inline Parts pointwise_max(Parts a, const Parts& b) {
   return a;
 }
 
-/// As parts of `capacity`; 0 where nothing is accounted. With digits in units, of which the node has as many as it has cores.
+/// As parts of `capacity`; 0 for kinds that it does not account for. With digits in units, of which it has as many as cores.
 inline Parts parts_of(const Resources& amounts, const Resources& capacity, Digits digits) {
   Parts parts{};
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -74,8 +74,8 @@ class Packer {
 
   void take(std::uint32_t i, double tasks) { free_ -= dag_[i].demand * tasks; }
 
-  /// Tasks of the stage that fit beside each other; 0: none.
-  std::uint32_t room_for(std::uint32_t i) const {
+  /// How many tasks of the stage fit beside each other.
+  std::uint32_t fitting(std::uint32_t i) const {
     double most = stages_[i].waiting;
     for (std::size_t kind = 0; kind < free_.size(); ++kind) {
       const double demand = dag_[i].demand[kind];
@@ -90,24 +90,24 @@ class Packer {
     Choice best;
     for (std::uint32_t i : ready_) {
       if (best && order_.rank[i] >= order_.rank[best.stage]) continue;
-      if (const std::uint32_t room = room_for(i); room > 0) best = {i, room};
+      if (const std::uint32_t tasks = fitting(i); tasks > 0) best = {i, tasks};
     }
     return best;
   }
 
-  /// As many tasks of the best stage as it stays the best for: each that begins makes it score less.
+  /// As many tasks of the best stage as may begin until another stage scores more: each task that begins lowers its score.
   Choice best_aligned() {
     scores_.clear();
     Choice best;
     double best_score = 0;
     for (std::uint32_t i : ready_) {
-      const std::uint32_t room = room_for(i);
-      if (room == 0) continue;
+      const std::uint32_t tasks = fitting(i);
+      if (tasks == 0) continue;
       const double score = rounded(alignment(dag_[i].demand, free_, order_.digits), order_.digits);
       if (order_.digits && score <= 0) continue;
       scores_.emplace_back(i, score);
       if (best && score <= best_score) continue;
-      best = {i, room};
+      best = {i, tasks};
       best_score = score;
     }
     if (!best || scores_.size() == 1) return best;
@@ -144,7 +144,7 @@ class Packer {
   const IntraOrder& order_;
   Parts free_, slack_{};
   std::vector<Progress> stages_;
-  std::vector<std::uint32_t> ready_;  // with tasks that wait; since when, then ascending
+  std::vector<std::uint32_t> ready_;  // stages with waiting tasks: by when they became ready, then ascending
   std::map<Time, std::vector<Ending>> endings_;
   std::vector<std::pair<std::uint32_t, double>> scores_;  // scratch
   DagPlan plan_;
@@ -155,8 +155,8 @@ using Steps = std::map<Time, Parts>;
 
 void add(Steps& steps, Time at, const Parts& demand, double tasks) { steps[at] += demand * tasks; }
 
-/// By how much a plan must begin later than now so that it fits beside the tasks that run, and no stage begins before its parents
-/// have ended. What runs only becomes less with time.
+/// By how much a plan must be delayed so that it fits beside the running tasks, and no stage begins before its parents have ended.
+/// Running tasks only become fewer with time.
 Time delay_for_running(const Dag& dag, const Parts& capacity, const DagPlan& plan) {
   Steps ends;
   Time delay{0};

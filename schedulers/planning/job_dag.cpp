@@ -21,14 +21,14 @@ bool within_node(const Parts& demand, const Parts& largest) {
 }  // namespace
 
 std::optional<Time> believed_duration(const StageInfo& stage) {
-  std::optional<Time> told, observed;
-  if (stage.profile) told = stage.profile->duration();
-  if (can_be(stage.estimated_duration) || !can_be(told)) told = stage.estimated_duration;
+  std::optional<Time> stated, observed;
+  if (stage.profile) stated = stage.profile->duration();
+  if (can_be(stage.estimated_duration) || !can_be(stated)) stated = stage.estimated_duration;
   if (stage.observed_count > 0) observed = stage.observed_total / static_cast<std::int64_t>(stage.observed_count);
-  if (!can_be(told)) return can_be(observed) ? observed : std::nullopt;
+  if (!can_be(stated)) return can_be(observed) ? observed : std::nullopt;
   const bool contradicted =
-      stage.observed_count >= kEnoughObserved && can_be(observed) && (*observed / 2 > *told || *told / 2 > *observed);
-  return contradicted ? observed : told;
+      stage.observed_count >= kEnoughObserved && can_be(observed) && (*observed / 2 > *stated || *stated / 2 > *observed);
+  return contradicted ? observed : stated;
 }
 
 std::optional<std::uint32_t> JobDag::position(StageId id) const {
@@ -39,7 +39,7 @@ std::optional<std::uint32_t> JobDag::position(StageId id) const {
 
 JobDag dag_of(const JobInfo& job, const Resources& capacity, Digits digits, const Parts* largest) {
   JobDag dag;
-  std::vector<bool> fit;  // it, and all that it waits for
+  std::vector<bool> fit;  // each stage, and all stages before it
   for (const auto& [id, stage] : job.stages) {
     if (stage.complete()) continue;
     const auto duration = believed_duration(stage);

@@ -9,14 +9,14 @@ namespace weft::schedulers {
 
 namespace {
 
-/// A task that ends so much of its duration before or after it was believed to ends as believed.
+/// A task that ends within one part in kTolerance of its duration of the believed time ends as believed.
 constexpr std::int64_t kTolerance = 20;
-/// A share that differs by less of itself is about the same.
+/// A share that differs by less than this part of itself is about the same.
 constexpr double kAboutTheSame = 0.02;
-/// A task that should have ended is believed to take so much of its duration more.
+/// A task that should have ended is believed to take one part in kOverdue of its duration more.
 constexpr std::int64_t kOverdue = 10;
 
-/// Of what was believed of its tasks: a stage whose tasks take by so much more or less, in the mean, was misjudged.
+/// A stage was misjudged when the mean of its tasks differs from the believed duration by more than one part in kFarOff of it.
 constexpr std::int64_t kFarOff = 2;
 
 bool far_off(const StageInfo& stage, Time believed) {
@@ -71,7 +71,7 @@ bool JobPlan::made_for(const Parts& share) const {
   return true;
 }
 
-/// What is due holds its room from now on, until it was launched.
+/// The demands of due tasks are kept by due_demand() until they are launched, no longer by future_.
 void JobPlan::advance(Time now) {
   for (; next_ < ahead_.size() && ahead_[next_].start <= now; ++next_) {
     const PlannedLaunches& one = ahead_[next_];
@@ -83,9 +83,9 @@ void JobPlan::advance(Time now) {
 
 void JobPlan::note(const PlannedLaunches& one, bool back) {
   const DagStage& stage = dag_.stages[one.stage];
-  const auto change = back ? &RoomAhead::take_back : &RoomAhead::add;
-  (room_->*change)(one.start, stage.demand, one.tasks);
-  (room_->*change)(one.start + stage.duration, stage.demand, -static_cast<double>(one.tasks));
+  const auto change = back ? &FutureCapacity::take_back : &FutureCapacity::add;
+  (future_->*change)(one.start, stage.demand, one.tasks);
+  (future_->*change)(one.start + stage.duration, stage.demand, -static_cast<double>(one.tasks));
 }
 
 void JobPlan::withdraw() {
@@ -94,7 +94,7 @@ void JobPlan::withdraw() {
   }
 }
 
-void JobPlan::put_back() {
+void JobPlan::restore() {
   for (std::size_t i = next_; i < ahead_.size(); ++i) {
     if (ahead_[i].tasks > 0) note(ahead_[i], false);
   }
@@ -133,13 +133,13 @@ void JobPlan::make(Time now, const Parts& share, const Parts& free, const PlanOp
   DagPlan plan = packed(dag, limit, Direction::backwards, options);
   bool keep = false;
   if (options.mode == PlanMode::safe) {
-    DagPlan early = pack(dag.stages, limit, Direction::forwards);  // the promise: whatever the order inside the job
+    DagPlan early = pack(dag.stages, limit, Direction::forwards);  // the guarantee, whatever the order inside the job
     if (plan.length > early.length) plan = std::move(early);
     keep = sound_ && !less(limit, share_);
   }
   share_ = limit;
   withdraw();
-  if (keep && (now + plan.length > ends_ || !room_->holds(dag.stages, plan, free))) return put_back();
+  if (keep && (now + plan.length > ends_ || !future_->holds(dag.stages, plan, free))) return restore();
   adopt(now, std::move(dag), std::move(plan));
 }
 
@@ -156,7 +156,7 @@ DagPlan JobPlan::reference_plan(const JobDag& dag, Parts limit, const PlanOption
   return plan;
 }
 
-/// The old one has been withdrawn.
+/// The old plan has been withdrawn.
 void JobPlan::adopt(Time now, JobDag dag, DagPlan plan) {
   dag_ = std::move(dag);
   ahead_ = std::move(plan.launches);
@@ -168,7 +168,7 @@ void JobPlan::adopt(Time now, JobDag dag, DagPlan plan) {
   due_tasks_ = 0;
   due_demand_ = {};
   sound_ = true;
-  put_back();
+  restore();
   advance(now);
 }
 
@@ -194,12 +194,12 @@ void JobPlan::run(StageId stage, std::uint32_t task, Time since) {
   running.took = believed_or_second(*job_->stage(stage));
   running.until = since + running.took;
   running.demand = parts_of(job_->stage(stage)->demand, *capacity_, {});
-  room_->add(running.until, running.demand, -1);
+  future_->add(running.until, running.demand, -1);
   running_.insert_or_assign(TaskKey(stage, task), running);
 }
 
 void JobPlan::forget(std::map<TaskKey, Running>::iterator task) {
-  room_->take_back(task->second.until, task->second.demand, -1);
+  future_->take_back(task->second.until, task->second.demand, -1);
   running_.erase(task);
 }
 

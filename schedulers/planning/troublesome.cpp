@@ -16,13 +16,13 @@ namespace weft::schedulers {
 
 namespace {
 
-/// What is free over time, which may be negative.
-class VirtualRoom {
+/// The free capacity over time, in the virtual schedule. Times may be negative.
+class VirtualCapacity {
  public:
-  explicit VirtualRoom(const Parts& capacity) { free_.emplace(Time::min(), capacity); }
+  explicit VirtualCapacity(const Parts& capacity) { free_.emplace(Time::min(), capacity); }
 
-  /// Puts so many tasks beside each other and, where they don't fit, one wave behind the other: none before `from` or, backwards,
-  /// none after `until`. Returns when the first begins and the last ends.
+  /// Places `tasks` tasks of the stage beside each other and, where they do not fit, in waves: none before `from` or, backwards,
+  /// none after `until`. Returns when the first begins and when the last ends.
   std::pair<Time, Time> place(const DagStage& stage, double tasks, std::optional<Time> from, std::optional<Time> until) {
     std::pair<Time, Time> span{Time::max(), Time::min()};
     const bool late = until.has_value();
@@ -35,7 +35,7 @@ class VirtualRoom {
         tasks -= fit;
       }
       const auto next = late ? before(at, stage.duration) : after(at);
-      if (!next) break;  // beyond, all is free: what does not fit there never will
+      if (!next) break;  // beyond, all capacity is free: a task that does not fit there never will
       at = *next;
     }
     return span;
@@ -72,7 +72,7 @@ class VirtualRoom {
   std::map<Time, Parts> free_;  // from when on
 };
 
-enum class Part4 : std::uint8_t { troublesome, other, parents, children };
+enum class Subset : std::uint8_t { troublesome, other, parents, children };
 
 class Schedules {
  public:
@@ -89,50 +89,50 @@ class Schedules {
   }
 
  private:
-  /// Which stages are troublesome, which must come before or behind these. False: seen already.
+  /// Divides the stages by these thresholds into the four subsets of the paper. False: this division was tried already.
   bool divide(double long_from, double large_from) {
     Time longest{1};
     for (const DagStage& stage : dag_) longest = std::max(longest, stage.duration);
-    part_.assign(dag_.size(), Part4::other);
+    part_.assign(dag_.size(), Subset::other);
     for (std::size_t i = 0; i < dag_.size(); ++i) {
       double largest = 0;
       for (std::size_t kind = 0; kind < capacity_.size(); ++kind) {
         if (capacity_[kind] > 0) largest = std::max(largest, dag_[i].demand[kind] / capacity_[kind]);
       }
       const bool lasts = in_seconds(dag_[i].duration) >= long_from * in_seconds(longest);
-      if (lasts || largest >= large_from) part_[i] = Part4::troublesome;
+      if (lasts || largest >= large_from) part_[i] = Subset::troublesome;
     }
     if (!seen_.insert(part_).second) return false;
     std::vector<bool> above(dag_.size()), below(dag_.size());
     for (std::size_t i = dag_.size(); i-- > 0;) {
-      for (std::uint32_t child : dag_[i].children) above[i] = above[i] || above[child] || part_[child] == Part4::troublesome;
+      for (std::uint32_t child : dag_[i].children) above[i] = above[i] || above[child] || part_[child] == Subset::troublesome;
     }
     for (std::size_t i = 0; i < dag_.size(); ++i) {
-      for (std::uint32_t parent : dag_[i].parents) below[i] = below[i] || below[parent] || part_[parent] == Part4::troublesome;
-      if (above[i] && below[i]) part_[i] = Part4::troublesome;  // between two of them
+      for (std::uint32_t parent : dag_[i].parents) below[i] = below[i] || below[parent] || part_[parent] == Subset::troublesome;
+      if (above[i] && below[i]) part_[i] = Subset::troublesome;  // between two of them
     }
     for (std::size_t i = 0; i < dag_.size(); ++i) {
-      if (part_[i] == Part4::troublesome) continue;
-      if (above[i]) part_[i] = Part4::parents;
-      if (below[i]) part_[i] = Part4::children;
+      if (part_[i] == Subset::troublesome) continue;
+      if (above[i]) part_[i] = Subset::parents;
+      if (below[i]) part_[i] = Subset::children;
     }
     return true;
   }
 
   void try_orders() {
-    constexpr Part4 t = Part4::troublesome, o = Part4::other, p = Part4::parents, c = Part4::children;
+    constexpr Subset t = Subset::troublesome, o = Subset::other, p = Subset::parents, c = Subset::children;
     for (const auto& order : {std::array{t, o, p, c}, std::array{t, p, o, c}, std::array{t, c, o, p}}) {
-      VirtualRoom room(capacity_);
+      VirtualCapacity free(capacity_);
       placed_.assign(dag_.size(), false);
-      for (const Part4 part : order) {
-        // What comes before something placed, and behind nothing that still is to be placed, ends as late as it can.
-        place(part, part == p || (part == o && order[1] == c), room);
+      for (const Subset part : order) {
+        // Stages before a placed one, and after none that is still to be placed, end as late as possible.
+        place(part, part == p || (part == o && order[1] == c), free);
       }
       keep_if_best();
     }
   }
 
-  void place(Part4 part, bool late, VirtualRoom& room) {
+  void place(Subset part, bool late, VirtualCapacity& free) {
     for (std::size_t n = 0; n < dag_.size(); ++n) {
       const std::size_t i = late ? dag_.size() - 1 - n : n;
       if (part_[i] != part) continue;
@@ -144,8 +144,8 @@ class Schedules {
         if (placed_[child]) until = std::min(until.value_or(Time::max()), spans_[child].first);
       }
       if (from && !late) until.reset();
-      spans_[i] = room.place(dag_[i], std::max<double>(dag_[i].waiting, 1), from, late && until ? until : std::nullopt);
-      if (spans_[i].first > spans_[i].second) spans_[i] = {Time(0), dag_[i].duration};  // larger than the room
+      spans_[i] = free.place(dag_[i], std::max<double>(dag_[i].waiting, 1), from, late && until ? until : std::nullopt);
+      if (spans_[i].first > spans_[i].second) spans_[i] = {Time(0), dag_[i].duration};  // larger than the machine
       placed_[i] = true;
     }
   }
@@ -163,8 +163,8 @@ class Schedules {
 
   const Dag& dag_;
   Parts capacity_;
-  std::vector<Part4> part_;
-  std::set<std::vector<Part4>> seen_;
+  std::vector<Subset> part_;
+  std::set<std::vector<Subset>> seen_;
   Spans spans_, best_;
   std::vector<bool> placed_;
   Time length_{0};

@@ -13,24 +13,24 @@ namespace {
 
 constexpr Time kOfferAgain = std::chrono::seconds(1);
 
-/// Data affinity (section 3.4.2): a job with as many slots as it needs lets a task that is far from its input wait, for so many
-/// offers to that task.
+/// Data affinity (section 3.4.2): a job with as many slots as it needs skips `delays` nodes for each task that would be far from
+/// its input.
 class WaitsWhileAhead final : public LocalityWait {
  public:
   WaitsWhileAhead(const GoalOrder& order, std::uint64_t delays) : order_(order), delays_(delays) {}
 
   Result<void> start(const ClusterView&, Part* before) override {
-    if (const auto* old = dynamic_cast<const WaitsWhileAhead*>(before)) passed_up_ = old->passed_up_;
+    if (const auto* old = dynamic_cast<const WaitsWhileAhead*>(before)) skipped_ = old->skipped_;
     return {};
   }
   void on_event(const ClusterView&, const Notice& notice) override {
-    if (notice.kind == Notice::Kind::job_ended) passed_up_.erase(notice.job);
+    if (notice.kind == Notice::Kind::job_ended) skipped_.erase(notice.job);
   }
   Locality allowed(const ClusterView& view, const JobInfo& job) override {
     return !order_.ahead(view, job) || of(job).offers >= delays_ ? Locality::any : Locality::node;
   }
   bool skipped(const ClusterView& view, const JobInfo& job, std::size_t nodes, Decisions& decisions) override {
-    if (view.heartbeat() == Time(0)) decisions.wake_at(view.now() + kOfferAgain);  // nobody else offers it nodes again
+    if (view.heartbeat() == Time(0)) decisions.wake_at(view.now() + kOfferAgain);  // no heartbeat offers it nodes again
     std::uint64_t& offers = of(job).offers;
     const bool more = nodes > delays_ - offers;
     offers = more ? delays_ : offers + nodes;
@@ -39,26 +39,26 @@ class WaitsWhileAhead final : public LocalityWait {
   void launched(const ClusterView&, const JobInfo&, Locality) override {}
 
  private:
-  struct PassedUp {
-    std::pair<StageId, std::uint32_t> task;  // that is next when none is near
+  struct Skipped {
+    std::pair<StageId, std::uint32_t> task;  // the next one where none is near
     std::uint64_t offers = 0;
   };
-  /// Of the task of the job that would run next, wherever that is.
-  PassedUp& of(const JobInfo& job) {
-    PassedUp& passed_up = passed_up_[job.id];
+  /// Of the task of the job that would run next on a far node.
+  Skipped& of(const JobInfo& job) {
+    Skipped& skipped = skipped_[job.id];
     for (const StageId id : job.runnable) {
       const PendingTasks& pending = job.stages.at(id).pending;
       if (!pending.placed() || !pending.unconstrained().first()) continue;
       const std::pair next(id, *pending.unconstrained().first());
-      if (passed_up.task != next) passed_up = {next, 0};
+      if (skipped.task != next) skipped = {next, 0};
       break;
     }
-    return passed_up;
+    return skipped;
   }
 
   const GoalOrder& order_;
   std::uint64_t delays_;
-  std::map<JobId, PassedUp> passed_up_;
+  std::map<JobId, Skipped> skipped_;
 };
 
 }  // namespace

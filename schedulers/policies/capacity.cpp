@@ -34,7 +34,7 @@ class CapacityOrder final : public OrderingPolicy, public Admission, public JobG
   bool offers_all() const override { return false; }
   bool within_limits(const ClusterView& view, const JobInfo& job, const StageInfo& stage) const override {
     const SlotKind kind = slot_kind_of(stage, slot_kinds(view).size() > 1);
-    return tree_.has_room(view, job, kind, kind == SlotKind::any ? stage.demand.cpu : 1);
+    return tree_.within_limits(view, job, kind, kind == SlotKind::any ? stage.demand.cpu : 1);
   }
   std::vector<GroupStatus> groups(const ClusterView& view) const override { return tree_.groups(view); }
 

@@ -19,7 +19,7 @@ namespace weft::schedulers {
 
 namespace {
 
-/// Whoever is next gets what it must begin now to end as early as all that is left would let it.
+/// The next job launches what must begin now so that it ends as early as all leftover capacity allows.
 class PlannedLeftover final : public Limit {
  public:
   explicit PlannedLeftover(const PlanOptions& options) : options_(options) {}
@@ -59,8 +59,8 @@ class PlannedLeftover final : public Limit {
   std::map<JobId, std::map<StageId, std::uint32_t>> may_;  // in this pass
 };
 
-/// The simulator of the authors never begins a task that scores nothing where amounts are rounded, or that does not fit into what a
-/// share has become, and then stands still: what it stands still with may begin.
+/// Where amounts are rounded, the simulator of the authors never launches a task that scores 0 or that does not fit a shrunken
+/// share, and then stops. Here such a task may be launched when nothing runs.
 class WhenNothingRuns final : public Limit {
  public:
   void plan(const ClusterView&) override {}
@@ -69,7 +69,7 @@ class WhenNothingRuns final : public Limit {
   }
 };
 
-/// The order asked for; breadth first for jobs of which nobody knows how long their tasks take.
+/// The configured order; breadth first for jobs whose durations are not known.
 class TrustedOrder final : public StageOrder {
  public:
   TrustedOrder(const Altruism& altruism, std::unique_ptr<StageOrder> trusted)
@@ -160,13 +160,13 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
   const bool safe = altruistic && altruism.plan.mode == PlanMode::safe;
   const bool only_planned = std::ranges::all_of(leftover, [](const std::string& name) { return name == "planned"; });
   parts.jobs = fifo_order();
-  // A plan may change with any event, so that capacity that was kept free on any node is wanted.
+  // Any event may change a plan, so that capacity of any node that was kept free is needed.
   parts.all_nodes = altruistic && (safe || only_planned);
   parts.round_order = RoundOrder::by_rounds_left;
   for (const std::string& name : leftover) {
     Pass& pass = parts.passes.emplace_back();
     pass.jobs = leftover_pass(name);
-    if (safe) pass.limit = std::make_unique<SpareRoom>(*plans);
+    if (safe) pass.limit = std::make_unique<SpareCapacity>(*plans);
     if (name == "planned" && altruistic && !safe) pass.limit = std::make_unique<PlannedLeftover>(altruism.plan);
   }
   if (reference || (shares_are_lent && altruistic && only_planned))

@@ -74,7 +74,7 @@ class Cogrs final : public Placement {
     return plan;
   }
 
-  /// What each task of the stage reads of these partitions.
+  /// Sums of these partitions by the task that reads them.
   static std::vector<std::uint64_t> by_task(const StageInfo& stage, std::vector<std::uint64_t> partitions) {
     if (stage.bounds.empty()) return partitions;
     std::vector<std::uint64_t> bytes(stage.tasks.size());
@@ -106,7 +106,7 @@ class Cogrs final : public Placement {
     }
   }
 
-  /// Among those to choose from. What is not pending when it is met is taken out.
+  /// Adds the task to those to choose from. One that is not pending any more is removed when it is met.
   static void list(Plan& plan, std::uint32_t task) {
     if (task >= plan.reduces.size()) return;
     const Reduce& reduce = plan.reduces[task];
@@ -127,7 +127,7 @@ class Cogrs final : public Placement {
     return std::nullopt;
   }
 
-  /// Calls use(task) with so many pending reduces at most, the largest first, until it returns true.
+  /// Calls use(task) with at most `at_most` pending reduces, the largest first, until it returns true.
   template <class Use>
   static void largest(const StageInfo& stage, Plan& plan, std::size_t at_most, Use&& use) {
     std::size_t seen = 0;
@@ -141,7 +141,7 @@ class Cogrs final : public Placement {
     }
   }
 
-  static bool has_room(const ClusterView& view, const StageInfo& stage, NodeId id) {
+  static bool fits_on(const ClusterView& view, const StageInfo& stage, NodeId id) {
     const NodeInfo* node = view.node(id);
     return node != nullptr && node->usable() && fits(stage.demand, node->used, node->capacity);
   }
@@ -156,11 +156,11 @@ class Cogrs final : public Placement {
     return chosen;
   }
 
-  /// Whether no node with room is nearer to the reduce's input: no source of it, and no other node of a rack with sources.
+  /// Whether no free node that the reduce fits is nearer to its input: no source, and no other node of a rack with sources.
   static bool nearest_with_room(const ClusterView& view, const StageInfo& stage, const Reduce& reduce, const NodeInfo& node) {
     const Gravity& gravity = reduce.gravity;
     const double here = gravity.wtnd(view, node.id) - 1e-9 * gravity.total();
-    const auto open = [&](NodeId other) { return has_room(view, stage, other); };
+    const auto open = [&](NodeId other) { return fits_on(view, stage, other); };
     if (view.free_nodes().size() < reduce.nearest.size())
       return std::ranges::none_of(view.free_nodes(), [&](NodeId other) { return gravity.wtnd(view, other) < here && open(other); });
     for (const Gravity::Near& source : reduce.nearest) {
@@ -208,7 +208,7 @@ Result<Composition> make_cogrs(Options& options, const Registry& registry) {
   WEFT_ASSIGN(const Time wait, options.duration("wait", std::chrono::seconds(3)));
   WEFT_ASSIGN(const bool weighted, options.choice<bool>("metric", {{"wtnd", true}, {"tnd", false}}, "wtnd"));
   parts.placement = std::make_unique<Cogrs>(wait, weighted);
-  parts.preplaces = false;  // when they are launched it is known where what they read lies
+  parts.preplaces = false;  // reduces are placed when the places of their input are known
   return parts;
 }
 

@@ -15,10 +15,10 @@ namespace {
 constexpr Time kDefaultWait = std::chrono::seconds(5);
 constexpr Time kLongestAuto = std::chrono::seconds(15);
 
-/// Nothing: "auto".
+/// A wait; nothing: "auto".
 using Wanted = std::optional<Time>;
 
-/// Long enough for a heartbeat of every node: each may have had room on the job's data.
+/// Long enough for a heartbeat of every node, each of which may have had free capacity at the job's data.
 Time automatic_wait(Time heartbeat) { return heartbeat > Time(0) ? std::min(heartbeat * 3 / 2, kLongestAuto) : kDefaultWait; }
 
 Result<Wanted> take_wait(Options& options, const std::string& key) {
@@ -63,9 +63,9 @@ class TwoLevels final : public LocalityWait {
  private:
   struct Wait {
     Locality level = Locality::node;  // of its last launch
-    std::optional<Time> since;        // it passes up room
+    std::optional<Time> since;        // when it first skipped a node after that
   };
-  /// How long a job with this wait passes up room as far as that.
+  /// How long a job with this wait skips nodes that are as far as that.
   Time until(const Wait& wait, Locality locality) const {
     if (wait.level >= locality) return Time(0);
     if (wait.level == Locality::rack) return rack_wait_;
@@ -77,7 +77,7 @@ class TwoLevels final : public LocalityWait {
   std::map<JobId, Wait> waits_;
 };
 
-/// Passes up a number of opportunities.
+/// Skips a number of opportunities.
 class SkipCount final : public LocalityWait {
  public:
   explicit SkipCount(std::uint64_t most) : most_(most) {}
@@ -94,7 +94,7 @@ class SkipCount final : public LocalityWait {
   }
   bool skipped(const ClusterView&, const JobInfo& job, std::size_t nodes, Decisions&) override {
     std::uint64_t& skips = skips_[job.id];
-    const bool more = nodes > most_ - skips;  // opportunities are left after the last it passes up
+    const bool more = nodes > most_ - skips;  // more opportunities than it still skips
     skips = more ? most_ : skips + nodes;
     return more;
   }

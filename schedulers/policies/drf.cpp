@@ -17,7 +17,7 @@ namespace weft::schedulers {
 
 namespace {
 
-/// The job furthest below its share first, and all that it can use; as they are when the pass begins.
+/// The job that is furthest below its share when the pass begins goes first, and launches all that it can.
 class FurthestBelow final : public OrderingPolicy {
  public:
   explicit FurthestBelow(ShareLimit& shares) : shares_(shares) {}

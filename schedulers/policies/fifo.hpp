@@ -1,10 +1,9 @@
-// FIFO, the Hadoop default: jobs by priority, then submit time, then id; of a job the task nearest to its input,
-// else any. Greedy, never preempts; a job that fills the cluster blocks all later ones.
+// FIFO, the Hadoop default: jobs by priority, then submit time, then id; of a job the task nearest to its input, else any. Greedy,
+// never preempts; a job that fills the cluster blocks all later ones.
 //
-// Deviates: a node takes as many remote tasks and readers of shuffles per call as it has room for, because the master calls when
-// there is room and not once per heartbeat. `remote_per_heartbeat=1, reduces_per_heartbeat=1` is Hadoop's way (a slot may then idle
+// Deviates: a node takes as many remote tasks and readers of shuffles per call as fit, because the master calls when capacity
+// becomes free and not once per heartbeat. `remote_per_heartbeat=1, reduces_per_heartbeat=1` is Hadoop's way (a slot may then idle
 // until the node's next heartbeat).
-// Options: stages=fifo|bfs|cpm, remote_per_heartbeat=N, reduces_per_heartbeat=N (0: any number).
 #pragma once
 
 #include "schedulers/parts/registry.hpp"

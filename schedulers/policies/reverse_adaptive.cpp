@@ -14,11 +14,11 @@ namespace weft::schedulers {
 
 namespace {
 
-constexpr Time kLookAhead = std::chrono::minutes(30);  // of nodes, for the tasks that they get
+constexpr Time kLookAhead = std::chrono::minutes(30);  // in forecasts, for the tasks that a node gets
 
 Time time_of(double seconds) { return Time(static_cast<std::int64_t>(std::clamp(seconds, 0.0, 1e9) * 1e9)); }
 
-/// Goals are given up where they need so much more than there is.
+/// Goals are given up where they need this many times the capacity.
 constexpr double kGiveUpBeyond = 1.1;
 
 class ReverseGoals final : public SlotGoals {
@@ -75,8 +75,8 @@ class ReverseGoals final : public SlotGoals {
     return std::ranges::upper_bound(node.forecast, now, std::less<>(), &CapacityStep::from);
   }
 
-  /// The phase of the job that can run now, with what its later ones leave of the time to its goal. Tasks begin up to a cycle later
-  /// than they were meant to, so the goal is taken to be that much earlier.
+  /// The phase of the job that can run now, with the time to its goal less that of its later phases. Tasks begin up to a cycle
+  /// later than planned, so the goal is taken to be a cycle earlier.
   static Planned plan(const ClusterView& view, const Job& job, std::size_t number, Time cycle, const CapacityAhead& now) {
     Planned planned{number,
                     {*job.info->deadline - cycle, static_cast<double>(job.pending - job.running), std::chrono::seconds(1), job.use},
@@ -89,7 +89,7 @@ class ReverseGoals final : public SlotGoals {
     return planned;
   }
 
-  /// The slots that the job's pace needs now, as a part of what there is that stays the same until its goal.
+  /// The slots that the job's pace needs now, as a part of the capacity that stays the same until its goal.
   static double required(const ClusterView& view, const JobInfo& job, const Planned& planned, const CapacityAhead& ahead) {
     const double needed = slots_needed(planned.left.phases, in_seconds(*job.deadline - view.now()));
     const double now = ahead.mean_slots(view.now(), view.now(), planned.reverse.use);
@@ -97,16 +97,15 @@ class ReverseGoals final : public SlotGoals {
     return mean > 0 ? needed * std::clamp(now / mean, 0.1, 10.0) : needed;
   }
 
-  /// Whether the job would miss its goal with all that there is.
+  /// Whether the job would miss its goal with all capacity.
   static bool is_lost(const ClusterView& view, const JobInfo& job, const Planned& planned, const CapacityAhead& all) {
     const double slots = std::clamp(all.mean_slots(view.now(), *job.deadline, planned.reverse.use), 1.0, 1e9);
     const double left = in_seconds(*job.deadline - view.now()) + in_seconds(planned.reverse.length);  // it may be close
     return left < seconds_with(planned.left.phases, slots);
   }
 
-  /// Of goals from the nearest on, each time that those up to one need more than there is until then the job with most work is left
-  /// out, so that as many as possible are met (Moore, 1968). What is needed and what there will be are both estimates: a tenth too
-  /// little is no reason yet.
+  /// In the order of the goals, each time that the jobs so far need more than the capacity until then, the job with most work is
+  /// left out, so that as many goals as possible are met (Moore, 1968). Both are estimates, so a tenth too little does not count.
   static void give_up(const ClusterView& view, const CapacityAhead& all, std::vector<Planned>& planned,
                       std::vector<SlotNeed>& needs) {
     const Resources total = all.at_first();
@@ -145,7 +144,7 @@ class ReverseGoals final : public SlotGoals {
     return time_of(seconds / std::max(1.0, tasks));
   }
 
-  /// What all nodes have together, now and as forecasts say until then.
+  /// The capacity of all nodes together, now and by forecasts until then.
   std::vector<CapacityStep> sums(const ClusterView& view, Time until) const {
     std::map<Time, Resources> changes;
     for (const auto& [id, node] : view.nodes()) {
@@ -174,7 +173,7 @@ class ReverseGoals final : public SlotGoals {
   bool preempts_, late_last_;
 };
 
-/// Job slots while a node's forecast expects a change, and another order otherwise. Looked at with each control cycle.
+/// Job slots while the forecast of some node contains a change, and another order otherwise. Decided in each control cycle.
 class WhileForecast final : public OrderingPolicy {
  public:
   WhileForecast(std::unique_ptr<JobSlots> slots, std::unique_ptr<OrderingPolicy> otherwise)

@@ -9,7 +9,7 @@ namespace weft::schedulers {
 
 namespace {
 
-/// Readers of shuffles that are placed while maps run.
+/// Places readers of shuffles while maps run, by the parts of racks.
 class BySharesOfRacks final : public Placement {
  public:
   explicit BySharesOfRacks(const NetworkAware& order) : order_(order) {}

@@ -2,7 +2,6 @@
 // launched, not before.
 //
 // tetris(srtf=false, barrier=2, penalty=1, digits=2) is the plain dot product of the simulator of Carbyne's authors.
-// Options: fairness=0, barrier=0.9, penalty=0.9, srtf=true, digits.
 #pragma once
 
 #include "schedulers/parts/registry.hpp"

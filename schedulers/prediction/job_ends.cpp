@@ -16,17 +16,17 @@ namespace weft::schedulers {
 namespace {
 
 constexpr double kForever = 1e9;     // seconds
-constexpr std::size_t kSteps = 300;  // then what is left goes on as it goes
-constexpr double kStepsAhead = 32;   // what jobs need changes with time: so many steps to the end of all work
-constexpr double kUnserved = 1e-3;   // slots that stand for those of a job that has none yet
+constexpr std::size_t kSteps = 300;  // after these, each job keeps the slots that it has
+constexpr double kStepsAhead = 32;   // steps to the end of all work: the needs of jobs change with time
+constexpr double kUnserved = 1e-3;   // slots that a job without any counts as having
 
 Time to_time(double seconds) { return Time(std::llround(std::clamp(seconds, 0.0, kForever) * 1e9)); }
 
-/// A job on its way through its phases. Slots are cores.
+/// The progress of a job through its phases. Slots are cores.
 struct Course {
   JobId job;
   std::vector<PhaseLeft> phases;
-  double task = 1;  // cores that a task takes
+  double task = 1;  // cores of a task
   double to_goal = std::numeric_limits<double>::infinity();
   double running = 0, slots = 0;
   std::size_t at = 0;
@@ -48,7 +48,7 @@ struct Course {
     if (now.work <= 0) return now.longest;
     return slots > 0 ? std::min(kForever, std::max(now.longest, now.work / slots)) : kForever;
   }
-  /// The last tasks of a phase cannot be shared out: while they run half of the slots have nothing to do, on average.
+  /// The last tasks of a phase cannot be divided: while they run, half of the slots are idle on average.
   void begin_phase() {
     if (std::exchange(begun, true)) return;
     PhaseLeft& now = phases[at];
@@ -65,7 +65,7 @@ struct Course {
   }
 };
 
-/// Gives each course give(course, level) slots, at the highest level from `low` to `high` at which there are so many.
+/// Gives each course give(course, level) slots, at the highest level from `low` to `high` whose total is not more than `all`.
 template <class Give>
 void fill(std::vector<Course*>& courses, double all, double low, double high, Give&& give) {
   const auto enough = [&](double level) {
@@ -89,7 +89,7 @@ void share(std::vector<Course*>& courses, double all, bool goals_decide, double 
       return std::min(std::max(course.running, kUnserved) * level, course.usable());
     });
   }
-  // What they need, the nearest goal first, and those that are late or give theirs up last; then all as much more.
+  // First what jobs need, the nearest goal first, and jobs that are late or give their goals up last. Then all get the same more.
   std::vector<Goal> goals;
   for (const Course* course : courses) goals.push_back({course->to_goal - passed, course->work()});
   const std::vector<bool> out = goals_to_give_up(goals, all);
@@ -101,7 +101,7 @@ void share(std::vector<Course*>& courses, double all, bool goals_decide, double 
   });
   double left = all;
   for (const auto& [gives_up, course] : in_order) {
-    const double needed = course->needed(passed);  // who is served has a slot, though it needs a part of one
+    const double needed = course->needed(passed);  // a job has a whole slot even where it needs a part of one
     const double gets = std::min({needed > 0 ? std::max(needed, course->task) : 0, course->usable(), left});
     given[course->job] = gets;
     left -= gets;
@@ -130,7 +130,7 @@ Course course_of(const ClusterView& view, const JobInfo& job, WorkLeft left) {
   return course;
 }
 
-/// Follows the courses to their ends; what is not over after kSteps goes on with the slots it has then.
+/// Follows the courses to their ends. A course that is not over after kSteps keeps the slots that it has then.
 void follow(std::vector<Course>& all, double slots, bool goals_decide, std::map<JobId, ExpectedEnd>& ends, Time now) {
   double passed = 0, work = 0;
   for (const Course& course : all)
@@ -165,7 +165,7 @@ void follow(std::vector<Course>& all, double slots, bool goals_decide, std::map<
 std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, bool goals_decide) {
   std::map<JobId, ExpectedEnd> ends;
   std::vector<Course> courses;
-  // Of typed slots those for maps: reduces have as many as a rule.
+  // Of typed slots the map slots: as a rule there are as many reduce slots.
   const double cluster = view.capacity().map_slots > 0 ? view.capacity().map_slots : view.capacity().cpu;
   double unknown = 0;
   for (const auto& [id, job] : view.jobs()) {
@@ -182,7 +182,7 @@ std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, bool goals_d
     if (job.deadline) expected.needed = slots_needed(left.phases, in_seconds(*job.deadline - view.now()));
     courses.push_back(course_of(view, job, std::move(left)));
   }
-  // Those of which nothing is known keep an even part of the slots.
+  // Jobs of unknown durations keep an even part of the slots.
   const double known = static_cast<double>(courses.size());
   if (known > 0) follow(courses, cluster * known / (known + unknown), goals_decide, ends, view.now());
   return ends;

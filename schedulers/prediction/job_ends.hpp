@@ -1,10 +1,10 @@
-// When jobs are expected to end, from what is left of each (work_left.hpp) and how slots are given away from now on.
+// When jobs are expected to end, from the work left of each (work_left.hpp) and the share of slots that it will get.
 //
-// Work flows: a job with s slots does s seconds of work each second, a phase after the other, and the last tasks of a phase take
-// half a task longer on average because they cannot be shared out. As jobs end the others get their slots. Where goals decide
-// (Scheduler::goals_decide), each job has as many slots as it needs, the nearest goal first, and as much more as all others;
-// elsewhere slots stay shared as they are, in proportion. A pure function of the view: a look at the running tasks of all jobs, and
-// at most some hundred steps.
+// Work is a fluid: a job with s slots does s seconds of work each second, one phase after the other. The last tasks of a phase take
+// half a task longer on average, because they cannot be divided. When a job ends, the others get its slots. Where goals decide
+// (Scheduler::goals_decide), each job has as many slots as it needs, the nearest goal first, and the rest is shared evenly;
+// elsewhere slots stay shared in the present proportion. A pure function of the view, which looks at the running tasks of all jobs
+// and takes some hundred steps at most.
 #pragma once
 
 #include <map>
@@ -16,13 +16,13 @@ namespace weft::schedulers {
 
 /// Of one job.
 struct ExpectedEnd {
-  std::optional<Time> end;  // nothing: it is not known how long some of its tasks take
-  Time alone{0};            // if it had the whole cluster from now on; 0: not known
+  std::optional<Time> end;  // nothing: the duration of some of its tasks is not known
+  Time alone{0};            // its end if it had the whole cluster from now on; 0: not known
   double slots = 0;         // that it has, or is expected to get at once
-  double needed = 0;        // at all times from now on, to meet its goal; 0: it has none
+  double needed = 0;        // slots that it needs from now on to meet its goal; 0: it has no goal
 };
 
-/// Of the running jobs. Those that have nothing planned at present end now, as far as is known.
+/// Of the running jobs. A job that has no planned stages at present is taken to end now.
 std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, bool goals_decide);
 
 }  // namespace weft::schedulers

@@ -8,26 +8,26 @@ namespace weft::schedulers {
 
 namespace {
 
-/// A node's budget, and what those before the unit in question take of it.
-struct Room {
+/// A node's budget, and how much of it the units before the present one take.
+struct Budget {
   NodeId node;
-  std::uint64_t budget = 0;
+  std::uint64_t bytes = 0;
   std::uint64_t ahead = 0;
 };
 
-/// Calls `visit` with the bytes and the room of each of the unit's nodes that has a budget.
+/// Calls `visit` with the unit's bytes on each of its nodes that has a budget, and that budget.
 template <class Visit>
-void for_rooms(const PrefetchRound& unit, std::vector<Room>& rooms, Visit visit) {
-  auto room = rooms.begin();
+void for_budgets(const PrefetchRound& unit, std::vector<Budget>& budgets, Visit visit) {
+  auto budget = budgets.begin();
   for (const auto& [node, bytes] : unit.bytes) {
-    if (room != rooms.end() && room->node < node)
-      room = std::lower_bound(room, rooms.end(), node, [](const Room& one, NodeId id) { return one.node < id; });
-    if (room == rooms.end()) return;
-    if (room->node == node) visit(bytes, *room);
+    if (budget != budgets.end() && budget->node < node)
+      budget = std::lower_bound(budget, budgets.end(), node, [](const Budget& one, NodeId id) { return one.node < id; });
+    if (budget == budgets.end()) return;
+    if (budget->node == node) visit(bytes, *budget);
   }
 }
 
-/// Who leaves last comes first.
+/// The unit that leaves last comes first.
 bool stays_longer(const PrefetchRound& a, const PrefetchRound& b, RoundOrder order) {
   if (a.complete != b.complete) return a.complete;
   if (order == RoundOrder::by_rounds_left && a.left != b.left) return a.left > b.left;
@@ -39,9 +39,9 @@ bool stays_longer(const PrefetchRound& a, const PrefetchRound& b, RoundOrder ord
 
 std::vector<bool> resident_rounds(std::span<const PrefetchRound> units, const std::map<NodeId, std::uint64_t>& budgets,
                                   RoundOrder order) {
-  std::vector<Room> rooms;
-  rooms.reserve(budgets.size());
-  for (const auto& [node, budget] : budgets) rooms.push_back({node, budget, 0});
+  std::vector<Budget> all;
+  all.reserve(budgets.size());
+  for (const auto& [node, bytes] : budgets) all.push_back({node, bytes, 0});
   std::vector<std::size_t> line(units.size());
   std::iota(line.begin(), line.end(), std::size_t{0});
   std::stable_sort(line.begin(), line.end(), [&](std::size_t a, std::size_t b) { return stays_longer(units[a], units[b], order); });
@@ -49,12 +49,12 @@ std::vector<bool> resident_rounds(std::span<const PrefetchRound> units, const st
   std::vector<bool> resident(units.size());
   for (const std::size_t at : line) {
     bool possible = true, fits = true;
-    for_rooms(units[at], rooms, [&](std::uint64_t bytes, const Room& room) {
-      possible = possible && bytes <= room.budget;
-      fits = fits && room.ahead <= room.budget && bytes <= room.budget - room.ahead;
+    for_budgets(units[at], all, [&](std::uint64_t bytes, const Budget& budget) {
+      possible = possible && bytes <= budget.bytes;
+      fits = fits && budget.ahead <= budget.bytes && bytes <= budget.bytes - budget.ahead;
     });
     resident[at] = fits;
-    if (possible) for_rooms(units[at], rooms, [](std::uint64_t bytes, Room& room) { room.ahead += bytes; });
+    if (possible) for_budgets(units[at], all, [](std::uint64_t bytes, Budget& budget) { budget.ahead += bytes; });
   }
   return resident;
 }

@@ -1,7 +1,7 @@
 // Which shuffle blocks the cluster keeps in memory when not all fit (SCache, section 3.4).
 //
-// A unit is what the reduces of one round read of one shuffle, on all nodes together. A round is as fast as its slowest reduce, so
-// a unit that is in memory on some nodes only gains nothing: it is resident on all of its nodes, or on none.
+// A unit is the input of the reduces of one round from one shuffle, on all nodes together. A round is as fast as its slowest
+// reduce, so a unit that is in memory on only some nodes gains nothing: it is resident on all of its nodes, or on none.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct PrefetchRound {
   std::vector<std::pair<NodeId, std::uint64_t>> bytes{};  // to be held on each node; by node, each once
 };
 
-/// By position: whether the unit is resident. What leaves first are units of shuffles that are not complete, then those `order`
-/// says, of them the latest rounds; all that remain fit into the budgets of their nodes (bytes; a node that is not named has no
+/// Whether each unit is resident, by position. Units of shuffles that are not complete leave first, then the others by `order`, and
+/// of one shuffle the latest rounds. All resident units fit the budgets of their nodes (bytes; a node that is not named has no
 /// limit).
 ///
-/// A unit waits behind those before it on its nodes, whether they got in or not, so nothing moves to and fro: when a unit is read
-/// or shrinks, none loses its place. A unit that is larger than a node's budget alone is never resident, and nothing waits behind
-/// it. Pure; takes time in proportion to the pairs of unit and node.
+/// A unit waits for the capacity of all units before it on its nodes, resident or not. So no unit loses its place when another is
+/// read or shrinks. A unit that alone is larger than a node's budget is never resident, and none waits for it. A pure function; its
+/// time is proportional to the pairs of unit and node.
 std::vector<bool> resident_rounds(std::span<const PrefetchRound> units, const std::map<NodeId, std::uint64_t>& budgets,
                                   RoundOrder order);
 

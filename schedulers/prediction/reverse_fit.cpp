@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNothing = 1e-9;  // tasks, or slots
 
-/// How many such tasks run at a time in that much.
+/// How many such tasks run at a time in this capacity.
 double slots_in(const Resources& left, const Resources& use) {
   double slots = std::numeric_limits<double>::infinity();
   for (const auto& kind : kResourceKinds) {
@@ -82,7 +82,7 @@ double CapacityAhead::mean_slots(Time from, Time to, const Resources& use) const
 
 std::vector<double> reverse_fit(std::span<const ReverseJob> jobs, CapacityAhead& ahead, Time next) {
   std::vector<double> left;
-  std::vector<Time> earliest;  // that a job's first round begins, counted back from its goal
+  std::vector<Time> earliest;  // when a job's first round begins, counted back from its goal
   Resources least;
   for (const auto& kind : kResourceKinds) least.*kind.amount = std::numeric_limits<double>::infinity();
   for (const ReverseJob& job : jobs) {
@@ -94,7 +94,7 @@ std::vector<double> reverse_fit(std::span<const ReverseJob> jobs, CapacityAhead&
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t j) { return jobs[j].goal; });
-  std::vector<std::size_t> open;  // later goals first, with tasks that no window has had room for
+  std::vector<std::size_t> open;  // jobs with tasks that fitted no window so far, later goals first
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Time to = jobs[order[i]].goal, from = std::max(next, i + 1 < order.size() ? jobs[order[i + 1]].goal : next);
     open.push_back(order[i]);

@@ -1,5 +1,5 @@
-// What must run now although everything is put off as long as it can be: Algorithm 2 of the Reverse-Adaptive Scheduler (Polo's
-// thesis, section 5.3.4.2), on what other work is expected to leave of the cluster.
+// The tasks that must run now even if all tasks run as late as possible: Algorithm 2 of the Reverse-Adaptive Scheduler (Polo's
+// thesis, section 5.3.4.2), with the capacity that other work is expected to leave.
 #pragma once
 
 #include <span>
@@ -9,22 +9,22 @@
 
 namespace weft::schedulers {
 
-/// What the cluster has over time, in pieces in which it does not change. Amounts of all nodes together: a task is taken to fit
-/// where its part of the sum is left.
+/// The capacity of the cluster over time, in pieces in which it does not change. It is the sum over all nodes: a task is taken to
+/// fit where its part of the sum is left.
 class CapacityAhead {
  public:
-  /// From `from` on, `steps` (ascending, the first not later than `from`) say what there is; the last one counts for ever. What
-  /// happens between two of `times` or steps is the same.
+  /// From `from` on, with the capacity by `steps` (ascending, the first not later than `from`; the last one counts for ever).
+  /// Between two of `times` or steps, the amounts that are taken are averaged.
   CapacityAhead(Time from, std::span<const CapacityStep> steps, std::vector<Time> times);
 
-  /// Somebody takes this much all the time between.
+  /// Takes this much for all the time between.
   void occupy(Time from, Time to, const Resources& amounts);
-  /// Takes room for so many tasks that last so long, as late as possible between the two times, and returns for how many there was
-  /// room. A task may run in pieces: those at the edges of what other jobs take do.
+  /// Takes capacity for `tasks` tasks of that length, as late as possible between the two times, and returns how many fitted. A
+  /// task may run in pieces, at the edges of the capacity that other jobs take.
   double fit(Time from, Time to, const Resources& use, Time length, double tasks);
-  /// Whether nothing that every job needs is left between them.
+  /// True: between them less is left than any job's task needs (`least`).
   bool full(Time from, Time to, const Resources& least) const;
-  /// What there is in the beginning.
+  /// What is left in the beginning.
   const Resources& at_first() const { return pieces_.front().left; }
   /// How many tasks could run at a time, in the mean.
   double mean_slots(Time from, Time to, const Resources& use) const;
@@ -41,13 +41,13 @@ class CapacityAhead {
 
 struct ReverseJob {
   Time goal{0};
-  double tasks = 0;  // not begun
-  Time length{1};    // of one
-  Resources use;     // likewise
+  double tasks = 0;  // that have not begun
+  Time length{1};    // of a task
+  Resources use;     // by a task
 };
-/// Of each job, the tasks that must begin before `next`, the end of the coming control cycle, for all goals to be met. All that
-/// began already is to be in `ahead`. Where the windows between two goals are not enough the rest goes to the window before, as in
-/// the paper; a job's own tasks come in whole rounds before its goal.
+/// Of each job, the tasks that must begin before `next`, the end of the coming control cycle, so that all goals are met. `ahead`
+/// does not contain the capacity that running tasks take. Tasks that do not fit the window between two goals go to the window
+/// before, as in the paper; a job's own tasks come in whole rounds before its goal.
 std::vector<double> reverse_fit(std::span<const ReverseJob> jobs, CapacityAhead& ahead, Time next);
 
 }  // namespace weft::schedulers

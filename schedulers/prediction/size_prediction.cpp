@@ -7,13 +7,13 @@ namespace weft::schedulers {
 
 namespace {
 
-/// Least deviation of inputs, as a part of their mean, over which a slope is believed.
+/// Least deviation of inputs, as a part of their mean, for which a slope is computed.
 constexpr double kLeastSpread = 0.05;
-/// Sizes looked at for one prediction; of larger shuffles, evenly spaced maps.
+/// Sizes looked at for one prediction; in larger shuffles, those of evenly spaced maps.
 constexpr std::uint64_t kMostSizes = 4'000'000;
 constexpr std::uint64_t kFewestMaps = 16;
 
-/// 0: not known yet (it reads a shuffle).
+/// Bytes. 0: not known yet, because the task reads a shuffle.
 double input_of(const TaskInfo& task) { return static_cast<double>(task.input_bytes); }
 
 SizeRegression regression_of(const StageInfo& stage) {
@@ -31,7 +31,7 @@ SizeRegression regression_of(const StageInfo& stage) {
   return regression;
 }
 
-/// Partitions get their parts of `total`, and no less than they have.
+/// Gives each partition its part of `total`, and at least the bytes that it has.
 void spread_out(const std::vector<std::uint32_t>& spread, double total, std::vector<double>& sizes) {
   SampledSizes sampled(static_cast<std::uint32_t>(sizes.size()));
   sampled.add_counted(total, spread);
@@ -87,7 +87,7 @@ std::optional<std::vector<double>> predict_partitions(const StageInfo& stage) {
   for (std::uint32_t i = 0; i < output.partitions(); ++i) sizes[i] = static_cast<double>(output.partition_bytes(i));
   if (output.finished_maps() == output.maps()) return sizes;
   const SizeRegression regression = regression_of(stage);
-  // Of maps on one line, the sum is what as many would write that read the mean.
+  // On a line, maps together write as much as the same number of maps with the mean input.
   double input = 0;
   const std::uint32_t left = output.maps() - output.finished_maps();
   for (std::uint32_t map = 0; map < output.maps(); ++map) {
@@ -105,12 +105,12 @@ std::optional<std::vector<double>> predict_partitions(const StageInfo& stage) {
   return sizes;
 }
 
-double mean_relative_error(std::span<const double> told, std::span<const double> actual) {
+double mean_relative_error(std::span<const double> predicted, std::span<const double> actual) {
   double sum = 0;
   std::size_t count = 0;
-  for (std::size_t i = 0; i < std::min(told.size(), actual.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(predicted.size(), actual.size()); ++i) {
     if (actual[i] <= 0) continue;
-    sum += std::abs(told[i] - actual[i]) / actual[i];
+    sum += std::abs(predicted[i] - actual[i]) / actual[i];
     ++count;
   }
   return count == 0 ? 0 : sum / static_cast<double>(count);

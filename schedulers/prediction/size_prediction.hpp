@@ -1,5 +1,5 @@
-// How large the partitions of a shuffle will be, told before all of its maps have ended (SCache, section 3.2): by regression over
-// the maps that have, where keys are hashed; by a sample of the input where they are not.
+// Predicts the sizes of a shuffle's partitions before all of its maps have ended (SCache, section 3.2): where keys are hashed, by
+// regression over the maps that have ended; otherwise by a sample of the input.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace weft::schedulers {
 
-/// What a map writes for a partition as a line over what it reads: least squares over the maps seen, one line per partition. Where
-/// they read too nearly the same for a slope, in proportion to what they read.
+/// The bytes that a map writes for a partition as a line over the bytes that it reads: least squares over the maps seen, one line
+/// per partition. Where the inputs differ too little for a slope, in proportion to the input.
 class SizeRegression {
  public:
   explicit SizeRegression(std::uint32_t partitions) : partitions_(partitions) {}
@@ -22,7 +22,7 @@ class SizeRegression {
   void add(double input_bytes, std::span<const std::uint64_t> sizes);
   std::uint64_t maps() const { return maps_; }
   double mean_input() const { return maps_ == 0 ? 0 : input_ / static_cast<double>(maps_); }
-  /// Of a map that reads so much; never negative. 0 before any map was seen.
+  /// Bytes that a map with this input writes for the partition; never negative. 0 before any map was seen.
   double predict(std::uint32_t partition, double input_bytes) const;
 
  private:
@@ -60,8 +60,8 @@ class Reservoir {
   std::vector<T> chosen_;
 };
 
-/// Sizes from records drawn of every input partition, each counting for a part of its partition: for range partitioners and those
-/// of users, whose maps say nothing about each other.
+/// Sizes from records drawn of every input partition, each of which counts for a part of its partition: for range partitioners and
+/// those of users, where the output of one map does not predict that of another.
 class SampledSizes {
  public:
   explicit SampledSizes(std::uint32_t partitions, std::uint32_t per_partition = 3)
@@ -71,7 +71,7 @@ class SampledSizes {
   std::size_t wanted() const { return sizes_.size() * per_partition_; }
   /// `weight`: what the input partition will write, in bytes or records; `drawn`: the partition that each drawn record goes to.
   void add(double weight, std::span<const std::uint32_t> drawn);
-  /// The same, of so many records drawn for each partition.
+  /// The same, with the numbers of records drawn for each partition.
   void add_counted(double weight, std::span<const std::uint32_t> counts);
   double predict(std::uint32_t partition) const { return sizes_.at(partition); }
 
@@ -80,12 +80,12 @@ class SampledSizes {
   std::uint32_t per_partition_;
 };
 
-/// Whole sizes of the partitions that the stage writes: what was observed, and what its unfinished maps will add, by regression
-/// where keys are hashed. Where a sample tells how all of its input is spread, only the sum is taken from the regression. Nothing
-/// before a map has ended, or where nobody reads them any more. Looks at no more than a few million sizes.
+/// Whole sizes of the partitions that the stage writes: the observed bytes, and those that unfinished maps will add by regression.
+/// Where there is a sample of its input, the sample decides how the sum is spread. Nothing: no map has ended, or no stage reads the
+/// partitions any more. Looks at some million sizes at most.
 std::optional<std::vector<double>> predict_partitions(const StageInfo& stage);
 
-/// |told − true| / true, in the mean over partitions that are not empty; 0 without any.
-double mean_relative_error(std::span<const double> told, std::span<const double> actual);
+/// The mean of |predicted − actual| / actual over partitions that are not empty; 0 if all are.
+double mean_relative_error(std::span<const double> predicted, std::span<const double> actual);
 
 }  // namespace weft::schedulers

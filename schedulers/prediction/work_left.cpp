@@ -42,8 +42,8 @@ std::optional<double> task_length(const ClusterView& view, const JobInfo& job, c
                                   std::optional<double> measured) {
   std::optional<double> length = measured;
   if (!length) {
-    if (const auto told = told_duration(stage)) {
-      length = in_seconds(*told);
+    if (const auto known = known_duration(stage)) {
+      length = in_seconds(*known);
     } else if (stage.reads_shuffle) {
       if (const auto of_maps = map_length(view, job)) length = *of_maps * relative_reduce_cost(job).value;
     }
@@ -145,12 +145,5 @@ double slots_needed(std::span<const PhaseLeft> phases, double seconds) {
 }
 
 double slots_elsewhere(double needed, double there, double slowdown) { return std::max(0.0, slowdown * (needed - there)); }
-
-double correction_factor(double left, double length) {
-  const double waves = std::floor(left / length);
-  return waves > 0 ? std::floor(100 / length) / waves : std::numeric_limits<double>::infinity();
-}
-
-double reduce_deviation(double part, double deviation) { return part * deviation / 100; }
 
 }  // namespace weft::schedulers

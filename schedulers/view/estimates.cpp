@@ -10,7 +10,7 @@ constexpr Time kAssumedDuration = std::chrono::seconds(1);
 
 bool is_map(const StageInfo& stage) { return !stage.reads_shuffle && stage.writes_shuffle; }
 
-/// Bytes that its finished tasks have read of files, and about so many of shuffles.
+/// Bytes that its finished tasks have read: of files exactly, of shuffles in proportion.
 double bytes_read(const JobInfo& job, const StageInfo& stage) {
   double bytes = static_cast<double>(stage.input_bytes);
   if (stage.finished == 0) return bytes;
@@ -38,7 +38,7 @@ Estimate<T> first_of(const std::optional<T>& program, const std::optional<T>& hi
   return {assumed, EstimateSource::assumed};
 }
 
-std::optional<Time> told_by_history(const StageInfo& stage) {
+std::optional<Time> duration_in_history(const StageInfo& stage) {
   return stage.profile ? std::optional(stage.profile->duration()) : std::nullopt;
 }
 
@@ -63,11 +63,11 @@ std::optional<double> reduce_over_map(const JobInfo& job, Duration&& duration_of
 }  // namespace
 
 Estimate<Time> task_duration(const StageInfo& stage) {
-  return first_of(stage.estimated_duration, told_by_history(stage), observed_duration(stage), kAssumedDuration);
+  return first_of(stage.estimated_duration, duration_in_history(stage), observed_duration(stage), kAssumedDuration);
 }
 
-std::optional<Time> told_duration(const StageInfo& stage) {
-  return stage.estimated_duration ? stage.estimated_duration : told_by_history(stage);
+std::optional<Time> known_duration(const StageInfo& stage) {
+  return stage.estimated_duration ? stage.estimated_duration : duration_in_history(stage);
 }
 
 Estimate<double> output_ratio(const JobInfo& job, const StageInfo& stage) {
@@ -93,8 +93,8 @@ Estimate<double> shuffle_ratio(const JobInfo& job) {
 }
 
 Estimate<double> relative_reduce_cost(const JobInfo& job) {
-  return first_of(job.hints.relative_reduce_cost, reduce_over_map(job, told_by_history), reduce_over_map(job, observed_duration),
-                  1.0);
+  return first_of(job.hints.relative_reduce_cost, reduce_over_map(job, duration_in_history),
+                  reduce_over_map(job, observed_duration), 1.0);
 }
 
 Estimate<Resources> phase_use(const JobInfo& job, const StageInfo& stage, Phase phase) {

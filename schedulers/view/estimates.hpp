@@ -1,5 +1,5 @@
-// Estimates, each with its source. Of several sources the first that says anything counts: the program, history (what earlier runs
-// of the program took), what is observed of the stage or job so far, and else a default that is as good as any other.
+// Estimates, each with its source. The first source that has one counts: the program, history (earlier runs of the program),
+// observation of the stage or job so far, and otherwise a default.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ struct Estimate {
 
 /// Of a task of the stage; by default a second.
 Estimate<Time> task_duration(const StageInfo& stage);
-/// The same where somebody knew it before the stage began: the program or history.
-std::optional<Time> told_duration(const StageInfo& stage);
+/// The same, from the program or history alone: it was known before the stage began.
+std::optional<Time> known_duration(const StageInfo& stage);
 /// Bytes that the stage writes to its shuffle for each byte that it reads; by default 1.
 Estimate<double> output_ratio(const JobInfo& job, const StageInfo& stage);
 /// Bytes that a job shuffles for each byte of its input; by default 1.
@@ -38,7 +38,7 @@ Estimate<double> shuffle_ratio(const JobInfo& job);
 Estimate<double> relative_reduce_cost(const JobInfo& job);
 
 enum class Phase : std::uint8_t { map, shuffle, reduce };
-/// What a task of the stage takes of its node in that phase; by default its demand, also of what it is said to take nothing of.
+/// What a task of the stage uses of its node in that phase; by default its demand.
 Estimate<Resources> phase_use(const JobInfo& job, const StageInfo& stage, Phase phase);
 
 }  // namespace weft::schedulers

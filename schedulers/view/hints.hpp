@@ -1,4 +1,4 @@
-// What a job says about itself beyond its plan, and its form as texts: --hint key=value, job submissions, event logs.
+// What a job's submitter knows about it beyond its plan, and its text form: --hint key=value, job submissions, event logs.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace weft::schedulers {
 
-/// All optional knowledge. Schedulers read it through schedulers/view/estimates.hpp, which knows what else there is to go by.
+/// All of it is optional. Schedulers read it through schedulers/view/estimates.hpp, which knows the other sources, too.
 struct JobHints {
   double weight = 1;                                                      // share in its pool
   std::optional<double> relative_reduce_cost;                             // duration of a reduce over that of a map (Adaptive)
@@ -22,13 +22,13 @@ struct JobHints {
 };
 
 /// Takes one hint: a key of JobHints, or `deadline`, a time from the submission on. invalid_argument: there is no such hint (the
-/// message names the nearest and all there are), or its value makes no sense; nothing has changed then.
+/// message names the nearest one and all known ones), or its value is not valid; nothing has changed then.
 Result<void> set_hint(std::string_view key, std::string_view value, JobHints& hints, Time& deadline);
-/// "key=value" in two parts, which set_hint() takes. invalid_argument: they are not, or there is no '='.
+/// "key=value" in two parts. invalid_argument: set_hint() would refuse them, or there is no '='.
 Result<std::pair<std::string, std::string>> parse_hint(std::string_view text);
-/// All of them: what it refuses is as set_hint() refuses it.
+/// Calls set_hint() for each, until one is refused.
 Result<void> set_hints(const std::map<std::string, std::string>& texts, JobHints& hints, Time& deadline);
-/// Those that were given, but for the weight, which every job has: set_hints() reads the same from it.
+/// The hints that were given, except the weight, which every job has: set_hints() reads the same from it.
 std::map<std::string, std::string> hint_texts(const JobHints& hints);
 
 }  // namespace weft::schedulers

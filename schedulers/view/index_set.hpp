@@ -14,7 +14,6 @@ class IndexSet {
   IndexSet() = default;
   explicit IndexSet(std::uint32_t size) : size_(size), words_(end_of_levels(size), 0) {}
 
-  std::uint32_t universe() const { return size_; }
   std::uint32_t count() const { return count_; }
   bool empty() const { return count_ == 0; }
   bool contains(std::uint32_t i) const { return i < size_ && (words_[i / 64] >> (i % 64) & 1) != 0; }

@@ -26,14 +26,14 @@ struct Pick {
   Locality locality = Locality::any;
 };
 
-/// The replicas of a stage's inputs by the place where they lie, a host or a rack, and which of them are of
-/// pending tasks. The places of the replicas are with who has the index, in the order of the tasks.
+/// The replicas of a stage's inputs by place (host or rack), and which of them belong to pending tasks. The owner keeps the places
+/// of the replicas, in the order of the tasks, and passes them to each call.
 template <class Place>
 class ReplicaIndex {
  public:
   using Places = std::span<const Place>;
   ReplicaIndex() = default;
-  /// None is of a pending task yet.
+  /// No replica belongs to a pending task yet.
   explicit ReplicaIndex(Places places);
 
   std::span<const std::uint32_t> at(Places places, Place place) const;  // ascending
@@ -59,9 +59,8 @@ class PendingTasks {
   std::span<const HostId> hosts(std::uint32_t task) const;  // replicas, best first
   const IndexSet& unconstrained() const { return free_; }   // for policies with an order of their own
 
-  /// The first pending task whose input is at least this near to a node (of that host and rack): smallest index first. Tasks that
-  /// must avoid another node count as `any` and come first there, so that a retry is not delayed. Never a task that must avoid
-  /// `node`.
+  /// The pending task with the smallest index whose input is at least this near to a node (of that host and rack). Tasks that must
+  /// avoid another node count as `any` and come first there, so that a retry is not delayed. Never a task that must avoid `node`.
   std::optional<std::uint32_t> pick(NodeId node, HostId host, RackId rack, Locality locality) const;
   /// The nearest one: node, then rack, then any.
   std::optional<Pick> pick(NodeId node, HostId host, RackId rack) const;
@@ -71,7 +70,7 @@ class PendingTasks {
   void erase(std::uint32_t task);
   /// A host turned out to be in this rack.
   void place(HostId host, RackId rack);
-  /// Tasks waiting for another node than these: by the node they avoid.
+  /// Pending tasks that must avoid a node, by that node.
   const std::map<NodeId, std::set<std::uint32_t>>& avoiding() const { return avoiding_; }
 
  private:
@@ -87,7 +86,7 @@ class PendingTasks {
   std::vector<HostId> hosts_;
   std::vector<RackId> racks_;  // of these, or kNowhere
   ReplicaIndex<HostId> by_host_;
-  // Made of racks_ when it is asked for, as hosts come to their racks one after the other.
+  // Made from racks_ when it is needed: the racks of hosts become known one after the other.
   mutable ReplicaIndex<RackId> by_rack_;
   mutable bool racks_changed_ = false;
 };

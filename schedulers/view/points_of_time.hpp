@@ -1,5 +1,5 @@
 // Points of time in the reasons that schedulers give. A scheduler knows no calendar: it writes a point of the master's time as
-// "@<nanoseconds>ns", and who shows the reason puts the time of day there.
+// "@<nanoseconds>ns", and programs that show the reason replace it by the time of day.
 #pragma once
 
 #include <charconv>
@@ -16,8 +16,8 @@ namespace weft::schedulers {
 
 inline std::string point_of_time(Time at) { return fmt::format("@{}ns", at.count()); }
 
-/// The text with "12:03:10", in local time, for each point of time. `now`: that of the master at the time `clock`. What is no point
-/// of time stays as it is.
+/// The text with "12:03:10", in local time, for each point of time. `now`: the master's time at `clock`. All other text is
+/// unchanged.
 inline std::string with_times_of_day(std::string_view text, Time now, std::chrono::system_clock::time_point clock) {
   std::string shown;
   for (auto at = text.find('@'); at != std::string_view::npos; at = text.find('@')) {

@@ -1,4 +1,4 @@
-// What history says of the tasks of a stage: the part of a profile (engine/master/profiles) that schedulers see.
+// What is known of the tasks of a stage from earlier runs: the part of a profile (engine/master/profiles) that schedulers see.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,18 @@
 
 namespace weft::schedulers {
 
-/// Made when the stage is planned, of runs of the same program before. A task that reads so many bytes takes `constant` and
-/// `per_byte` for each of them.
+/// Made from earlier runs of the same program when the stage is planned. A task takes `constant`, and `per_byte` for each byte that
+/// it reads.
 struct StageProfile {
   Time constant{0};         // may be negative: the line is right near the sizes that were seen
   double per_byte = 0;      // nanoseconds
-  double bytes = 0;         // that a task reads, in the mean: predicted, and measured once the stage's inputs are complete
+  double bytes = 0;         // read by a task, in the mean: predicted, and measured once the stage's inputs are complete
   double deviation = 0;     // of durations: their standard deviation over their mean
   double error = 0;         // of earlier predictions of the mean: |predicted - true| / true
-  double tasks = 0;         // that it rests on; each run counts half as much as the next
+  double tasks = 0;         // it was made from; each run counts half as much as the next
   double output_ratio = 0;  // bytes written to the shuffle for each byte read; 0: not known
-  Resources use;            // of a task that maps or reduces: processors, memory, bytes per second
-  Resources shuffle_use;    // of a reduce that fetches its input
+  Resources use;            // by a task that maps or reduces: processors, memory, bytes per second
+  Resources shuffle_use;    // by a reduce that fetches its input
   double remote = 1;        // duration where the input lies on another machine, over that where it does not
   std::map<std::string, double> kinds{};  // duration on nodes with these attributes ("accelerator=gpu"), over that of all
   friend bool operator==(const StageProfile&, const StageProfile&) = default;

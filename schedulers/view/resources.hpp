@@ -11,10 +11,10 @@
 
 namespace weft::schedulers {
 
-/// Time as the core is told it: since an arbitrary epoch, never going back.
+/// The core's time: since an arbitrary epoch, never going back.
 using Time = std::chrono::nanoseconds;
 
-/// Amounts. A node whose capacity of anything but cpu is 0 does not account for it, so any demand fits; cpu always counts.
+/// Amounts. Where a node's capacity of some kind is 0, it does not account for that kind, and any demand fits. cpu always counts.
 struct Resources {
   double cpu = 0;           // cores, or slots
   double memory = 0;        // bytes
@@ -98,12 +98,12 @@ struct CapacityStep {
   friend bool operator==(const CapacityStep&, const CapacityStep&) = default;
 };
 
-/// What is not 0, exactly and parsable: "cpu=1,memory=512MiB"; "cpu=0" when all is.
+/// The amounts that are not 0, exactly, as parse_resources() takes them: "cpu=1,memory=512MiB"; "cpu=0" when all are.
 std::string to_string(const Resources& resources);
-/// "cpu=1,memory=512MiB,network_in=1.5e6": names of kResourceKinds, each once; what is not named is 0. invalid_argument says which
-/// part is wrong.
+/// "cpu=1,memory=512MiB,network_in=1.5e6": names of kResourceKinds, each once; kinds that are not named are 0. invalid_argument:
+/// the message names the wrong part.
 Result<Resources> parse_resources(std::string_view text);
-/// Likewise, for messages that carry them as text (base/rpc/versioned.hpp).
+/// parse_resources() for messages that carry amounts as text (base/rpc/versioned.hpp).
 Result<void> from_text(std::string_view text, Resources& resources);
 
 }  // namespace weft::schedulers

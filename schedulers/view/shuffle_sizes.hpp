@@ -1,6 +1,7 @@
 // How much every map of a shuffle wrote for every reduce, and how much of a reduce's input lies on which node.
-// Two bytes per (map, reduce): 11 significant bits and an exponent, so a size is off by at most 0.05 %; sums are of the rounded
-// sizes and therefore exact to undo. Maps that wrote the same as the one before share those bytes.
+//
+// A size takes two bytes: 11 significant bits and an exponent, so that it is off by at most 0.05 %. Sums are of the rounded sizes,
+// so that subtracting one is exact. A map that wrote the same as the one before shares its bytes.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +51,9 @@ class ShuffleSizes {
   // Kept by the core.
   void add(std::uint32_t map, NodeId node, const std::vector<std::uint64_t>& sizes);
   void remove(std::uint32_t map);
-  /// What the map wrote is on that node from now on.
+  /// The output of the map lies on that node from now on.
   void move(std::uint32_t map, NodeId node);
-  /// The node is gone; what it had is to be removed, or moved, next.
+  /// The node is gone. The caller removes or moves its outputs next.
   void forget(NodeId node) { by_node_.erase(node); }
 
  private:
@@ -61,7 +62,7 @@ class ShuffleSizes {
     NodeId node;
   };
   const Sizes& sizes_of(const Row& row) const { return written_[row.sizes - 1]; }
-  /// Among what its node has.
+  /// Adds the row to, or removes it from, the outputs of its node.
   void put(const Row& row, std::uint64_t bytes);
   void take(const Row& row, std::uint64_t bytes);
 

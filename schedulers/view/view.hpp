@@ -1,7 +1,7 @@
-// The read-only window of schedulers on the cluster: the core's own records and indexes, kept incrementally, never copied.
+// The read-only view of schedulers on the cluster: the core's own records and indexes, kept incrementally, never copied.
 //
-// The core is the only writer (schedulers/view/state.hpp). References stay valid while the thing they describe exists; everything
-// may change with each decision taken, so do not hold an iterator of an index across one. All orders are deterministic.
+// The core is the only writer (schedulers/view/state.hpp). References stay valid while the node, job or stage exists. Each decision
+// may change everything, so do not hold an iterator of an index across one. All orders are deterministic.
 #pragma once
 
 #include <cstdint>
@@ -27,21 +27,21 @@ struct NodeInfo {
   RackId rack;  // rack-local; every dist()
   Resources capacity;
   Resources nominal;                              // the capacity it joined with; `capacity` may change
-  double processors = 0;                          // that its tasks can use together, as its worker says; 0: not known
-  std::string capacity_why;                       // why `capacity` is not nominal, in words; empty: not known, or it is
-  Resources used;                                 // by the demands of running attempts (what must never exceed capacity)
-  Resources measured;                             // as last reported (RAS starts tasks only when real usage leaves room)
-  Resources machine_measured;                     // likewise, of everybody on its machine
+  double processors = 0;                          // that its tasks can use together, as reported by its worker; 0: not known
+  std::string capacity_why;                       // why `capacity` is not nominal, in words; empty: not known, or it is nominal
+  Resources used;                                 // the demands of running attempts together; never more than the capacity
+  Resources measured;                             // use by its tasks, as last reported (RAS launches only where it leaves room)
+  Resources machine_measured;                     // use by all processes on its machine, as last reported
   std::map<std::string, std::string> attributes;  // accelerators: hardware affinity of the Adaptive scheduler
   std::vector<CapacityStep> forecast;             // f(t) of the Reverse-Adaptive scheduler, ascending; empty: constant
-  UplinkRate cross_rack;                          // what it moves over the rack's uplink, as reported
+  UplinkRate cross_rack;                          // its traffic over the rack's uplink, as reported
   std::set<AttemptId> running;
   std::uint32_t launched = 0;          // attempts ever
   std::optional<Time> excluded_until;  // failed too often: takes no task before that
-  bool leaving = false;                // its worker is about to end: takes no task, and its map outputs go to others
+  bool leaving = false;                // its worker is about to end: takes no task, and its map outputs move to other nodes
   bool slow = false;                   // its tasks take much longer than the same tasks elsewhere: takes no speculative attempts
   Time joined{0}, last_heard{0};
-  /// Against the median of the same stages' tasks: 2 takes half as long. 1 until enough of its tasks have finished.
+  /// Compared with the median of tasks of the same stages: 2 takes half as long. 1 until enough of its tasks have finished.
   double speed = 1;
 
   bool usable() const { return !excluded_until.has_value() && !leaving; }
@@ -54,9 +54,9 @@ struct RackInfo {
   std::set<NodeId> nodes;
   std::set<NodeId> free_nodes;  // usable and with cpu to spare
   Resources capacity, used;
-  UplinkRate uplink;           // what its uplink carries at most; 0: not known
-  UplinkRate cross_rack;       // by its nodes together, as reported
-  UplinkRate most_cross_rack;  // the largest rates ever reported, which stand for a capacity that is not known
+  UplinkRate uplink;           // the capacity of its uplink; 0: not known
+  UplinkRate cross_rack;       // the traffic of its nodes together, as reported
+  UplinkRate most_cross_rack;  // the largest traffic ever reported, which stands for a capacity that is not known
 
   /// The part of the busier direction that is used (ShuffleWatcher's NetSat); 0 when nothing has ever crossed.
   double uplink_utilisation() const;
@@ -105,14 +105,14 @@ struct TaskInfo {
   std::uint32_t attempt() const { return attempts - 1 - later_attempts; }  // the running or winning one, once there was one
 };
 
-/// Another attempt at a task that runs already, and takes long. Whichever finishes first counts, the other is killed.
+/// A further attempt at a running task that takes long. The first of the two to finish counts, and the other is killed.
 struct SpeculativeAttempt {
   std::uint32_t attempt = 0;
   NodeId node;
   Time launched{0};
 };
 
-/// What was said last about why something does not run, for `weft job explain`.
+/// The last recorded reason why a job or stage does not run, for `weft job explain`.
 struct Reason {
   Time at{0};
   std::string text;
@@ -122,37 +122,37 @@ struct StageInfo {
   StageId id;
   std::string name;
   Resources demand;                        // of each task
-  std::optional<Time> estimated_duration;  // of a task, said by the program; task_duration() knows more (estimates.hpp)
-  double estimated_output_ratio = 0;       // likewise, bytes written for each byte read; 0: not said
-  std::optional<StageProfile> profile;     // what history says of it
-  std::vector<std::string> variants;       // attributes of nodes for which it has a function of their own: "accelerator"
+  std::optional<Time> estimated_duration;  // of a task, by the program; task_duration() has further sources (estimates.hpp)
+  double estimated_output_ratio = 0;       // bytes written for each byte read, by the program; 0: not known
+  std::optional<StageProfile> profile;     // from earlier runs
+  std::vector<std::string> variants;       // attributes of nodes for which it has a special function: "accelerator"
   std::vector<StageId> parents, children;  // the DAG; a child starts when all parents are finished
-  bool writes_shuffle = false;             // a "map" to somebody
-  bool reads_shuffle = false;              // a "reduce" to somebody
+  bool writes_shuffle = false;             // it is the "map" of some stage
+  bool reads_shuffle = false;              // it is the "reduce" of some stage
   bool ready = false;                      // its pending tasks may start: its inputs are complete, or nearly so (slow start)
   bool inputs_complete = false;            // all tasks of all parents are finished
-  Time inputs_since = Time::min();         // when they were last, with slow start: what ran before that waited
+  Time inputs_since = Time::min();         // with slow start: when they became complete last; tasks that ran before that waited
   std::uint32_t depth = 0;                 // from the roots (BFS)
 
   std::vector<TaskInfo> tasks;
   /// Task i reads the partitions [bounds[i], bounds[i + 1]) of its inputs; empty: partition i alone.
   std::vector<std::uint32_t> bounds;
   PendingTasks pending;                                          // empty unless ready
-  std::map<NodeId, std::set<std::uint32_t>> preplaced;           // unlaunched tasks by the node they were promised to
+  std::map<NodeId, std::set<std::uint32_t>> preplaced;           // tasks that are not launched, by the node they were placed on
   std::map<std::uint32_t, SpeculativeAttempt> speculative;       // of tasks that run twice
   std::uint32_t running = 0, finished = 0, failed_attempts = 0;  // tasks, tasks, attempts
   Time observed_total{0};                                        // of finished attempts
   std::uint64_t observed_count = 0;
   std::uint64_t input_bytes = 0;  // read by finished tasks (ratio of ShuffleWatcher, regression of SCache)
-  ShuffleSizes output;            // of writes_shuffle; forgotten when nobody will read it
+  ShuffleSizes output;            // of writes_shuffle; forgotten when no stage will read it any more
   std::vector<std::uint32_t>
       sample_histogram;        // of a sample of all its input over the output's partitions (SCache); empty: there is none
   std::optional<Reason> held;  // the last hold() on it
 
   bool complete() const { return finished == tasks.size(); }
-  /// The variants that a task of it runs on the node, by the attributes; empty: as on any other.
+  /// The variants that a task of it runs as on the node, by its attributes; empty: as on any other node.
   std::vector<std::string> variants_on(const NodeInfo& node) const;
-  /// Of the time between an attempt's launch and its end, or now: what it did not wait for its inputs, as early readers do.
+  /// The time between an attempt's launch and `until`, less the time that it waited for its inputs, as early readers do.
   Time worked(Time launched, Time until) const {
     return until - (inputs_since > launched && inputs_since <= until ? inputs_since : launched);
   }
@@ -185,14 +185,14 @@ struct JobInfo {
   }
 };
 
-/// A user or a pool (queue): what its jobs have together. Pool weights and minimum shares are the schedulers' own options.
+/// What the jobs of a user or a pool (queue) have together. Weights and minimum shares are options of schedulers.
 struct GroupInfo {
   std::set<JobId> jobs;
   std::uint64_t pending = 0, running = 0;
   Resources used;
 };
 
-/// Priority first, then submit time, then id: FIFO's order and the tie break of all others.
+/// Priority first, then submit time, then id: FIFO's order, and the tie break of all others.
 struct JobOrder {
   int priority = 0;
   Time submitted{0};
@@ -213,7 +213,7 @@ void erase_job(Ordered& all, JobId job) {
 class ClusterView {
  public:
   Time now() const { return now_; }
-  Time heartbeat() const { return heartbeat_; }  // how often nodes report; 0: not known, or whenever there is something to say
+  Time heartbeat() const { return heartbeat_; }            // how often nodes report; 0: not known, or at once
   const Resources& capacity() const { return capacity_; }  // of usable nodes
   const Resources& used() const { return used_; }
 
@@ -243,8 +243,8 @@ class ClusterView {
   /// When a running attempt was launched; nothing for one that does not run.
   std::optional<Time> launched(const AttemptId& attempt) const;
 
-  /// Whether the task is pending (or a straggler, for a speculative attempt), its inputs are complete, the node is usable and has
-  /// room. The text says why not.
+  /// Nothing: the task can be launched on the node. Otherwise the text says why not: it must be pending (or a straggler, for a
+  /// speculative attempt) with complete inputs, and the node usable and with enough free capacity.
   std::optional<std::string> why_not(const TaskId& task, NodeId node) const;
 
  protected:

@@ -33,13 +33,13 @@ TEST_F(Stages, TakeADurationFromTheProgramThenFromHistoryThenFromWhatWasSeenThen
   maps.observed_total = seconds(8);
   maps.observed_count = 2;
   EXPECT_EQ(duration(), std::pair(Time(seconds(4)), EstimateSource::observed));
-  EXPECT_EQ(told_duration(maps), std::nullopt) << "nobody told it";
+  EXPECT_EQ(known_duration(maps), std::nullopt) << "nobody told it";
   maps.profile = profile(1, 0.5, 4);
   EXPECT_EQ(duration(), std::pair(Time(seconds(3)), EstimateSource::history));
-  EXPECT_EQ(told_duration(maps), Time(seconds(3)));
+  EXPECT_EQ(known_duration(maps), Time(seconds(3)));
   maps.estimated_duration = seconds(9);
   EXPECT_EQ(duration(), std::pair(Time(seconds(9)), EstimateSource::program));
-  EXPECT_EQ(told_duration(maps), Time(seconds(9)));
+  EXPECT_EQ(known_duration(maps), Time(seconds(9)));
 }
 
 TEST_F(Stages, AProfilesDurationFollowsTheBytesAndIsNeverNothing) {

@@ -104,8 +104,8 @@ TEST_F(QueueTreeTest, AQueueAtItsMaximumHoldsItsJobsAndAnInnerOneAllBelowIt) {
   EXPECT_EQ(order(), (Ids{3}));
   EXPECT_EQ(held.at(1), "queue all is at its maximum capacity");
   EXPECT_EQ(held.at(2), "queue all is at its maximum capacity");
-  EXPECT_FALSE(tree->has_room(state, state.mutable_job(JobId(2)), SlotKind::any, 1));
-  EXPECT_TRUE(tree->has_room(state, state.mutable_job(JobId(3)), SlotKind::any, 1));
+  EXPECT_FALSE(tree->within_limits(state, state.mutable_job(JobId(2)), SlotKind::any, 1));
+  EXPECT_TRUE(tree->within_limits(state, state.mutable_job(JobId(3)), SlotKind::any, 1));
 }
 
 TEST_F(QueueTreeTest, AUserHasNoMoreThanTheQueueAllowsWhileOthersWait) {

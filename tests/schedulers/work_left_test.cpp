@@ -171,12 +171,5 @@ TEST(HardwareAffinity, TenAcceleratedSlotsAndTenRegularOnesDoWhatFifteenWould) {
   EXPECT_EQ(slots_elsewhere(8, 10, 2), 0);
 }
 
-TEST(HelperCurves, AreThoseOfTheThesis) {
-  for (const double length : {1.0, 7.0, 20.0, 50.0, 100.0}) EXPECT_DOUBLE_EQ(correction_factor(100, length), 1) << length;
-  EXPECT_DOUBLE_EQ(correction_factor(50, 20), 2.5);
-  EXPECT_EQ(correction_factor(10, 20), kNever) << "no whole task fits any more";
-  EXPECT_DOUBLE_EQ(reduce_deviation(40, 25), 10);
-}
-
 }  // namespace
 }  // namespace weft::schedulers::work_left_rules

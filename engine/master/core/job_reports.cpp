@@ -124,7 +124,7 @@ void explain_stage(const CoreContext& context, const JobRecord& job, const Stage
 
 StageEstimate estimate_of(const schedulers::StageInfo& stage) {
   StageEstimate made;
-  if (const auto estimate = schedulers::told_duration(stage)) made = {*estimate, schedulers::task_duration(stage).source};
+  if (const auto estimate = schedulers::known_duration(stage)) made = {*estimate, schedulers::task_duration(stage).source};
   if (stage.observed_count > 0) made.mean = stage.observed_total / static_cast<std::int64_t>(stage.observed_count);
   return made;
 }

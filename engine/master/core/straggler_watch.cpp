@@ -32,7 +32,7 @@ bool StragglerWatch::measured(const schedulers::StageInfo& stage) const {
 
 /// How long a task of the stage should take: the median of those that finished, or the estimate when none did.
 std::optional<Time> StragglerWatch::typical_duration(const schedulers::StageInfo& stage) {
-  if (stage.finished == 0) return stage.observed_count == 0 ? schedulers::told_duration(stage) : std::nullopt;
+  if (stage.finished == 0) return stage.observed_count == 0 ? schedulers::known_duration(stage) : std::nullopt;
   if (!measured(stage)) return std::nullopt;
   durations_.clear();
   for (const schedulers::TaskInfo& task : stage.tasks) {
@@ -45,7 +45,7 @@ std::optional<Time> StragglerWatch::typical_duration(const schedulers::StageInfo
 
 void StragglerWatch::watch(JobId job, const schedulers::StageInfo& stage) {
   if (!rules_.on || !view_.job(job)->speculates) return;
-  const bool known = stage.finished > 0 ? measured(stage) : schedulers::told_duration(stage).has_value();
+  const bool known = stage.finished > 0 ? measured(stage) : schedulers::known_duration(stage).has_value();
   if (stage.running == 0 || !stage.pending.empty() || !known) return;
   watched_.insert({job, stage.id});
   look_at(view_.now() + rules_.every);

@@ -48,12 +48,12 @@ TEST(Simulate, CapacitiesChangeAsALogSays) {
   const auto to = [](Time at, double slots) {
     master::CapacityChanged change;
     change.capacity = schedulers::Resources{.cpu = slots};
-    return ToldEvent{at, 0, std::move(change)};
+    return InjectedEvent{at, 0, std::move(change)};
   };
   RunOptions options;
-  options.told.push_back(to(seconds(1), 1));
-  options.told.push_back(to(seconds(2), 9));  // which cannot be
-  options.told.push_back(to(seconds(40), 2));
+  options.injected.push_back(to(seconds(1), 1));
+  options.injected.push_back(to(seconds(2), 9));  // which cannot be
+  options.injected.push_back(to(seconds(40), 2));
   const auto result =
       simulate(jobs({job(Time(0), {stage(8, seconds(10))})}), cluster(1, 2), schedulers::make_scheduler("fifo").value(), options);
   ASSERT_TRUE(result) << result.error().to_string();

@@ -1,4 +1,4 @@
-#include "schedulers/planning/room_ahead.hpp"
+#include "schedulers/planning/future_capacity.hpp"
 
 #include <algorithm>
 
@@ -6,26 +6,26 @@ namespace weft::schedulers {
 
 namespace {
 
-constexpr double kRoomSlack = 1e-9;
+constexpr double kFutureSlack = 1e-9;
 
 bool within(const Parts& demand, const Parts& free) {
   for (std::size_t kind = 0; kind < demand.size(); ++kind) {
-    if (demand[kind] > 0 && demand[kind] > free[kind] + kRoomSlack) return false;
+    if (demand[kind] > 0 && demand[kind] > free[kind] + kFutureSlack) return false;
   }
   return true;
 }
 
 }  // namespace
 
-void RoomAhead::clear() {
+void FutureCapacity::clear() {
   steps_.clear();
   next_ = steps_.end();
 }
 
-void RoomAhead::add(Time at, const Parts& demand, double tasks) { change(at, demand, tasks, false); }
-void RoomAhead::take_back(Time at, const Parts& demand, double tasks) { change(at, demand, -tasks, true); }
+void FutureCapacity::add(Time at, const Parts& demand, double tasks) { change(at, demand, tasks, false); }
+void FutureCapacity::take_back(Time at, const Parts& demand, double tasks) { change(at, demand, -tasks, true); }
 
-void RoomAhead::change(Time at, const Parts& demand, double tasks, bool back) {
+void FutureCapacity::change(Time at, const Parts& demand, double tasks, bool back) {
   if (at <= now_) return;
   const auto [step, added] = steps_.try_emplace(at);
   step->second.used += demand * tasks;
@@ -36,12 +36,12 @@ void RoomAhead::change(Time at, const Parts& demand, double tasks, bool back) {
     return;
   }
   ++step->second.changes;
-  // What was looked at already is not looked at again; what comes before what is next, is.
+  // A step that was visited in this round is not visited again.
   const bool seen = !lows_.empty() && at <= lows_.back().first;
   if (added && !seen && (next_ == steps_.end() || at < next_->first)) next_ = step;
 }
 
-void RoomAhead::begin(Time now, const Parts& free) {
+void FutureCapacity::begin(Time now, const Parts& free) {
   now_ = now;
   steps_.erase(steps_.begin(), steps_.upper_bound(now));
   next_ = steps_.begin();
@@ -49,7 +49,7 @@ void RoomAhead::begin(Time now, const Parts& free) {
   lows_.assign(1, {now, low_});
 }
 
-bool RoomAhead::holds(const Parts& demand, Time duration) {
+bool FutureCapacity::holds(const Parts& demand, Time duration) {
   const Time until = now_ + duration;
   for (; next_ != steps_.end() && next_->first < until; ++next_) {
     free_ -= next_->second.used;
@@ -61,13 +61,13 @@ bool RoomAhead::holds(const Parts& demand, Time duration) {
   return within(demand, std::prev(after)->second);
 }
 
-void RoomAhead::taken(const Parts& demand) {
+void FutureCapacity::taken(const Parts& demand) {
   free_ -= demand;
   low_ -= demand;
   for (auto& [from, low] : lows_) low -= demand;
 }
 
-bool RoomAhead::holds(const Dag& dag, const DagPlan& plan, const Parts& free) const {
+bool FutureCapacity::holds(const Dag& dag, const DagPlan& plan, const Parts& free) const {
   std::map<Time, Parts> wanted;  // absolute
   const auto want = [&](Time at, const DagStage& stage, double tasks) { wanted[at] += stage.demand * tasks; };
   for (const PlannedLaunches& one : plan.launches) {
@@ -85,7 +85,7 @@ bool RoomAhead::holds(const Dag& dag, const DagPlan& plan, const Parts& free) co
     }
     for (; step != steps_.end() && step->first == at; ++step) left -= step->second.used;
     for (std::size_t kind = 0; kind < left.size(); ++kind) {
-      if (sum[kind] > kRoomSlack && left[kind] < -kRoomSlack) return false;
+      if (sum[kind] > kFutureSlack && left[kind] < -kFutureSlack) return false;
     }
   }
   return true;
