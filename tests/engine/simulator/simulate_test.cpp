@@ -360,7 +360,7 @@ TEST(Simulate, SecondAttemptsMakeUpForASlowNode) {
 
 TEST(Simulate, PreemptedTasksMakeWayAndRunAgain) {
   JobSpec large = job(Time(0), {stage(4, seconds(100))}), small = job(seconds(20), {stage(2, seconds(10))});
-  large.pool = "a", small.pool = "b";
+  large.options.pool = "a", small.options.pool = "b";
   const auto files = schedulers::reader_of({{"p.toml", "[[pool]]\nname='b'\nmin_share=2\nmin_share_timeout='2s'"}});
   const auto under = [&](const std::string& scheduler) {
     return simulate(jobs({large, small}), cluster(1, 4), schedulers::make_scheduler(scheduler, files).value(), {}).value();

@@ -39,7 +39,7 @@ class Told {
     auto made = line(at, "job_submitted");
     made.job = id;
     made.name = "count";
-    made.pool = pool;
+    made.options.pool = pool;
     tell(made);
   }
   /// A stage of that many tasks that reads these shuffles.
