@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
+
 namespace weft::simulator {
 
 namespace {
@@ -20,7 +22,7 @@ Result<void> not_negative(const char* what, double value) {
   return fail(Code::invalid_argument, fmt::format("{} is {:g}; it must be finite and not negative", what, value));
 }
 
-Result<void> not_negative(const char* what, Time value) { return not_negative(what, std::chrono::duration<double>(value).count()); }
+Result<void> not_negative(const char* what, Time value) { return not_negative(what, in_seconds(value)); }
 
 Result<void> validate(const NodeGroup& group, std::uint32_t racks) {
   if (group.count == 0) return fail(Code::invalid_argument, "a group of nodes has none; leave it out");

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/clock.hpp"
+
 namespace weft::simulator {
 
 namespace {
@@ -36,7 +38,7 @@ void Contention::set_speeds(Node& node) const {
 }
 
 void Contention::pass(Node& node, Time now) const {
-  const double seconds = std::chrono::duration<double>(now - node.updated).count();
+  const double seconds = in_seconds(now - node.updated);
   for (Working& one : node.working) one.left -= seconds * one.speed;
   node.updated = now;
 }
@@ -44,7 +46,7 @@ void Contention::pass(Node& node, Time now) const {
 void Contention::begin(Time now, std::uint32_t machine, Slot slot, const schedulers::Resources& load, std::optional<Time> work) {
   Node& node = nodes_[machine];
   pass(node, now);
-  const double seconds = work ? std::chrono::duration<double>(*work).count() : kForever;
+  const double seconds = work ? in_seconds(*work) : kForever;
   node.working.push_back({slot, load, seconds, 1});
   set_speeds(node);
   ++node.turn;

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
+
 namespace weft::simulator {
 
 Drivers::Drivers(World& world, MasterShell& master, Transfers& transfers)
@@ -77,7 +79,7 @@ std::optional<std::string> Drivers::never_fits(const JobRun& job) const {
     }
     if (whole && !fits)
       return fmt::format("stage {}: from {:.0f} s on no node has so much available for a task: {}", stage.spec->name,
-                         std::chrono::duration<double>(world_.now).count(), schedulers::to_string(stage.plan.demand));
+                         in_seconds(world_.now), schedulers::to_string(stage.plan.demand));
   }
   return std::nullopt;
 }

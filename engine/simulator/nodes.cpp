@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
+
 namespace weft::simulator {
 
 void Nodes::start() {
@@ -31,10 +33,10 @@ schedulers::Resources Nodes::capacity_of(std::uint32_t index) const {
 
 std::vector<schedulers::CapacityStep> Nodes::forecast(std::uint32_t index) const {
   std::vector<schedulers::CapacityStep> steps;
-  const ForecastModel& told = world_.model.forecast;
+  const ForecastModel& expected = world_.model.forecast;
   Random errors(world_.model.seed, 5);  // the same for all nodes
-  for (const Availability& step : told.steps.empty() ? world_.model.availability : told.steps) {
-    const double error = 1 + told.bias + told.spread * (2 * errors.uniform() - 1);
+  for (const Availability& step : expected.steps.empty() ? world_.model.availability : expected.steps) {
+    const double error = 1 + expected.bias + expected.spread * (2 * errors.uniform() - 1);
     const schedulers::Resources available =
         world_.machines[index].group->capacity * std::clamp(step.part_of(index) * error, 0.0, 1.0);
     if (steps.empty() || steps.back().available != available) steps.push_back({step.from, available});
@@ -141,7 +143,7 @@ void Nodes::lose(std::uint32_t index, std::string reason) {
 
 void Nodes::silence(std::uint32_t index, NodeId node) {
   if (!world_.machines[index].known || world_.machines[index].id != node) return;
-  lose(index, fmt::format("not heard of for {:.1f} s", std::chrono::duration<double>(world_.model.faults.detection).count()));
+  lose(index, fmt::format("not heard of for {:.1f} s", in_seconds(world_.model.faults.detection)));
 }
 
 void Nodes::repair(std::uint32_t index) {

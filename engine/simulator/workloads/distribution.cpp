@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/settings.hpp"
 
@@ -23,7 +24,7 @@ Result<double> read_value(std::string_view text, Unit unit) {
   }
   if (unit == Unit::seconds) {
     WEFT_ASSIGN(const Duration duration, parse_duration(text));
-    return std::chrono::duration<double>(duration).count();
+    return in_seconds(duration);
   }
   const auto value = parse_number<double>(trim(text));
   if (value && *value >= 0 && *value <= kMost) return *value;

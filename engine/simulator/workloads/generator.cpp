@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/job_class.hpp"
 #include "engine/simulator/workloads/lines.hpp"
@@ -57,7 +58,7 @@ Result<Spec> parse(std::string_view text, std::uint64_t seed) {
   if (spec.arrivals != "poisson" && spec.arrivals != "even") {
     return fail(Code::invalid_argument, fmt::format("arrivals must be poisson or even, not '{}'", escaped(spec.arrivals)));
   }
-  if (std::chrono::duration<double>(spec.mean_gap).count() * spec.jobs > kMaxSeconds / 100) {
+  if (in_seconds(spec.mean_gap) * spec.jobs > kMaxSeconds / 100) {
     return fail(Code::invalid_argument, "jobs times mean_gap is more than 100 days: give fewer jobs or a smaller gap");
   }
   return spec;

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/lines.hpp"
 
@@ -115,9 +116,8 @@ Result<std::uint32_t> JobClass::task_count(double count) const {
 }
 
 void JobClass::set_work(Random& random, StageSpec& stage, double bytes, const Distribution* time) const {
-  const double drawn = time != nullptr ? time->draw(random)
-                                       : std::chrono::duration<double>(text_.startup).count() +
-                                             bytes / stage.tasks / static_cast<double>(text_.rate);
+  const double drawn =
+      time != nullptr ? time->draw(random) : in_seconds(text_.startup) + bytes / stage.tasks / static_cast<double>(text_.rate);
   stage.duration = to_time(std::min(drawn, kMaxSeconds));
   if (text_.variation == "1") return;
   for (std::uint32_t i = 0; i < stage.tasks; ++i) {
@@ -137,7 +137,7 @@ Result<JobSpec> JobClass::draw(Random& random) const {
     stage.speedups = speedups_;
   }
   if (!text_.deadline.empty()) {
-    const double alone = std::chrono::duration<double>(isolated_time(job)).count();
+    const double alone = in_seconds(isolated_time(job));
     job.deadline = to_time(std::min(alone * draws_.deadline.draw(random), kMaxSeconds));
   }
   return job;

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/workloads/distribution.hpp"
@@ -164,7 +165,7 @@ Result<void> resize(Workload& workload, const Resize& resize) {
   if (resize.limit > 0 && workload.jobs.size() > resize.limit) workload.jobs.resize(resize.limit);
   for (JobSpec& job : workload.jobs) {
     if (resize.arrival_scale != 1) {
-      job.arrival = to_time(std::min(kMaxSeconds, std::chrono::duration<double>(job.arrival).count() * resize.arrival_scale));
+      job.arrival = to_time(std::min(kMaxSeconds, in_seconds(job.arrival) * resize.arrival_scale));
     }
     if (resize.scale == 1) continue;
     for (StageSpec& stage : job.stages) {
