@@ -38,20 +38,20 @@ std::uint64_t bits_at(ByteView bytes, std::size_t bit, std::size_t count) {
   return value << (bit % 8) >> (64 - count);
 }
 
-struct Mark {
+struct BlockMark {
   std::size_t bit = 0;
   bool block = false;  // else the end of a stream
 };
 
 /// The first of the two numbers that begins at bit `from` or behind it and lies in `bytes` whole.
-std::optional<Mark> find_mark(ByteView bytes, std::size_t from) {
+std::optional<BlockMark> find_mark(ByteView bytes, std::size_t from) {
   for (std::size_t at = from / 8; at + 6 <= bytes.size(); ++at) {
     if (!kPossible[static_cast<std::size_t>(bytes[at + 3])]) continue;
     const std::uint64_t around = bits_at(bytes, 8 * at, 56);
     for (std::size_t shift = 0; shift < 8 && 8 * at + shift + kMagicBits <= 8 * bytes.size(); ++shift) {
       const std::uint64_t number = around >> (8 - shift) & kMagicMask;
       if (8 * at + shift >= from && (number == kBlockMagic || number == kEndMagic))
-        return Mark{8 * at + shift, number == kBlockMagic};
+        return BlockMark{8 * at + shift, number == kBlockMagic};
     }
   }
   return std::nullopt;

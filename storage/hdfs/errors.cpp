@@ -10,13 +10,13 @@ namespace {
 
 using http::HttpResponse;
 
-struct Meaning {
+struct ExceptionMeaning {
   std::string_view name;  // of Hadoop's exception
   Code code;
   std::string_view text;  // before what Hadoop says
 };
 
-constexpr auto kMeanings = std::to_array<Meaning>({
+constexpr auto kMeanings = std::to_array<ExceptionMeaning>({
     {"FileNotFoundException", Code::not_found, "it is not there"},
     {"FileAlreadyExistsException", Code::already_exists, "it is there already"},
     {"PathIsNotEmptyDirectoryException", Code::already_exists, "it is there already, and not empty"},
@@ -78,7 +78,7 @@ Error meaning_of(const HttpResponse& answer, const std::string& user) {
   if (one_of(exception->name, {"AccessControlException", "AuthorizationException", "InvalidToken", "SecurityException",
                                "AuthenticationException", "SecretManager$InvalidToken"}))
     return of_rights(&*exception, user);
-  for (const Meaning& meaning : kMeanings)
+  for (const ExceptionMeaning& meaning : kMeanings)
     if (exception->name == meaning.name)
       return {meaning.code, std::string(meaning.text) + " (" + escaped(exception->message) + ")"};
   const bool passes = verdict_of(answer) != Verdict::refused;

@@ -8,7 +8,7 @@ constexpr std::uint32_t kVerifiedAtOnce = 2;  // chunks per node
 }  // namespace
 
 bool Copies::start(const ChunkInfo& chunk, NodeId from, NodeId to, Time deadline, bool moves) {
-  if (!copies_.emplace(Key(chunk.id, to), Copy{from, to, chunk.length, deadline, moves}).second) return false;
+  if (!copies_.emplace(Key(chunk.id, to), CopyUnderWay{from, to, chunk.length, deadline, moves}).second) return false;
   Node& target = nodes_.at(to);
   ++nodes_.at(from).sending;
   ++target.receiving;
@@ -21,7 +21,7 @@ bool Copies::start(const ChunkInfo& chunk, NodeId from, NodeId to, Time deadline
 void Copies::end(ChunkId chunk, NodeId to) {
   const auto found = copies_.find({chunk, to});
   if (found == copies_.end()) return;
-  const Copy copy = found->second;
+  const CopyUnderWay copy = found->second;
   copies_.erase(found);
   if (Node* source = nodes_.find(copy.from)) --source->sending;
   if (Node* target = nodes_.find(to)) {
@@ -31,7 +31,7 @@ void Copies::end(ChunkId chunk, NodeId to) {
   bytes_ -= copy.bytes;
 }
 
-const Copy* Copies::find(ChunkId chunk, NodeId to) const {
+const CopyUnderWay* Copies::find(ChunkId chunk, NodeId to) const {
   const auto found = copies_.find({chunk, to});
   return found == copies_.end() ? nullptr : &found->second;
 }

@@ -11,7 +11,7 @@
 
 namespace weft::storage {
 
-struct Copy {
+struct CopyUnderWay {
   NodeId from, to;
   std::uint64_t bytes = 0;
   Time deadline{0};
@@ -29,10 +29,10 @@ class Copies {
   bool start(const ChunkInfo& chunk, NodeId from, NodeId to, Time deadline, bool moves);
   /// The copy arrived, or will not arrive.
   void end(ChunkId chunk, NodeId to);
-  const Copy* find(ChunkId chunk, NodeId to) const;
+  const CopyUnderWay* find(ChunkId chunk, NodeId to) const;
   /// Where copies of the chunk are on their way to.
   std::vector<NodeId> targets_of(ChunkId chunk) const;
-  const std::map<Key, Copy>& all() const { return copies_; }
+  const std::map<Key, CopyUnderWay>& all() const { return copies_; }
   std::uint64_t bytes() const { return bytes_; }
 
   /// No copy of the chunk starts before then.
@@ -55,7 +55,7 @@ class Copies {
 
  private:
   NodeTable& nodes_;
-  std::map<Key, Copy> copies_;
+  std::map<Key, CopyUnderWay> copies_;
   std::uint64_t bytes_ = 0;
   std::map<ChunkId, Time> backoff_;  // copies that failed
   std::map<ChunkId, NodeId> moved_from_;

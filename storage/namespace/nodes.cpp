@@ -170,7 +170,7 @@ Result<void> Namespace::copy_failed(NodeId from, ChunkId chunk, NodeId to, Time 
   constexpr std::uint32_t kMostDoublings = 6;  // of the pause after a copy that failed
   Impl& impl = *impl_;
   impl.at(now);
-  const Copy* const copy = impl.copies.find(chunk, to);
+  const CopyUnderWay* const copy = impl.copies.find(chunk, to);
   if (copy == nullptr || copy->from != from)
     return fail(Code::not_found,
                 fmt::format("no copy of {} from node {} to node {} is under way", to_string(chunk), from.value(), to.value()));

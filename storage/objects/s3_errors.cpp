@@ -13,13 +13,13 @@ namespace {
 using http::HttpResponse;
 using http::seconds_of_http;
 
-struct Meaning {
+struct ErrorMeaning {
   std::string_view word;  // of the service
   Code code;
   std::string_view text;
 };
 
-constexpr auto kMeanings = std::to_array<Meaning>({
+constexpr auto kMeanings = std::to_array<ErrorMeaning>({
     {"SignatureDoesNotMatch", Code::invalid_argument,
      "the secret key does not belong to the access key; check AWS_SECRET_ACCESS_KEY or ~/.aws/credentials"},
     {"InvalidAccessKeyId", Code::invalid_argument,
@@ -92,7 +92,7 @@ Error by_status(const HttpResponse& answer, const std::string& said, const S3Set
 Error meaning_of(const HttpResponse& answer, const S3Settings& settings, std::int64_t now) {
   const XmlDocument body = parse_xml(answer.body);
   const std::string word = body.text("Code"), message = body.text("Message");
-  for (const Meaning& meaning : kMeanings)
+  for (const ErrorMeaning& meaning : kMeanings)
     if (word == meaning.word) return {meaning.code, std::string(meaning.text)};
   if (word == "RequestTimeTooSkewed") return {Code::invalid_argument, clock_text(answer.header("date"), now)};
   const std::string bucket_region = answer.header("x-amz-bucket-region");

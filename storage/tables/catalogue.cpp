@@ -14,7 +14,7 @@ constexpr std::size_t kCommitsRemembered = 64;
 constexpr std::size_t kMostTables = 10'000, kMostSnapshots = 1000, kMostTransactions = 1000;
 constexpr const char* kIdsKey = "ti";
 
-struct Ids {
+struct CatalogueIds {
   std::uint64_t table = 1, id = 1;
 };
 
@@ -33,7 +33,7 @@ Result<void> TableCatalogue::restore(std::string_view key, std::string_view valu
   try {
     Decoder in(as_bytes(value));
     if (key == kIdsKey) {
-      const Ids ids = Codec<Ids>::decode(in);
+      const CatalogueIds ids = Codec<CatalogueIds>::decode(in);
       next_table_ = ids.table, next_id_ = ids.id;
       return {};
     }
@@ -63,7 +63,7 @@ std::vector<Change> TableCatalogue::take_changes() {
     const auto found = tables_.find(id);
     changes.push_back({key_of(id), found == tables_.end() ? std::nullopt : std::optional(bytes_of(found->second.record))});
   }
-  if (std::exchange(dirty_ids_, false)) changes.push_back({kIdsKey, bytes_of(Ids{next_table_, next_id_})});
+  if (std::exchange(dirty_ids_, false)) changes.push_back({kIdsKey, bytes_of(CatalogueIds{next_table_, next_id_})});
   return changes;
 }
 

@@ -6,9 +6,9 @@
 namespace weft::storage::tables {
 namespace {
 
-class Pages final : public PartitionPages {
+class DatabasePages final : public PartitionPages {
  public:
-  explicit Pages(const Database& db) : at_(db.iterate()), db_(db) { at_->SeekToFirst(); }
+  explicit DatabasePages(const Database& db) : at_(db.iterate()), db_(db) { at_->SeekToFirst(); }
   Result<Page> next(std::size_t bytes) override {
     Page page;
     for (std::size_t taken = 0; at_->Valid() && taken < bytes; at_->Next()) {
@@ -24,9 +24,9 @@ class Pages final : public PartitionPages {
   const Database& db_;
 };
 
-class Copy final : public PartitionCopy {
+class DatabaseCopy final : public PartitionCopy {
  public:
-  explicit Copy(std::unique_ptr<Database> db) : db_(std::move(db)) {}
+  explicit DatabaseCopy(std::unique_ptr<Database> db) : db_(std::move(db)) {}
   Result<void> add(const PartitionPages::Page& page) override {
     rocksdb::WriteBatch batch;
     for (const auto& [key, value] : page) batch.Put(key, value);
@@ -40,11 +40,11 @@ class Copy final : public PartitionCopy {
 
 }  // namespace
 
-std::unique_ptr<PartitionPages> make_pages(const Database& db) { return std::make_unique<Pages>(db); }
+std::unique_ptr<PartitionPages> make_pages(const Database& db) { return std::make_unique<DatabasePages>(db); }
 
 Result<std::unique_ptr<PartitionCopy>> PartitionCopy::create(const std::filesystem::path& path) {
   WEFT_ASSIGN(auto db, Database::open(path, nullptr, OpenMode::create));
-  return std::make_unique<Copy>(std::move(db));
+  return std::make_unique<DatabaseCopy>(std::move(db));
 }
 
 }  // namespace weft::storage::tables
