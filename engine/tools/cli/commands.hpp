@@ -18,8 +18,8 @@ struct Completion;
 
 namespace weft::tools {
 
-/// Does what the chosen command is for. An error becomes one line on standard error and exit status 1, but where a command
-/// sets another.
+/// Does what the chosen command is for. An error becomes one line on standard error and exit status 1, unless the command sets
+/// another.
 using Action = std::function<Result<void>()>;
 
 void add_master(CLI::App& app, Action& action);
@@ -46,8 +46,8 @@ void add_completion(CLI::App& app, Action& action);
 /// Writes the manual pages; a build does it.
 void add_manual(CLI::App& app, Action& action);
 
-/// What only the master ($WEFT_MASTER) knows and what begins with `current`: numbers of jobs, names of workers. Nothing when it
-/// does not answer.
+/// Adds words that only the master ($WEFT_MASTER) knows and that begin with `current`: numbers of jobs, names of workers. Adds
+/// nothing when the master does not answer.
 void add_candidates(command_line::Completion& completion, const std::string& current);
 
 // When all commands are there:

@@ -10,11 +10,11 @@
 
 namespace weft::tools {
 
-// Each waits as the option says, and tells so.
+// Each waits as the option says, and reports that on standard error.
 
 Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master);
 Result<std::shared_ptr<storage::tables::TableClient>> tables_at(const MasterOption& master);
-/// Of `what` a call waits for, to standard error.
+/// Reports on standard error what a call waits for.
 void tell_waiting(const std::string& what);
 
 }  // namespace weft::tools

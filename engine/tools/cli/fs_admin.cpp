@@ -8,15 +8,16 @@
 
 #include "base/text.hpp"
 #include "engine/tools/cli/fs_commands.hpp"
+#include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/storage_json.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/text_table.hpp"
 
 namespace weft::tools {
 namespace {
 
 using storage::NodeStorage;
 
-/// After so long without a single copy a drain is given up.
+/// After this time without a single copy a drain is given up.
 constexpr std::chrono::minutes kLongestStandstill{10};
 
 }  // namespace
@@ -35,10 +36,7 @@ Result<void> fs_report(const FsOptions& options) {
   WEFT_ASSIGN(const auto files, connect(options));
   WEFT_ASSIGN(const storage::files::FileReport all, files->report());
   const storage::StorageReport& report = all.storage;
-  if (options.json) {
-    print(file_report_json(all));
-    return {};
-  }
+  if (options.json) return print(file_report_json(all));
   fmt::print("{} files in {} directories, {} chunks ({} with a replica), {} being written{}{}\n", report.files, report.directories,
              report.chunks, report.reported_chunks, report.open_files,
              report.safe_mode ? "; SAFE MODE: nothing is copied or erased" : "", report.balancing ? "; balancing" : "");
@@ -47,22 +45,21 @@ Result<void> fs_report(const FsOptions& options) {
       "directories wait\n",
       report.missing_chunks, report.under_replicated, report.over_replicated, report.corrupt_replicas, report.copies,
       report.trashed);
-  Table table({"NODE", "NAME", "HOST", "RACK", "CHUNKS", "USED", "FREE", "STATE"});
+  TextTable table({"NODE", "NAME", "HOST", "RACK", "CHUNKS", "USED", "FREE", "STATE"});
   for (const NodeStorage& node : report.nodes) {
     std::string state = node.reported ? "ready" : "reporting";
     if (node.draining)
       state = node.to_move == 0 ? "drained" : fmt::format("draining: {} chunks and partitions to copy", node.to_move);
-    table.add({std::to_string(node.id.value()), node.node.name, node.node.host, node.node.rack, std::to_string(node.chunks),
-               human_bytes(node.space.used), human_bytes(node.space.free), state});
+    table.row(node.id.value(), node.node.name, node.node.host, node.node.rack, node.chunks, human_bytes(node.space.used),
+              human_bytes(node.space.free), state);
   }
   print(table.text());
   if (all.users.empty()) return {};
-  Table users({"USER", "STORED", "QUOTA", "ENTRIES", "QUOTA"});
+  TextTable users({"USER", "STORED", "QUOTA", "ENTRIES", "QUOTA"});
   for (const auto& user : all.users)
-    users.add({user.user, human_bytes(user.bytes), user.quota.bytes == 0 ? "-" : human_bytes(user.quota.bytes),
-               std::to_string(user.entries), user.quota.entries == 0 ? "-" : std::to_string(user.quota.entries)});
-  print("\n" + users.text());
-  return {};
+    users.row(user.user, human_bytes(user.bytes), user.quota.bytes == 0 ? "-" : human_bytes(user.quota.bytes), user.entries,
+              user.quota.entries == 0 ? "-" : std::to_string(user.quota.entries));
+  return print("\n" + users.text());
 }
 
 Result<void> fs_quota(const FsOptions& options) {
@@ -86,7 +83,7 @@ Result<void> node_drain(const FsOptions& options, bool on) {
     const auto& nodes = all.storage.nodes;
     const auto node = std::find_if(nodes.begin(), nodes.end(), [&](const auto& one) { return one.node.name == name; });
     if (node == nodes.end())
-      return fail(Code::unavailable, fmt::format("{} left before it was drained; `weft fs fsck` tells what lacks replicas", name));
+      return fail(Code::unavailable, fmt::format("{} left before it was drained; `weft fs fsck` shows what lacks replicas", name));
     if (node->draining && node->reported && node->to_move == 0) return {};
     const auto now = std::chrono::steady_clock::now();
     if (node->to_move < left) left = node->to_move, progressed = now;

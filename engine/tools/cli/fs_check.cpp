@@ -1,4 +1,4 @@
-// weft fs fsck: what there is of each file, and whether it can be read whole.
+// weft fs fsck: the replicas of each file's chunks, and whether the file can be read whole.
 #include <algorithm>
 #include <map>
 
@@ -7,8 +7,8 @@
 #include "base/text.hpp"
 #include "engine/tools/cli/fs_commands.hpp"
 #include "engine/tools/display/json_members.hpp"
+#include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/storage_json.hpp"
-#include "engine/tools/display/table.hpp"
 
 namespace weft::tools {
 namespace {
@@ -19,7 +19,7 @@ using storage::NodeSite;
 
 constexpr std::size_t kMostRangesNamed = 100;
 
-/// What is found out of a chunk.
+/// A chunk and the result of its check.
 struct CheckedChunk {
   ChunkPlace place;
   std::string state;
@@ -59,50 +59,44 @@ CheckedFile check(storage::files::FileSystem& files, const storage::FileChunks& 
 }
 
 /// Where the result goes: as JSON, all at the end, or as text, file by file.
-class Output {
+class CheckReport {
  public:
-  virtual ~Output() = default;
+  virtual ~CheckReport() = default;
   virtual void file(const CheckedFile& file) = 0;
   virtual void end(const Totals& totals) = 0;
 };
 
-class JsonOutput final : public Output {
+class JsonReport final : public CheckReport {
  public:
-  JsonOutput() { json_.begin_object().key("files").begin_array(); }
+  JsonReport() { json_.begin_object().key("files").begin_array(); }
 
   void file(const CheckedFile& file) override {
-    json_.begin_object();
-    members(json_, "path", file.status.path, "bytes", file.status.bytes, "healthy", file.healthy, "readable", file.readable);
-    json_.key("chunks").begin_array();
-    for (const CheckedChunk& chunk : file.chunks) {
-      json_.begin_object();
-      members(json_, "id", chunk.place.info.id.value(), "offset", chunk.place.offset, "bytes", chunk.place.info.length, "state",
-              chunk.state, "wanted", chunk.place.wanted, "replicas", chunk.workers.size());
-      array(json_, "workers", chunk.workers);
-      array(json_, "corrupt_on", chunk.corrupt_on);
-      json_.key("lost").begin_array();
-      for (const ByteRange& range : chunk.lost)
-        json_.begin_object().member("offset", range.offset).member("bytes", range.length).end_object();
-      json_.end_array().end_object();
-    }
-    json_.end_array().end_object();
+    const auto lost = [](JsonWriter& json, const ByteRange& range) {
+      members(json, "offset", range.offset, "bytes", range.length);
+    };
+    const auto chunks = [&lost](JsonWriter& json, const CheckedChunk& chunk) {
+      members(json, "id", chunk.place.info.id.value(), "offset", chunk.place.offset, "bytes", chunk.place.info.length, "state",
+              chunk.state, "wanted", chunk.place.wanted, "replicas", chunk.workers.size(), "workers", chunk.workers, "corrupt_on",
+              chunk.corrupt_on, "lost", objects(chunk.lost, lost));
+    };
+    write_value(json_, object("path", file.status.path, "bytes", file.status.bytes, "healthy", file.healthy, "readable",
+                              file.readable, "chunks", objects(file.chunks, chunks)));
   }
 
   void end(const Totals& totals) override {
     json_.end_array();
-    members(json_, "file_count", totals.files, "bytes", totals.bytes, "unreadable_files", totals.unreadable);
-    json_.key("chunk_states").begin_object();
-    for (const auto& [state, count] : totals.chunks) json_.member(state, count);
-    print(json_.end_object().end_object().text() + "\n");
+    members(json_, "file_count", totals.files, "bytes", totals.bytes, "unreadable_files", totals.unreadable, "chunk_states",
+            totals.chunks);
+    print(json_.end_object().text() + "\n");
   }
 
  private:
   JsonWriter json_;
 };
 
-class TextOutput final : public Output {
+class TextReport final : public CheckReport {
  public:
-  TextOutput(bool all_chunks, bool locations) : all_chunks_(all_chunks), locations_(locations) {}
+  TextReport(bool all_chunks, bool locations) : all_chunks_(all_chunks), locations_(locations) {}
 
   void file(const CheckedFile& file) override {
     fmt::print("{}: {} bytes, {} chunks{}\n", escaped(file.status.path), file.status.bytes, file.chunks.size(),
@@ -130,25 +124,24 @@ class TextOutput final : public Output {
 }  // namespace
 
 Result<void> fs_check(const FsOptions& options) {
-  WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
   const bool all = options.blocks || options.locations;
-  std::unique_ptr<Output> output;
+  std::unique_ptr<CheckReport> report;
   if (options.json)
-    output = std::make_unique<JsonOutput>();
+    report = std::make_unique<JsonReport>();
   else
-    output = std::make_unique<TextOutput>(all, options.locations);
+    report = std::make_unique<TextReport>(all, options.locations);
   Totals totals;
-  const auto visit = [&](const storage::FileChunks& file, const std::vector<NodeSite>& nodes) {
-    const CheckedFile checked = check(*files, file, nodes);
-    ++totals.files;
-    totals.bytes += file.file.bytes;
-    totals.unreadable += checked.readable ? 0 : 1;
-    for (const CheckedChunk& chunk : checked.chunks) ++totals.chunks[chunk.state];
-    if (!checked.healthy || all) output->file(checked);
-  };
-  for (const std::string& path : paths) WEFT_TRY(files->check(path, visit));
-  output->end(totals);
+  WEFT_TRY(for_each_path(options, [&](storage::files::FileSystem& files, const std::string& path) {
+    return files.check(path, [&](const storage::FileChunks& file, const std::vector<NodeSite>& nodes) {
+      const CheckedFile checked = check(files, file, nodes);
+      ++totals.files;
+      totals.bytes += file.file.bytes;
+      totals.unreadable += checked.readable ? 0 : 1;
+      for (const CheckedChunk& chunk : checked.chunks) ++totals.chunks[chunk.state];
+      if (!checked.healthy || all) report->file(checked);
+    });
+  }));
+  report->end(totals);
   if (totals.unreadable == 0) return {};
   return fail(Code::unavailable, fmt::format("{} of {} files cannot be read whole", totals.unreadable, totals.files));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace weft::tools {
 
 struct FsOptions {
   MasterOption master;
-  std::string user;                // empty: who runs the program
+  std::string user;                // empty: the user of this process
   std::vector<std::string> paths;  // as written
   storage::CreateOptions create;
   bool recursive = false, parents = false, replace = false, json = false;
@@ -52,6 +53,9 @@ Result<void> node_drain(const FsOptions& options, bool on);
 Result<std::shared_ptr<storage::files::FileSystem>> connect(const FsOptions& options);
 /// All paths that the written ones and their patterns mean, in the order they were written. A / at the end is fine.
 Result<std::vector<std::string>> expanded(storage::files::FileSystem& files, const std::vector<std::string>& written);
+/// Connects, and calls visit(files, path) for each of these paths until one fails.
+using VisitPath = std::function<Result<void>(storage::files::FileSystem& files, const std::string& path)>;
+Result<void> for_each_path(const FsOptions& options, const VisitPath& visit);
 std::string without_slash(std::string path);
 /// Whether the paths are URLs of other stores (s3://, hdfs://); an error when only some are.
 Result<bool> names_foreign(const std::vector<std::string>& paths);

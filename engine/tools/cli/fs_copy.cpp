@@ -1,21 +1,19 @@
 // weft fs cp, and ls and cat of other stores: whatever a URL or a path means.
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <optional>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/fd.hpp"
 #include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "engine/tools/cli/fs_commands.hpp"
+#include "engine/tools/cli/input_pieces.hpp"
 #include "engine/tools/display/json_members.hpp"
 #include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/storage_json.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/text_table.hpp"
 #include "storage/access/input_file.hpp"
 #include "storage/files/foreign_stores.hpp"
 #include "storage/files/job_files.hpp"
@@ -40,23 +38,6 @@ class Target {
   virtual Result<void> close() = 0;
 };
 
-class LocalTarget final : public Target {
- public:
-  static Result<std::unique_ptr<Target>> create(const std::string& path, bool overwrite) {
-    std::error_code error;
-    fs::create_directories(fs::absolute(path).parent_path(), error);
-    WEFT_ASSIGN(NamedFile file, NamedFile::create(path, overwrite ? IfExists::replace : IfExists::refuse));
-    return std::unique_ptr<Target>(new LocalTarget(std::move(file)));
-  }
-  Result<void> append(ByteView bytes) override { return file_.append(bytes); }
-  Result<void> close() override { return file_.close(); }
-
- private:
-  explicit LocalTarget(NamedFile file) : file_(std::move(file)) {}
-
-  NamedFile file_;
-};
-
 template <class Writer>
 class WriterTarget final : public Target {
  public:
@@ -67,6 +48,10 @@ class WriterTarget final : public Target {
  private:
   const std::unique_ptr<Writer> writer_;
 };
+template <class Writer>
+std::unique_ptr<Target> target_of(std::unique_ptr<Writer> writer) {
+  return std::make_unique<WriterTarget<Writer>>(std::move(writer));
+}
 
 /// The stores that a copy is between; the cluster is asked only when one of the paths is its own.
 class Stores {
@@ -80,7 +65,7 @@ class Stores {
   Result<std::unique_ptr<Target>> create(const std::string& path) {
     if (storage::is_foreign(path)) return create_foreign(path);
     if (storage::is_remote(path)) return create_in_cluster(path);
-    return LocalTarget::create(path, options_.create.overwrite);
+    return create_here(path);
   }
   Result<bool> is_directory(const std::string& path) {
     if (path.ends_with('/')) return true;
@@ -93,20 +78,26 @@ class Stores {
   }
 
  private:
+  Result<std::unique_ptr<Target>> create_here(const std::string& path) {
+    std::error_code error;
+    fs::create_directories(fs::absolute(path).parent_path(), error);
+    WEFT_ASSIGN(NamedFile file, NamedFile::create(path, options_.create.overwrite ? IfExists::replace : IfExists::refuse));
+    return target_of(std::make_unique<NamedFile>(std::move(file)));
+  }
   Result<std::unique_ptr<Target>> create_foreign(const std::string& path) {
     if (!options_.create.overwrite) {
       WEFT_ASSIGN(const bool exists, files_->exists(path));
       if (exists) return fail(Code::already_exists, escaped(path) + " exists; say --overwrite to replace it");
     }
     WEFT_ASSIGN(auto output, files_->create(path));
-    return std::unique_ptr<Target>(std::make_unique<WriterTarget<storage::RemoteOutput>>(std::move(output)));
+    return target_of(std::move(output));
   }
   Result<std::unique_ptr<Target>> create_in_cluster(const std::string& path) {
     WEFT_ASSIGN(const auto cluster, connected());
     WEFT_ASSIGN(const std::string name, storage::parse_path(path));
     WEFT_TRY(cluster->make_directory(name.substr(0, std::max<std::size_t>(name.rfind('/'), 1)), true));
     WEFT_ASSIGN(auto writer, cluster->create(name, options_.create));
-    return std::unique_ptr<Target>(std::make_unique<WriterTarget<storage::files::FileWriter>>(std::move(writer)));
+    return target_of(std::move(writer));
   }
   Result<std::shared_ptr<storage::files::FileSystem>> connected() {
     if (!cluster_) {
@@ -122,7 +113,7 @@ class Stores {
 };
 
 /// A file to copy and its name below the target, when that is a directory.
-struct Source {
+struct CopySource {
   std::string path, name;
   storage::FileVersion version;
 };
@@ -144,11 +135,11 @@ Result<std::string> base_of(RemoteFiles& files, const std::string& written) {
   return whole.substr(0, whole.rfind('/', special) + 1);
 }
 
-Result<std::vector<Source>> sources_of(RemoteFiles& files, const std::string& written, bool recursive) {
+Result<std::vector<CopySource>> sources_of(RemoteFiles& files, const std::string& written, bool recursive) {
   const std::vector<std::string> inputs{written};
   WEFT_ASSIGN(const auto found, storage::expand_inputs(inputs, &files, storage::Repeats::by_name));
   WEFT_ASSIGN(const std::string base, base_of(files, written));
-  std::vector<Source> sources;
+  std::vector<CopySource> sources;
   for (std::size_t i = 0; i < found.paths.size(); ++i) {
     const std::string& path = found.paths[i];
     const bool below = path.starts_with(base);  // else it is the file itself
@@ -185,18 +176,7 @@ Result<void> read_file_in_pieces(const std::string& path, const storage::FileVer
   return file.check_unchanged();
 }
 
-Result<void> copy_standard_input(Target& target) {
-  Buffer piece(kCopyBytes);
-  while (true) {
-    const ssize_t got = ::read(0, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errno_error("cannot read standard input", errno));
-    if (got == 0) return target.close();
-    WEFT_TRY(target.append(piece.view().first(static_cast<std::size_t>(got))));
-  }
-}
-
-Result<void> copy_file(Stores& stores, const Source& from, const std::string& to) {
+Result<void> copy_file(Stores& stores, const CopySource& from, const std::string& to) {
   WEFT_ASSIGN(const auto target, stores.create(to));
   WEFT_TRY(read_file_in_pieces(from.path, from.version, stores.files(), [&](ByteView bytes) { return target->append(bytes); }));
   return target->close();
@@ -210,9 +190,10 @@ Result<void> fs_copy(const FsOptions& options) {
   const std::vector<std::string> written(options.paths.begin(), options.paths.end() - 1);
   if (written == std::vector<std::string>{"-"}) {
     WEFT_ASSIGN(const auto to, stores.create(target));
-    return copy_standard_input(*to);
+    WEFT_TRY(read_in_pieces(STDIN_FILENO, "standard input", [&](ByteView bytes) { return to->append(bytes); }));
+    return to->close();
   }
-  std::vector<Source> sources;
+  std::vector<CopySource> sources;
   bool one_file = written.size() == 1;
   for (const std::string& path : written) {
     WEFT_ASSIGN(auto some, sources_of(stores.files(), path, options.recursive));
@@ -221,7 +202,7 @@ Result<void> fs_copy(const FsOptions& options) {
     std::move(some.begin(), some.end(), std::back_inserter(sources));
   }
   WEFT_ASSIGN(const bool into, stores.is_directory(target));
-  for (const Source& source : sources)
+  for (const CopySource& source : sources)
     WEFT_TRY(copy_file(stores, source, one_file && !into ? target : without_slash(target) + "/" + source.name));
   return {};
 }
@@ -240,19 +221,16 @@ Result<void> list_foreign(const FsOptions& options) {
     WEFT_ASSIGN(const auto some, stores.of(path)->entries(path));
     all.insert(all.end(), some.begin(), some.end());
   }
-  JsonWriter json;
-  json.begin_array();
-  Table table({"TYPE", "SIZE", "MODIFIED", "PATH"});
-  for (const auto& entry : all) {
-    json.begin_object();
-    members(json, "path", entry.url, "type", entry.directory ? "directory" : "file");
-    if (!entry.directory) members(json, "bytes", entry.bytes, "modified", entry.modified);
-    json.end_object();
-    table.add({entry.directory ? "dir" : "file", entry.directory ? "-" : human_bytes(entry.bytes),
-               entry.directory ? "-" : entry.modified, entry.url});
-  }
-  print(options.json ? json.end_array().text() + "\n" : table.text());
-  return {};
+  if (options.json)
+    return print(json_line(objects(all, [](JsonWriter& json, const storage::ForeignEntry& entry) {
+      members(json, "path", entry.url, "type", entry.directory ? "directory" : "file");
+      if (!entry.directory) members(json, "bytes", entry.bytes, "modified", entry.modified);
+    })));
+  TextTable table({"TYPE", "SIZE", "MODIFIED", "PATH"});
+  for (const auto& entry : all)
+    table.row(entry.directory ? "dir" : "file", entry.directory ? "-" : human_bytes(entry.bytes),
+              entry.directory ? "-" : entry.modified, entry.url);
+  return print(table.text());
 }
 
 Result<void> print_foreign(const FsOptions& options) {
@@ -260,7 +238,7 @@ Result<void> print_foreign(const FsOptions& options) {
   for (const std::string& path : options.paths) {
     storage::ForeignFiles& files = *stores.of(path);
     WEFT_ASSIGN(const auto sources, sources_of(files, path, false));
-    for (const Source& source : sources) WEFT_TRY(read_file_in_pieces(source.path, source.version, files, print_bytes));
+    for (const CopySource& source : sources) WEFT_TRY(read_file_in_pieces(source.path, source.version, files, print_bytes));
   }
   return {};
 }

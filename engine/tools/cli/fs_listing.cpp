@@ -7,8 +7,9 @@
 #include "base/text.hpp"
 #include "engine/tools/cli/fs_commands.hpp"
 #include "engine/tools/display/json_members.hpp"
+#include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/storage_json.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/text_table.hpp"
 #include "storage/namespace/path.hpp"
 
 namespace weft::tools {
@@ -16,6 +17,7 @@ namespace weft::tools {
 namespace {
 
 using storage::FileStatus;
+using storage::files::FileSystem;
 
 /// Times as people read them. Entries of a directory are often of one minute.
 class Calendar {
@@ -42,21 +44,17 @@ class Calendar {
 Result<void> fs_list(const FsOptions& options) {
   WEFT_ASSIGN(const bool foreign, names_foreign(options.paths));
   if (foreign) return list_foreign(options);
-  WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
   std::vector<FileStatus> all;
-  for (const std::string& path : paths) {
-    WEFT_ASSIGN(auto some, files->list(path));
+  WEFT_TRY(for_each_path(options, [&all](FileSystem& files, const std::string& path) -> Result<void> {
+    WEFT_ASSIGN(auto some, files.list(path));
     if (all.empty())
       all = std::move(some);
     else
       std::move(some.begin(), some.end(), std::back_inserter(all));
-  }
-  if (options.json) {
-    print(files_json(all));
     return {};
-  }
-  Table table({"TYPE", "REPLICAS", "USER", "SIZE", "MODIFIED", "PATH"});
+  }));
+  if (options.json) return print(files_json(all));
+  TextTable table({"TYPE", "REPLICAS", "USER", "SIZE", "MODIFIED", "PATH"});
   Calendar calendar;
   for (const FileStatus& status : all)
     table.cell(status.directory ? "dir" : "file")
@@ -65,19 +63,16 @@ Result<void> fs_list(const FsOptions& options) {
         .cell(status.directory ? std::to_string(status.entries) + " entries" : human_bytes(status.bytes))
         .cell(calendar.text(status.modified_ms))
         .cell(status.path);
-  print(table.text());
-  return {};
+  return print(table.text());
 }
 
 Result<void> fs_stat(const FsOptions& options) {
-  WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
   std::vector<FileStatus> all;
   Calendar calendar;
-  for (const std::string& path : paths) {
-    WEFT_ASSIGN(const FileStatus status, files->stat(path));
+  WEFT_TRY(for_each_path(options, [&](FileSystem& files, const std::string& path) -> Result<void> {
+    WEFT_ASSIGN(const FileStatus status, files.stat(path));
     all.push_back(status);
-    if (options.json) continue;
+    if (options.json) return {};
     if (status.directory)
       fmt::print("{}: directory of {}, {} entries, made {}\n", escaped(status.path), status.user, status.entries,
                  calendar.text(status.modified_ms));
@@ -85,9 +80,9 @@ Result<void> fs_stat(const FsOptions& options) {
       fmt::print("{}: file of {}, {} bytes in {} chunks of up to {}, {} replicas, written {}\n", escaped(status.path), status.user,
                  status.bytes, status.chunks, human_bytes(status.chunk_bytes), status.replication,
                  calendar.text(status.modified_ms));
-  }
-  if (options.json) print(files_json(all));
-  return {};
+    return {};
+  }));
+  return options.json ? print(files_json(all)) : Result<void>();
 }
 
 Result<void> fs_make_directory(const FsOptions& options) {
@@ -110,36 +105,31 @@ Result<void> fs_move(const FsOptions& options) {
 }
 
 Result<void> fs_remove(const FsOptions& options) {
-  WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
-  for (const std::string& path : paths) WEFT_TRY(files->remove(path, options.recursive));
-  return {};
+  return for_each_path(options, [&](FileSystem& files, const std::string& path) { return files.remove(path, options.recursive); });
 }
 
 Result<void> fs_usage(const FsOptions& options) {
-  WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
-  JsonWriter json;
-  json.begin_array();
-  Table table({"SIZE", "STORED", "FILES", "DIRECTORIES", "CHUNKS", "PATH"});
-  for (const std::string& path : paths) {
-    WEFT_ASSIGN(const storage::Usage usage, files->usage(path));
-    json.begin_object();
-    members(json, "path", path, "bytes", usage.bytes, "stored_bytes", usage.stored_bytes, "files", usage.files, "directories",
-            usage.directories, "chunks", usage.chunks);
-    json.end_object();
-    table.add({human_bytes(usage.bytes), human_bytes(usage.stored_bytes), std::to_string(usage.files),
-               std::to_string(usage.directories), std::to_string(usage.chunks), path});
-  }
-  print(options.json ? json.end_array().text() + "\n" : table.text());
-  return {};
+  std::vector<std::pair<std::string, storage::Usage>> all;
+  WEFT_TRY(for_each_path(options, [&all](FileSystem& files, const std::string& path) -> Result<void> {
+    WEFT_ASSIGN(const storage::Usage usage, files.usage(path));
+    all.emplace_back(path, usage);
+    return {};
+  }));
+  if (options.json)
+    return print(json_line(objects(all, [](JsonWriter& json, const auto& one) {
+      const auto& [path, usage] = one;
+      members(json, "path", path, "bytes", usage.bytes, "stored_bytes", usage.stored_bytes, "files", usage.files, "directories",
+              usage.directories, "chunks", usage.chunks);
+    })));
+  TextTable table({"SIZE", "STORED", "FILES", "DIRECTORIES", "CHUNKS", "PATH"});
+  for (const auto& [path, usage] : all)
+    table.row(human_bytes(usage.bytes), human_bytes(usage.stored_bytes), usage.files, usage.directories, usage.chunks, path);
+  return print(table.text());
 }
 
 Result<void> fs_set_replication(const FsOptions& options) {
-  WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
-  for (const std::string& path : paths) WEFT_TRY(files->set_replication(path, options.replication));
-  return {};
+  return for_each_path(
+      options, [&](FileSystem& files, const std::string& path) { return files.set_replication(path, options.replication); });
 }
 
 }  // namespace weft::tools

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "engine/tools/cli/connections.hpp"
 #include "engine/tools/cli/fs_commands.hpp"
+#include "engine/tools/cli/input_pieces.hpp"
 #include "engine/tools/display/standard_output.hpp"
 #include "storage/access/file_version.hpp"
 #include "storage/namespace/path.hpp"
@@ -30,11 +31,11 @@ constexpr std::size_t kPieceBytes = 1u << 20;
 constexpr std::size_t kTailBytes = 64u << 10;
 
 /// A line on stderr that is drawn again and again, when that is a terminal.
-class Bar {
+class ProgressBar {
  public:
-  Bar(std::string what, std::uint64_t total)
+  ProgressBar(std::string what, std::uint64_t total)
       : what_(std::move(what)), total_(total), shown_(::isatty(2) != 0), began_(SystemClock().now()), next_(began_ + kFirst) {}
-  ~Bar() {
+  ~ProgressBar() {
     if (drawn_) std::fputs("\r\033[K", stderr);
   }
   void add(std::uint64_t bytes) {
@@ -66,7 +67,7 @@ class Bar {
 };
 
 template <class Write>
-Result<void> copy_out(FileReader& reader, std::uint64_t offset, std::uint64_t end, Write&& write, Bar* bar) {
+Result<void> copy_out(FileReader& reader, std::uint64_t offset, std::uint64_t end, Write&& write, ProgressBar* bar) {
   Buffer piece(kPieceBytes);
   while (offset < end) {
     const MutableBytes room = piece.span().first(std::min<std::uint64_t>(piece.size(), end - offset));
@@ -88,25 +89,21 @@ Result<void> check_unchanged(int file, const std::string& name, const struct sta
   return storage::check_same(name, version, storage::version_of(now, false));
 }
 
-Result<void> copy_in(int from, const std::string& name, storage::files::FileWriter& writer, Bar& bar) {
-  Buffer piece(kPieceBytes);
+Result<void> copy_in(int from, const std::string& name, storage::files::FileWriter& writer, ProgressBar& bar) {
   struct stat before {};
   const bool is_file = ::fstat(from, &before) == 0 && S_ISREG(before.st_mode);
-  while (true) {
-    const ssize_t got = ::read(from, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errno_error("cannot read " + name, errno));
-    if (got == 0) return is_file ? check_unchanged(from, name, before) : Result<void>();
-    WEFT_TRY(writer.append(piece.view().first(static_cast<std::size_t>(got))));
-    bar.add(static_cast<std::uint64_t>(got));
-  }
+  WEFT_TRY(read_in_pieces(from, name, [&](ByteView bytes) {
+    bar.add(bytes.size());
+    return writer.append(bytes);
+  }));
+  return is_file ? check_unchanged(from, name, before) : Result<void>();
 }
 
 Result<void> put_stream(FileSystem& files, int from, const std::string& name, std::uint64_t size, const std::string& to,
                         const FsOptions& options) {
   WEFT_ASSIGN(const auto writer, files.create(to, options.create));
   writer->expect(size);
-  Bar bar(to, size);
+  ProgressBar bar(to, size);
   WEFT_TRY(copy_in(from, name, *writer, bar));
   WEFT_TRY(writer->close());
   if (writer->short_chunks() > 0)
@@ -138,7 +135,7 @@ Result<void> put_tree(FileSystem& files, const fs::path& from, const std::string
 Result<void> get_file(FileSystem& files, const std::string& from, const fs::path& to, const FsOptions& options) {
   WEFT_ASSIGN(const auto reader, files.open(from));
   WEFT_ASSIGN(NamedFile file, NamedFile::create(to, options.create.overwrite ? IfExists::replace : IfExists::refuse));
-  Bar bar(from, reader->status().bytes);
+  ProgressBar bar(from, reader->status().bytes);
   WEFT_TRY(copy_out(
       *reader, 0, reader->status().bytes, [&](ByteView bytes) { return file.append(bytes); }, &bar));
   return file.close();
@@ -199,6 +196,13 @@ Result<std::vector<std::string>> expanded(storage::files::FileSystem& files, con
   return all;
 }
 
+Result<void> for_each_path(const FsOptions& options, const VisitPath& visit) {
+  WEFT_ASSIGN(const auto files, connect(options));
+  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
+  for (const std::string& path : paths) WEFT_TRY(visit(*files, path));
+  return {};
+}
+
 Result<void> fs_put(const FsOptions& options) {
   WEFT_ASSIGN(const auto files, connect(options));
   const std::vector<std::string> sources(options.paths.begin(), options.paths.end() - 1);
@@ -242,7 +246,8 @@ Result<void> fs_get(const FsOptions& options) {
 
 namespace {
 
-/// All of it, zeros where nothing can be had; which bytes these are is told on stderr. How many they are.
+/// Prints all of the file, zeros in place of what cannot be read. Names these bytes on standard error and returns how many they
+/// are.
 Result<std::uint64_t> salvage(FileReader& reader) {
   Buffer piece(kPieceBytes);
   std::vector<storage::ByteRange> missing;
@@ -262,16 +267,29 @@ Result<std::uint64_t> salvage(FileReader& reader) {
 }
 
 Result<void> salvage_all(const FsOptions& options) {
-  WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
   std::uint64_t missing = 0;
-  for (const std::string& path : paths) {
-    WEFT_ASSIGN(const auto reader, files->open(path));
+  WEFT_TRY(for_each_path(options, [&](FileSystem& files, const std::string& path) -> Result<void> {
+    WEFT_ASSIGN(const auto reader, files.open(path));
     WEFT_ASSIGN(const std::uint64_t bytes, salvage(*reader));
     missing += bytes;
-  }
+    return {};
+  }));
   if (missing == 0) return {};
   return fail(Code::corrupt, fmt::format("{} bytes are missing: no worker has an undamaged copy of them", missing));
+}
+
+/// As many lines from the beginning, or all of the file.
+Result<void> print_first(FileReader& reader, std::uint64_t lines) {
+  Buffer piece(kTailBytes);
+  for (std::uint64_t offset = 0; lines > 0;) {
+    WEFT_ASSIGN(std::size_t got, reader.read(offset, piece.span()));
+    if (got == 0) break;
+    for (std::size_t i = 0; i < got; ++i)
+      if (piece.data()[i] == std::byte{'\n'} && --lines == 0) got = i + 1;
+    WEFT_TRY(print_bytes(piece.view().first(got)));
+    offset += got;
+  }
+  return {};
 }
 
 }  // namespace
@@ -286,33 +304,16 @@ Result<void> fs_cat(const FsOptions& options) {
 }
 
 Result<void> fs_head(const FsOptions& options) {
-  WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
-  for (const std::string& path : paths) {
-    WEFT_ASSIGN(const auto reader, files->open(path));
-    if (options.bytes != 0) {
-      WEFT_TRY(copy_out(*reader, 0, std::min(options.bytes, reader->status().bytes), print_bytes, nullptr));
-      continue;
-    }
-    Buffer piece(kTailBytes);
-    std::uint64_t offset = 0, lines = options.lines;
-    while (lines > 0) {
-      WEFT_ASSIGN(std::size_t got, reader->read(offset, piece.span()));
-      if (got == 0) break;
-      for (std::size_t i = 0; i < got; ++i)
-        if (piece.data()[i] == std::byte{'\n'} && --lines == 0) got = i + 1;
-      WEFT_TRY(print_bytes(piece.view().first(got)));
-      offset += got;
-    }
-  }
-  return {};
+  return for_each_path(options, [&options](FileSystem& files, const std::string& path) -> Result<void> {
+    WEFT_ASSIGN(const auto reader, files.open(path));
+    if (options.bytes == 0) return print_first(*reader, options.lines);
+    return copy_out(*reader, 0, std::min(options.bytes, reader->status().bytes), print_bytes, nullptr);
+  });
 }
 
 Result<void> fs_tail(const FsOptions& options) {
-  WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_ASSIGN(const auto paths, expanded(*files, options.paths));
-  for (const std::string& path : paths) {
-    WEFT_ASSIGN(const auto reader, files->open(path));
+  return for_each_path(options, [&options](FileSystem& files, const std::string& path) -> Result<void> {
+    WEFT_ASSIGN(const auto reader, files.open(path));
     const std::uint64_t size = reader->status().bytes;
     std::uint64_t begin = size;
     if (options.bytes != 0) {
@@ -320,9 +321,8 @@ Result<void> fs_tail(const FsOptions& options) {
     } else if (options.lines != 0) {
       WEFT_ASSIGN(begin, begin_of_last(*reader, options.lines));
     }
-    WEFT_TRY(copy_out(*reader, begin, size, print_bytes, nullptr));
-  }
-  return {};
+    return copy_out(*reader, begin, size, print_bytes, nullptr);
+  });
 }
 
 }  // namespace weft::tools

@@ -7,15 +7,13 @@
 #include <thread>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "engine/client/stop_signal.hpp"
-#include "engine/tools/cli/commands.hpp"
-#include "engine/tools/cli/options.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/cli/command.hpp"
+#include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/history/findings.hpp"
 #include "engine/tools/history/growing_log.hpp"
 #include "engine/tools/history/log_follower.hpp"
@@ -43,8 +41,7 @@ Result<void> trace(const JobHistoryOptions& options) {
   WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
   const std::string text = history::trace_json(history, *history.job(options.job));
   if (!options.output.empty()) return write_output(options, text);
-  print(text);
-  return {};
+  return print(text);
 }
 
 Result<void> report(const JobHistoryOptions& options) {
@@ -55,8 +52,7 @@ Result<void> report(const JobHistoryOptions& options) {
 Result<void> diagnose(const JobHistoryOptions& options) {
   WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
   const auto findings = history::findings_of(history, *history.job(options.job));
-  print(options.json ? history::findings_json(findings) : history::findings_text(findings));
-  return {};
+  return print(options.json ? history::findings_json(findings) : history::findings_text(findings));
 }
 
 struct HistoryOptions {
@@ -83,38 +79,34 @@ Result<void> show_history(const HistoryOptions& options) {
 }  // namespace
 
 void add_history(CLI::App& app, Action& action) {
-  auto options = std::make_shared<HistoryOptions>();
-  CLI::App* command = app.add_subcommand("history", "Show jobs of the past on a page, from event logs, until it is ended");
-  command->add_option("LOGS", options->logs, "An event log, or a directory with those of one master")
+  const Command<HistoryOptions> command(app, action, "history",
+                                        "Show jobs of the past on a page, from event logs, until it is ended", show_history);
+  HistoryOptions& options = command.options();
+  command.app()
+      .add_option("LOGS", options.logs, "An event log, or a directory with those of one master")
       ->required()
       ->check(CLI::ExistingPath);
-  command->add_option("--http", options->http, "Where the page is served; port 0 takes any")
-      ->type_name("HOST:PORT")
+  add_value(command.app(), "--http", options.http, "HOST:PORT", "Where the page is served; port 0 takes any")
       ->capture_default_str();
-  command->add_flag("--follow", options->follow, "A log that is being written: the page goes on with it, and no index is kept");
-  command->callback([options, &action] { action = [options] { return show_history(*options); }; });
+  command.app().add_flag("--follow", options.follow, "A log that is being written: the page goes on with it, and no index is kept");
 }
 
 void add_job_history(CLI::App& job, Action& action) {
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JobHistoryOptions&)) {
-    auto options = std::make_shared<JobHistoryOptions>();
-    CLI::App* command = job.add_subcommand(name, help);
-    add_job_argument(*command, options->job);
-    command->add_option("--event-log", options->log, "The event log of its master (weft master --event-log)")
-        ->type_name("FILE")
+    Command<JobHistoryOptions> command(job, action, name, help, run);
+    command.job();
+    add_value(command.app(), "--event-log", command.options().log, "FILE", "The event log of its master (weft master --event-log)")
         ->required()
         ->check(CLI::ExistingFile);
-    command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
-    return std::pair(command, options);
+    return command;
   };
-  const auto [tracing, trace_options] = add("trace", "A job's tasks over time, for Perfetto or Chrome (chrome://tracing)", trace);
-  tracing->add_option("-o,--output", trace_options->output, "Where to write it (default: standard output)")->type_name("FILE");
-  add_overwrite_flag(*tracing, trace_options->overwrite);
-  const auto [reporting, report_options] = add("report", "A job as a page in one file, which opens without a server", report);
-  reporting->add_option("-o,--output", report_options->output, "Where to write it")->type_name("FILE")->required();
-  add_overwrite_flag(*reporting, report_options->overwrite);
-  const auto [diagnosing, diagnose_options] = add("diagnose", "What went wrong with a job, and what to change", diagnose);
-  diagnosing->add_flag("--json", diagnose_options->json, "As JSON");
+  add("trace", "A job's tasks over time, for Perfetto or Chrome (chrome://tracing)", trace)
+      .value("-o,--output", &JobHistoryOptions::output, "FILE", "Where to write it (default: standard output)")
+      .overwrite();
+  auto reporting = add("report", "A job as a page in one file, which opens without a server", report);
+  add_value(reporting.app(), "-o,--output", reporting.options().output, "FILE", "Where to write it")->required();
+  reporting.overwrite();
+  add("diagnose", "What went wrong with a job, and what to change", diagnose).json();
 }
 
 }  // namespace weft::tools

@@ -6,20 +6,17 @@
 #include <string>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/stop_signal.hpp"
-#include "engine/tools/cli/commands.hpp"
+#include "engine/tools/cli/command.hpp"
 #include "engine/tools/cli/connections.hpp"
-#include "engine/tools/cli/options.hpp"
 #include "engine/tools/display/job_text.hpp"
 #include "engine/tools/display/log_tail.hpp"
 #include "engine/tools/display/standard_output.hpp"
-#include "engine/tools/display/table.hpp"
 #include "storage/retry.hpp"
 
 namespace weft::tools {
@@ -30,7 +27,7 @@ constexpr Duration kFirstPause = std::chrono::milliseconds(20);
 constexpr Duration kLongestPause = std::chrono::milliseconds(500);
 constexpr std::uint64_t kLogBytes = 256u << 10;  // of each worker, at a time
 
-// How a job ended, as exit status. 0: it finished; 1: that cannot be told.
+// How a job ended, as exit status. 0: it finished; 1: its end is not known.
 constexpr int kFailed = 3;
 constexpr int kKilled = 4;
 constexpr int kStillRunning = 5;
@@ -42,8 +39,8 @@ struct WatchOptions {
   Duration timeout{0};  // 0: none
 };
 
-/// Of a job that is over; one that did not finish is an error, and sets the exit status.
-Result<void> tell_end(const WatchOptions& options, const client::JobList& found, int& exit_status) {
+/// Reports the end of a job. One that did not finish is an error, and sets the exit status.
+Result<void> report_end(const WatchOptions& options, const client::JobList& found, int& exit_status) {
   const master::JobStatus& job = found.jobs[0];
   const std::string how = std::string(name_of(job.state));
   if (options.json) print(job_json(job, found.now));
@@ -58,7 +55,7 @@ Result<void> tell_end(const WatchOptions& options, const client::JobList& found,
               fmt::format("job {} {}{}", options.job, job.state == master::JobState::killed ? "was killed" : how, why));
 }
 
-/// Of a master that may be away for a while; a signal is heeded meanwhile.
+/// The answer of a master that may be away for a while; a signal ends the wait.
 Result<client::JobList> answer_of(client::Admin& admin, const WatchOptions& options, const client::StopSignal& stop) {
   const storage::Waiting tell = tell_waiting;
   storage::Retry retry(options.master.patience, tell, {kFirstPause, kLongestPause});
@@ -97,7 +94,7 @@ Result<std::unique_ptr<client::Admin>> asked_again(const WatchOptions& options) 
 Result<void> wait(const WatchOptions& options, int& exit_status) {
   WEFT_ASSIGN(const auto admin, asked_again(options));
   WEFT_ASSIGN(const auto ended, follow(*admin, options, exit_status, [](const client::JobList&) { return Result<void>(); }));
-  return tell_end(options, ended, exit_status);
+  return report_end(options, ended, exit_status);
 }
 
 Result<void> tail(const WatchOptions& options, int& exit_status) {
@@ -105,7 +102,7 @@ Result<void> tail(const WatchOptions& options, int& exit_status) {
   client::Progress progress(fmt::format("job {}", options.job), options.quiet);
   LogTail logs;
   const auto look = [&](const client::JobList& found) -> Result<void> {
-    // Logs of a job that has ended may be gone with its workers; how it ended is told anyway.
+    // Logs of a job that has ended may be gone with its workers; its end is reported anyway.
     if (const auto pieces = admin->logs(JobId(options.job), kLogBytes)) print(logs.add(*pieces));
     std::fflush(stdout);
     WEFT_TRY(check_reader());
@@ -121,30 +118,27 @@ Result<void> tail(const WatchOptions& options, int& exit_status) {
     return {};
   }
   progress.fail(ended->jobs[0]);
-  return tell_end(options, *ended, exit_status);
+  return report_end(options, *ended, exit_status);
 }
 
 }  // namespace
 
 void add_job_watch(CLI::App& job, Action& action, int& exit_status) {
-  auto options = std::make_shared<WatchOptions>();
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const WatchOptions&, int&)) {
-    CLI::App* command = job.add_subcommand(name, help);
-    add_master_option(*command, options->master);
-    add_job_argument(*command, options->job);
-    command->callback(
-        [options, run, &action, &exit_status] { action = [options, run, &exit_status] { return run(*options, exit_status); }; });
-    command->footer(
+    const auto watch = [run, &exit_status](const WatchOptions& options) { return run(options, exit_status); };
+    Command<WatchOptions> command(job, action, name, help, watch);
+    command.master().job();
+    command.app().footer(
         "Exit status: 0 when the job finished, 3 when it failed, 4 when it was killed, 5 when it still runs at the end\n"
-        "of the time, 1 when its end cannot be told (no such job, no master).");
-    add_duration_option(*command, "--timeout", options->timeout, Zero::allowed,
+        "of the time, 1 when its end is not known (no such job, no master).");
+    add_duration_option(command.app(), "--timeout", command.options().timeout, Zero::allowed,
                         "Not longer than this; 0s: until it ends (default: 0s)");
     return command;
   };
-  add("wait", "Wait until a job has ended; the exit status tells how", wait)
-      ->add_flag("--json", options->json, "Its last status as JSON, as weft job status has it");
+  add("wait", "Wait until a job has ended; the exit status says how", wait)
+      .flag("--json", &WatchOptions::json, "Its last status as JSON, as weft job status has it");
   add("tail", "Follow a job until it has ended: what its tasks print, and its progress on standard error", tail)
-      ->add_flag("--quiet", options->quiet, "No progress, only what its tasks print");
+      .flag("--quiet", &WatchOptions::quiet, "No progress, only what its tasks print");
 }
 
 }  // namespace weft::tools

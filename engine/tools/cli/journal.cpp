@@ -1,16 +1,14 @@
 // weft journal check|repair
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "engine/master/journal/journal_check.hpp"
-#include "engine/tools/cli/commands.hpp"
+#include "engine/tools/cli/command.hpp"
 #include "engine/tools/display/json_members.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/standard_output.hpp"
 
 namespace weft::tools {
 
@@ -57,12 +55,12 @@ std::string journal_json(const master::JournalReport& report, const std::string&
   return json.end_object().text() + "\n";
 }
 
-struct JournalOptions {
+struct JournalCommandOptions {
   std::string file;
   bool json = false;
 };
 
-Result<void> check(const JournalOptions& options) {
+Result<void> check(const JournalCommandOptions& options) {
   const std::string& file = options.file;
   WEFT_ASSIGN(const master::JournalReport report, master::check_journal(file));
   if (options.json)
@@ -74,12 +72,9 @@ Result<void> check(const JournalOptions& options) {
               fmt::format("{} is damaged at byte {}; 'weft journal repair {}' truncates it there", file, report.whole_bytes, file));
 }
 
-Result<void> repair(const JournalOptions& options) {
+Result<void> repair(const JournalCommandOptions& options) {
   WEFT_ASSIGN(const master::JournalRepair repair, master::repair_journal(options.file));
-  if (options.json) {
-    print(journal_json(repair.before, repair.before.damage ? repair.copy : std::string()));
-    return {};
-  }
+  if (options.json) return print(journal_json(repair.before, repair.before.damage ? repair.copy : std::string()));
   print_journal(options.file, repair.before);
   if (!repair.before.damage) {
     fmt::print("there is nothing to repair\n");
@@ -94,14 +89,11 @@ Result<void> repair(const JournalOptions& options) {
 }  // namespace
 
 void add_journal(CLI::App& app, Action& action) {
-  CLI::App* journal = app.add_subcommand("journal", "Check and repair the journal of a master that does not run");
-  journal->require_subcommand(1);
-  auto options = std::make_shared<JournalOptions>();
-  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JournalOptions&)) {
-    CLI::App* command = journal->add_subcommand(name, help);
-    command->add_option("FILE", options->file, "What the master's --journal names")->required();
-    command->add_flag("--json", options->json, "As JSON");
-    command->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
+  CLI::App& journal = add_group(app, "journal", "Check and repair the journal of a master that does not run");
+  const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JournalCommandOptions&)) {
+    Command<JournalCommandOptions>(journal, action, name, help, run)
+        .argument("FILE", &JournalCommandOptions::file, "What the master's --journal names")
+        .json();
   };
   add("check", "Say what the journal contains, and where it is damaged; fails when it is", check);
   add("repair", "Copy a damaged journal to FILE.damaged, truncate it at the damage, and say what is lost", repair);

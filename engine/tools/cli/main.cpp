@@ -21,7 +21,7 @@
 #include "base/printable.hpp"
 #include "base/version.hpp"
 #include "engine/tools/cli/commands.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/standard_output.hpp"
 
 namespace {
 
@@ -63,7 +63,7 @@ int complete(const CLI::App& app, std::vector<std::string> words) {
   return EXIT_SUCCESS;
 }
 
-/// `weft fs cat FILE | head`: who has read enough goes, and that is as it should be.
+/// `weft fs cat FILE | head`: the reader has enough and closes the pipe, which is no failure.
 bool nobody_reads(const weft::Error& why) { return why.code() == weft::Code::cancelled && weft::reader_is_gone(STDOUT_FILENO); }
 
 weft::Result<void> run(const weft::tools::Action& action) {
@@ -75,7 +75,7 @@ weft::Result<void> run(const weft::tools::Action& action) {
   }
 }
 
-/// What was printed is where it should be.
+/// Whether all that was printed could be written.
 int flushed() {
   const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!failed || weft::reader_is_gone(STDOUT_FILENO)) return EXIT_SUCCESS;
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough();
   std::string level = "info";
-  app.add_option("--log", level, "What is logged, and what is worse")
+  app.add_option("--log", level, "Least severity that is logged")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
   weft::tools::Action action;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "base/file.hpp"
@@ -21,8 +20,7 @@
 #include "engine/master/profiles/profile_database.hpp"
 #include "engine/master/server/server.hpp"
 #include "engine/master/storage/file_service.hpp"
-#include "engine/tools/cli/commands.hpp"
-#include "engine/tools/cli/options.hpp"
+#include "engine/tools/cli/command.hpp"
 #include "engine/tools/web/service.hpp"
 
 namespace weft::tools {
@@ -39,14 +37,14 @@ struct MasterOptions {
   std::string submit_dir;
 };
 
-/// Beside the journal, else in the data directory; empty: there is neither.
+/// Beside the journal, else in the data directory; empty when neither is given.
 std::string directory_of_profiles(const MasterOptions& options) {
   if (!options.profiles.empty()) return options.profiles;
   if (!options.server.journal.empty()) return options.server.journal + ".profiles";
   return options.files.data_directory.empty() ? std::string() : options.files.data_directory + "/profiles";
 }
 
-/// Null: none is wanted, or the one that nobody asked for cannot be had.
+/// Null: none is wanted, or the default address cannot be had.
 Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const master::Server& server) {
   if (options.http == "none") return nullptr;
   auto service =
@@ -61,7 +59,7 @@ Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const 
   return nullptr;
 }
 
-/// Writers renew at a third of it, over networks and masters that take their time.
+/// Writers renew the lease after a third of it, over slow networks and at slow masters.
 Result<void> check_lease(const master::FileServiceOptions& files) {
   constexpr Duration kShortest = std::chrono::seconds(1);
   if (files.options.lease >= kShortest) return {};
@@ -83,7 +81,7 @@ Result<void> run(MasterOptions options) {
                 fmt::format("--submit-dir: there is no {}; name the directory of job programs", options.submit_dir));
   if (const std::string directory = directory_of_profiles(options); !directory.empty())
     options.server.profiles = master::profile_database(directory);
-  if (!options.server.event_log.empty()) {  // where its pieces are, for all who read them
+  if (!options.server.event_log.empty()) {  // where its pieces are, for all readers
     auto file = replaceable_file(options.server.event_log);
     if (!file) return fail(std::move(file).error().wrap("cannot open the event log"));
     if (*file) options.server.event_log = **file;
@@ -94,7 +92,7 @@ Result<void> run(MasterOptions options) {
     broken = true;
   };
   WEFT_ASSIGN(auto server, master::Server::start(options.server));
-  if (!options.port_file.empty()) {  // said before anything else is
+  if (!options.port_file.empty()) {  // an error is reported before anything else
     const auto replaced = replaceable_file(options.port_file);
     auto known = !replaced ? fail(replaced.error()) : *replaced ? write_file(options.port_file, "") : Result<void>();
     if (!known) return fail(std::move(known).error().wrap("--port-file"));
@@ -114,28 +112,17 @@ Result<void> run(MasterOptions options) {
 }
 
 void add_scheduler_options(CLI::App& command, master::ServerOptions& server) {
-  command.add_option("--scheduler", server.scheduler, "Scheduler, with options: NAME or 'NAME(key=value,…)'")
-      ->type_name("SCHEDULER")
+  add_value(command, "--scheduler", server.scheduler, "SCHEDULER", "Scheduler, with options: NAME or 'NAME(key=value,…)'")
       ->capture_default_str();
-  command.add_option("--scheduler-plugin", server.scheduler_plugins, "Shared object with schedulers of your own; may be repeated")
-      ->type_name("FILE")
+  add_value(command, "--scheduler-plugin", server.scheduler_plugins, "FILE",
+            "Shared object with schedulers of your own; may be repeated")
       ->take_all()
       ->allow_extra_args(false);
   add_duration_option(command, "--scheduler-timeout", server.scheduler_timeout, Zero::refused,
                       "With plugins: how long one call of a scheduler may take before the master gives up (default: 5s)");
-  command
-      .add_option_function<std::string>(
-          "--speculation",
-          [&server](const std::string& text) {
-            if (auto parsed = master::parse_speculation(text)) server.speculation = *parsed;
-          },
-          "Speculative attempts of tasks that take much longer than others of their stage: on, off, or\n"
-          "'on(slower=1.5,shortest=5s,…)' (default: on)")
-      ->type_name("on|off|'on(…)'")
-      ->check([](const std::string& text) {
-        const auto parsed = master::parse_speculation(text);
-        return parsed ? std::string() : parsed.error().to_string();
-      });
+  add_parsed(command, "--speculation", server.speculation, "on|off|'on(…)'", master::parse_speculation,
+             "Speculative attempts of tasks that take much longer than others of their stage: on, off, or\n"
+             "'on(slower=1.5,shortest=5s,…)' (default: on)");
 }
 
 void add_shuffle_options(CLI::App& command, master::ServerOptions& server) {
@@ -159,10 +146,8 @@ void add_shuffle_options(CLI::App& command, master::ServerOptions& server) {
 }
 
 void add_file_options(CLI::App& command, master::FileServiceOptions& files) {
-  command
-      .add_option("--data-dir", files.data_directory,
-                  "Directory of the namespace of the cluster's files; continued when it exists (default: the cluster keeps none)")
-      ->type_name("DIR");
+  add_value(command, "--data-dir", files.data_directory, "DIR",
+            "Directory of the namespace of the cluster's files; continued when it exists (default: the cluster keeps none)");
   add_duration_option(command, "--reclaim-delay", files.options.reclaim_delay, Zero::refused,
                       "How long the chunks of removed files are kept (default: 1min)");
   add_duration_option(command, "--lease", files.options.lease, Zero::refused,
@@ -177,68 +162,56 @@ void add_rotation_options(CLI::App& command, master::LogRotation& rotation) {
                   "0: never (default: 256MiB)");
   add_duration_option(command, "--event-log-period", rotation.period, Zero::allowed,
                       "So is one in which the day of UTC changes, or whatever period is given; 0s: never (default: 24h)");
-  command.add_option("--event-log-keep", rotation.keep, "How many renamed event logs are kept; 0: all (default: 1000)")
-      ->type_name("COUNT");
+  add_value(command, "--event-log-keep", rotation.keep, "COUNT", "How many renamed event logs are kept; 0: all (default: 1000)");
   add_size_option(command, "--event-log-keep-size", rotation.keep_bytes,
                   "How much of them is kept, the oldest go first; 0: all (default: 4GiB)");
 }
 
-}  // namespace
-
-void add_master(CLI::App& app, Action& action) {
-  auto options = std::make_shared<MasterOptions>();
-  master::ServerOptions& server = options->server;
-  server.speculation.on = true;
-  CLI::App* command = app.add_subcommand("master", "Run a master: it takes jobs and gives their tasks to workers");
-  command->add_option("--listen", server.listen, "Where workers and clients connect; port 0 takes any")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
+void add_http_options(CLI::App& command, MasterOptions& options) {
+  const auto set = [&options](const std::string& where) {
+    options.http = where;
+    options.http_given = true;
+  };
   command
-      ->add_option_function<std::string>(
-          "--http",
-          [options](const std::string& where) {
-            options->http = where;
-            options->http_given = true;
-          },
-          "Where the page, REST and metrics are served, or none (default: 127.0.0.1:7078, if that can be had)")
+      .add_option_function<std::string>(
+          "--http", set, "Where the page, REST and metrics are served, or none (default: 127.0.0.1:7078, if that can be had)")
       ->type_name("HOST:PORT|none")
       ->check([](const std::string& text) {
         const auto parsed = text == "none" ? Result<rpc::Endpoint>() : rpc::Endpoint::parse(text);
         return parsed ? std::string() : "'" + text + "' is neither HOST:PORT nor none";
       });
-  command
-      ->add_option("--submit-dir", options->submit_dir,
-                   "Directory of job programs that may be started over HTTP, on this machine (default: none may)")
-      ->type_name("DIR");
-  add_scheduler_options(*command, server);
-  add_shuffle_options(*command, server);
-  command
-      ->add_option("--journal", server.journal,
-                   "File that keeps what the next master must know: which jobs ended and how, which ids were given, what\n"
-                   "operators set of workers; continued when it exists (default: none is kept)")
-      ->type_name("FILE");
-  command
-      ->add_option(
-          "--topology", server.topology,
-          "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers name\n"
-          "theirs)")
-      ->type_name("FILE");
-  command
-      ->add_option("--event-log", server.event_log,
-                   "File of events as JSON lines; continued when it exists (default: none is written)")
-      ->type_name("FILE");
-  add_rotation_options(*command, server.log_rotation);
-  command->add_option("--directory", server.directory, "Where uploaded programs are kept (default: a temporary directory)")
-      ->type_name("DIR");
-  command
-      ->add_option("--profiles", options->profiles,
-                   "Directory of what is learned of programs; continued when it exists (default: the journal's name and\n"
-                   ".profiles, else `profiles` in the data directory; without either they last as long as the master)")
-      ->type_name("DIR");
-  add_file_options(*command, options->files);
-  command->add_option("--port-file", options->port_file, "Write the address to this file when the master listens")
-      ->type_name("FILE");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  add_value(command, "--submit-dir", options.submit_dir, "DIR",
+            "Directory of job programs that may be started over HTTP, on this machine (default: none may)");
+}
+
+}  // namespace
+
+void add_master(CLI::App& app, Action& action) {
+  const Command<MasterOptions> made(app, action, "master", "Run a master: it takes jobs and gives their tasks to workers", run);
+  CLI::App& command = made.app();
+  MasterOptions& options = made.options();
+  master::ServerOptions& server = options.server;
+  server.speculation.on = true;
+  add_value(command, "--listen", server.listen, "HOST:PORT", "Where workers and clients connect; port 0 takes any")
+      ->capture_default_str();
+  add_http_options(command, options);
+  add_scheduler_options(command, server);
+  add_shuffle_options(command, server);
+  add_value(command, "--journal", server.journal, "FILE",
+            "File that keeps what the next master must know: which jobs ended and how, which ids were given, what\n"
+            "operators set of workers; continued when it exists (default: none is kept)");
+  add_value(command, "--topology", server.topology, "FILE",
+            "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers name\n"
+            "theirs)");
+  add_value(command, "--event-log", server.event_log, "FILE",
+            "File of events as JSON lines; continued when it exists (default: none is written)");
+  add_rotation_options(command, server.log_rotation);
+  add_value(command, "--directory", server.directory, "DIR", "Where uploaded programs are kept (default: a temporary directory)");
+  add_value(command, "--profiles", options.profiles, "DIR",
+            "Directory of what is learned of programs; continued when it exists (default: the journal's name and\n"
+            ".profiles, else `profiles` in the data directory; without either they last as long as the master)");
+  add_file_options(command, options.files);
+  add_value(command, "--port-file", options.port_file, "FILE", "Write the address to this file when the master listens");
 }
 
 }  // namespace weft::tools

@@ -3,29 +3,12 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "engine/tools/cli/command.hpp"
 
 namespace weft::tools {
-
-namespace {
-
-/// `parse` gives a Result<T>; its error is what the user sees.
-template <class T, class Parse>
-void add_parsed(CLI::App& command, const std::string& name, T& value, const char* type, Parse parse, const std::string& help) {
-  command
-      .add_option_function<std::string>(
-          name, [&value, parse](const std::string& text) { value = parse(text).value_or(value); }, help)
-      ->type_name(type)
-      ->check([parse](const std::string& text) {
-        const Result<T> parsed = parse(text);
-        return parsed ? std::string() : parsed.error().to_string();
-      });
-}
-
-}  // namespace
 
 Result<void> check_directory(const std::string& option, const std::string& path) {
   std::error_code ignored;
@@ -36,11 +19,11 @@ Result<void> check_directory(const std::string& option, const std::string& path)
 Result<void> check_distinct(const std::string& option, const std::vector<std::string>& directories) {
   namespace fs = std::filesystem;
   std::error_code ignored;
+  const auto canonical = [&](const std::string& path) { return fs::weakly_canonical(fs::absolute(path + "/."), ignored); };
   for (std::size_t i = 0; i < directories.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
-      const bool same = fs::weakly_canonical(fs::absolute(directories[i] + "/."), ignored) ==
-                            fs::weakly_canonical(fs::absolute(directories[j] + "/."), ignored) ||
-                        fs::equivalent(directories[i], directories[j], ignored);
+      const bool same =
+          canonical(directories[i]) == canonical(directories[j]) || fs::equivalent(directories[i], directories[j], ignored);
       if (same && directories[i] == directories[j])
         return fail(Code::invalid_argument, fmt::format("{}: {} is given twice; name each directory once", option, directories[i]));
       if (same)
@@ -53,26 +36,21 @@ Result<void> check_distinct(const std::string& option, const std::vector<std::st
 void add_master_address(CLI::App& command, MasterOption& master) {
   // Not by CLI11's envname(): that would overwrite what was given to another command with the same variable.
   if (const char* named = std::getenv("WEFT_MASTER"); named != nullptr && *named != '\0') master.address = named;
-  command.add_option("--master", master.address, "Address of the master (default: $WEFT_MASTER, else 127.0.0.1:7077)")
-      ->type_name("HOST:PORT");
+  add_value(command, "--master", master.address, "HOST:PORT", "Address of the master (default: $WEFT_MASTER, else 127.0.0.1:7077)");
 }
 
 void add_master_option(CLI::App& command, MasterOption& master) {
   add_master_address(command, master);
-  const auto parse = [](const std::string& text) { return parse_duration(text); };
+  const auto set = [&master](const std::string& text) {
+    master.patience = master.at_first = parse_duration(text).value_or(Duration(0));
+    master.patience_given = text;
+  };
   command
       .add_option_function<std::string>(
-          "--patience",
-          [&master, parse](const std::string& text) {
-            master.patience = master.at_first = parse(text).value_or(Duration(0));
-            master.patience_given = text;
-          },
+          "--patience", set,
           "How long to wait for a master or workers that are away (default: 5s for a master at the start, 30s later)")
       ->type_name("TIME")
-      ->check([parse](const std::string& text) {
-        const auto parsed = parse(text);
-        return parsed ? std::string() : parsed.error().to_string();
-      });
+      ->check(parsed_by(parse_duration));
 }
 
 void add_job_argument(CLI::App& command, std::uint64_t& job) {
@@ -89,8 +67,7 @@ void add_overwrite_flag(CLI::App& command, bool& overwrite) {
 }
 
 void add_size_option(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& help) {
-  add_parsed(
-      command, name, value, "SIZE", [](const std::string& text) { return parse_size(text); }, help);
+  add_parsed(command, name, value, "SIZE", parse_size, help);
 }
 
 void add_duration_option(CLI::App& command, const std::string& name, Duration& value, Zero zero, const std::string& help) {
@@ -100,6 +77,11 @@ void add_duration_option(CLI::App& command, const std::string& name, Duration& v
     return parsed;
   };
   add_parsed(command, name, value, "TIME", parse, help);
+}
+
+CLI::Option* add_key_option(CLI::App& command, const KeyOption& option, std::vector<std::string>& settings) {
+  const auto set = [&settings, key = std::string(option.key)](const std::string& value) { settings.push_back(key + "=" + value); };
+  return command.add_option_function<std::string>(option.name, set, option.help)->type_name(option.value);
 }
 
 }  // namespace weft::tools

@@ -10,18 +10,19 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace weft::tools {
 
 // Each adds an option to `command` and writes its value into `value`, which must live until the command line is parsed. A value
 // that cannot be parsed ends the program with exit code 2 and a line that says why.
 
-/// The master that a command asks, and how long it waits for one that is away. What it waits for is told on standard error.
+/// The master that a command asks, and how long it waits for one that is away. What it waits for is reported on standard error.
 struct MasterOption {
   std::string address = "127.0.0.1:7077";
   Duration patience = std::chrono::seconds(30);
-  Duration at_first = std::chrono::seconds(5);  // for the first answer: a wrong address shows soon
+  Duration at_first = std::chrono::seconds(5);  // for the first answer: a wrong address is noticed soon
   std::string patience_given;                   // --patience as it was written; empty: it was not
 };
 /// --master of all clients. Without it $WEFT_MASTER decides, then 127.0.0.1:7077.
@@ -36,14 +37,14 @@ void add_size_option(CLI::App& command, const std::string& name, std::uint64_t& 
 enum class Zero : bool { allowed, refused };
 void add_duration_option(CLI::App& command, const std::string& name, Duration& value, Zero zero, const std::string& help);
 
-/// --overwrite, of every command that is there to write a file: what exists is not replaced without. Files that tell of a run
-/// (--stats, --report, --port-file, …) are those of the last one, and are replaced.
+/// --overwrite, of every command whose purpose is to write a file: without it, an existing file is not replaced. Files that
+/// describe a run (--stats, --report, --port-file, …) are always replaced.
 void add_overwrite_flag(CLI::App& command, bool& overwrite);
 
-/// What an option names may be made as a directory, or is one; otherwise Code::invalid_argument, before anything starts.
+/// Checks that the path is a directory, or that none exists there yet; otherwise Code::invalid_argument, before anything starts.
 Result<void> check_directory(const std::string& option, const std::string& path);
 
-/// No directory is named twice, also not by a link or another path; otherwise Code::invalid_argument.
+/// Checks that no directory is named twice, also not by a link or another path; otherwise Code::invalid_argument.
 Result<void> check_distinct(const std::string& option, const std::vector<std::string>& directories);
 
 /// An option of the command line that sets one key of a settings file.
@@ -53,5 +54,7 @@ struct KeyOption {
   const char* value;  // what stands for it in the help
   const char* help;
 };
+/// Adds "key=value" to `settings`, which must live until the command line is parsed.
+CLI::Option* add_key_option(CLI::App& command, const KeyOption& option, std::vector<std::string>& settings);
 
 }  // namespace weft::tools

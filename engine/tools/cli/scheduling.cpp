@@ -1,18 +1,15 @@
 // weft pool list, weft queue list, weft scheduler show|use|reload
-#include <cstdio>
 #include <cstdlib>
-#include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "engine/client/admin.hpp"
-#include "engine/tools/cli/commands.hpp"
+#include "engine/tools/cli/command.hpp"
 #include "engine/tools/cli/connections.hpp"
-#include "engine/tools/cli/options.hpp"
 #include "engine/tools/display/scheduling_json.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/standard_output.hpp"
+#include "engine/tools/display/text_table.hpp"
 #include "schedulers/builtin.hpp"
 
 namespace weft::tools {
@@ -33,26 +30,22 @@ std::string shown(const std::string& name) { return name.empty() ? "(none)" : na
 Result<void> list_groups(const SchedulingOptions& options, bool queues) {
   WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const auto groups, admin->groups());
-  if (options.json) {
-    print(groups_json(groups));
-    return {};
-  }
-  Table table({queues ? "QUEUE" : "POOL", "PARENT", queues ? "CAPACITY %" : "WEIGHT", queues ? "GUARANTEED" : "MINIMUM", "SHARE",
-               "LIMIT", "USED", "DEMAND", "JOBS", "RUNNING", "WAITING"});
+  if (options.json) return print(groups_json(groups));
+  TextTable table({queues ? "QUEUE" : "POOL", "PARENT", queues ? "CAPACITY %" : "WEIGHT", queues ? "GUARANTEED" : "MINIMUM",
+                   "SHARE", "LIMIT", "USED", "DEMAND", "JOBS", "RUNNING", "WAITING"});
   for (const client::GroupInfo& group : groups) {
     const schedulers::GroupStatus& status = group.status;
     const auto of_scheduler = [&group](double value) { return group.unknown ? std::string("-") : amount(value); };
-    table.add({shown(status.name), status.parent, of_scheduler(status.weight), of_scheduler(status.guaranteed),
-               of_scheduler(status.fair_share), status.limit ? amount(*status.limit) : "-", amount(status.used),
-               amount(status.demand), std::to_string(status.jobs), std::to_string(group.running), std::to_string(group.pending)});
+    table.row(shown(status.name), status.parent, of_scheduler(status.weight), of_scheduler(status.guaranteed),
+              of_scheduler(status.fair_share), status.limit ? amount(*status.limit) : "-", amount(status.used),
+              amount(status.demand), status.jobs, group.running, group.pending);
   }
-  print(table.text());
-  return {};
+  return print(table.text());
 }
 
 std::string known_table(const client::SchedulerInfo& info) {
-  Table table({"SCHEDULER", "WHAT IT DOES"});
-  for (const auto& [name, description] : info.known) table.add({name, description});
+  TextTable table({"SCHEDULER", "WHAT IT DOES"});
+  for (const auto& [name, description] : info.known) table.row(name, description);
   return table.text();
 }
 
@@ -65,7 +58,7 @@ std::string scheduler_text(const client::SchedulerInfo& info) {
   return text + "\n" + known_table(info);
 }
 
-/// What a master of this release knows that no plugin was given to.
+/// The schedulers of a master of this release without plugins.
 Result<void> show_known(const SchedulingOptions& options) {
   schedulers::Registry registry;
   WEFT_TRY(schedulers::register_builtin_schedulers(registry));
@@ -82,49 +75,40 @@ Result<void> show(const SchedulingOptions& options) {
   if (!admin && !options.master_given) return show_known(options);
   if (!admin) return fail(std::move(admin).error());
   WEFT_ASSIGN(const auto info, (*admin)->scheduler());
-  print(options.json ? scheduler_json(info) : scheduler_text(info));
-  return {};
+  return print(options.json ? scheduler_json(info) : scheduler_text(info));
 }
 
 Result<void> configure(const SchedulingOptions& options) {
   WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(const auto info, admin->configure_scheduler(options.spec));
-  print(options.json ? scheduler_json(info) : fmt::format("scheduler {} is in force\n", escaped(info.spec)));
-  return {};
+  return print(options.json ? scheduler_json(info) : fmt::format("scheduler {} is in force\n", escaped(info.spec)));
 }
 
 }  // namespace
 
 void add_scheduling(CLI::App& app, Action& action) {
-  auto options = std::make_shared<SchedulingOptions>();
-  const auto add = [&](CLI::App* group, const char* name, const char* help,
-                       std::function<Result<void>(const SchedulingOptions&)> run) {
-    CLI::App* command = group->add_subcommand(name, help);
-    add_master_option(*command, options->master);
-    command->callback([options, command, run = std::move(run), &action] {
-      options->master_given = command->count("--master") > 0 || std::getenv("WEFT_MASTER") != nullptr;
-      action = [options, run] { return run(*options); };
-    });
-    return command;
-  };
+  using SchedulingCommand = Command<SchedulingOptions>;
   const auto listing = [&](const char* name, const char* help, bool queues) {
-    CLI::App* group = app.add_subcommand(name, help);
-    group->require_subcommand(1);
-    add(group, "list", help, [queues](const SchedulingOptions& given) {
-      return list_groups(given, queues);
-    })->add_flag("--json", options->json, "As JSON");
+    const auto list = [queues](const SchedulingOptions& options) { return list_groups(options, queues); };
+    SchedulingCommand(add_group(app, name, help), action, "list", help, list).master().json();
   };
   listing("pool", "The scheduler's pools: shares, minimums, use and demand", false);
   listing("queue", "The scheduler's queues: capacities, limits, use and demand", true);
-  CLI::App* scheduler = app.add_subcommand("scheduler", "Show the master's scheduler, or change it while jobs run");
-  scheduler->require_subcommand(1);
-  add(scheduler, "show", "The scheduler in force, its faults, and which schedulers there are; without a master, these", show)
-      ->add_flag("--json", options->json, "As JSON");
-  add(scheduler, "reload", "Read the files of the scheduler again; when they are wrong, the old ones stay in force", configure)
-      ->add_flag("--json", options->json, "As JSON");
-  CLI::App* use = add(scheduler, "use", "Change to another scheduler, or other options", configure);
-  use->add_flag("--json", options->json, "As JSON");
-  use->add_option("SCHEDULER", options->spec, "NAME or 'NAME(key=value,…)'")->required();
+  CLI::App& scheduler = add_group(app, "scheduler", "Show the master's scheduler, or change it while jobs run");
+  SchedulingCommand shown(scheduler, action, "show",
+                          "The scheduler in force, its faults, and which schedulers there are; without a master, these", show);
+  shown.master().json().app().callback([options = shown.shared(), &command = shown.app(), &action] {
+    options->master_given = command.count("--master") > 0 || std::getenv("WEFT_MASTER") != nullptr;
+    action = [options] { return show(*options); };
+  });
+  SchedulingCommand(scheduler, action, "reload",
+                    "Read the files of the scheduler again; when they are wrong, the old ones stay in force", configure)
+      .master()
+      .json();
+  SchedulingCommand(scheduler, action, "use", "Change to another scheduler, or other options", configure)
+      .master()
+      .json()
+      .argument("SCHEDULER", &SchedulingOptions::spec, "NAME or 'NAME(key=value,…)'");
 }
 
 }  // namespace weft::tools

@@ -5,7 +5,6 @@
 #include <set>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/command_line/completion.hpp"
@@ -14,8 +13,8 @@
 #include "base/file.hpp"
 #include "base/version.hpp"
 #include "engine/client/admin.hpp"
-#include "engine/tools/cli/commands.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/cli/command.hpp"
+#include "engine/tools/display/standard_output.hpp"
 
 namespace weft::tools {
 
@@ -65,7 +64,7 @@ Job programs run by themselves, in their own process or on private worker proces
 Options of a command may stand before it: \fBweft \-\-master\fR \fIHOST:PORT\fR \fBjob list\fR.
 )";
 
-/// What they print is a file's content, or they are no questions to a cluster.
+/// They print the content of files, or ask no cluster.
 const std::set<std::string_view> kWithoutJson{
     "weft master", "weft worker",       "weft submit",   "weft fs cat",         "weft fs head",    "weft fs tail", "weft fs get",
     "weft fs cp",  "weft table export", "weft job tail", "weft profile export", "weft completion", "weft manual"};
@@ -104,23 +103,27 @@ void add_candidates(command_line::Completion& completion, const std::string& cur
 }
 
 void add_completion(CLI::App& app, Action& action) {
-  auto shell = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "Print the completion of weft's commands for a shell");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->callback([shell, &action] {
-    action = [shell]() -> Result<void> {
-      WEFT_ASSIGN(const std::string script, command_line::completion_script(*shell));
-      print(script);
-      return {};
-    };
-  });
+  struct ShellOptions {
+    std::string shell;
+  };
+  const Command<ShellOptions> command(app, action, "completion", "Print the completion of weft's commands for a shell",
+                                      [](const ShellOptions& options) -> Result<void> {
+                                        WEFT_ASSIGN(const std::string script, command_line::completion_script(options.shell));
+                                        return print(script);
+                                      });
+  command.app()
+      .add_option("SHELL", command.options().shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 
 void add_manual(CLI::App& app, Action& action) {
-  auto directory = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("manual", "Write the manual pages of all commands into a directory");
-  command->add_option("DIRECTORY", *directory, "Made unless it is there")->required();
-  command->callback([&app, directory, &action] { action = [&app, directory] { return write_manual(app, *directory); }; });
+  struct ManualOptions {
+    std::string directory;
+  };
+  Command<ManualOptions>(app, action, "manual", "Write the manual pages of all commands into a directory",
+                         [&app](const ManualOptions& options) { return write_manual(app, options.directory); })
+      .argument("DIRECTORY", &ManualOptions::directory, "Made unless it is there");
 }
 
 void add_examples(CLI::App& app) {

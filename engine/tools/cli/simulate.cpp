@@ -2,9 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -14,9 +12,9 @@
 #include "engine/simulator/report/reports.hpp"
 #include "engine/simulator/workloads/describe.hpp"
 #include "engine/simulator/workloads/generator.hpp"
-#include "engine/tools/cli/commands.hpp"
-#include "engine/tools/cli/options.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/cli/command.hpp"
+#include "engine/tools/display/standard_output.hpp"
+#include "engine/tools/display/text_table.hpp"
 
 namespace weft::tools {
 
@@ -58,7 +56,7 @@ constexpr KeyOption kClusterOptions[] = {
 };
 
 std::string table_text(const report::Rows& rows) {
-  Table table(rows.front());
+  TextTable table(rows.front());
   for (std::size_t i = 1; i < rows.size(); ++i) table.add(rows[i]);
   return table.text();
 }
@@ -79,7 +77,8 @@ void print_comparison(const report::Comparison& comparison) {
 
 void print_deadlines(const report::Comparison& comparison) {
   report::Rows rows = report::deadline_rows(comparison);
-  if (rows.size() == 1) return print("\nno job has a deadline\n");
+  if (rows.size() == 1) print("\nno job has a deadline\n");
+  if (rows.size() == 1) return;
   const std::size_t jobs = rows.size() - 2;
   if (jobs > kMostDeadlines) rows.erase(rows.begin() + kMostDeadlines + 1, rows.end() - 1);
   print("\ndeadlines:\n" + table_text(rows));
@@ -100,7 +99,7 @@ Result<void> configure(SimulateOptions& options) {
   options.what.cluster.declare(config);
   if (!options.what.from_log.empty()) WEFT_TRY(config.set("preplace=0.05"));  // as a master does
   if (!options.cluster_file.empty()) WEFT_TRY(config.load_file(options.cluster_file));
-  for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting));
+  for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting == "nodes=trace" ? "trace_hosts=true" : setting));
   if (!options.until.empty()) {
     WEFT_ASSIGN(options.what.until, parse_duration(options.until));
   }
@@ -110,28 +109,25 @@ Result<void> configure(SimulateOptions& options) {
   return {};
 }
 
+/// As a file, as figures, or both.
+Result<void> write_workload(const SimulateOptions& options) {
+  WEFT_ASSIGN(const Workload workload, experiment::load_workload(options.what));
+  if (!options.write_workload.empty())
+    WEFT_TRY(workloads::write_jobs(workload, options.write_workload, options.overwrite ? IfExists::replace : IfExists::refuse));
+  if (!options.describe) return {};
+  const auto figures = workloads::figures_of(workload);
+  return print(options.json ? workloads::to_json(workload, figures) : workloads::to_text(workload, figures));
+}
+
 Result<void> simulate(SimulateOptions& options) {
   if (options.print_cluster) {
     Config config;
     options.what.cluster.declare(config);
-    print(config.describe());
-    return {};
+    return print(config.describe());
   }
-  if (options.what.workload == "generate:help") {
-    print(workloads::describe_generator());
-    return {};
-  }
+  if (options.what.workload == "generate:help") return print(workloads::describe_generator());
   WEFT_TRY(configure(options));
-  if (options.describe || !options.write_workload.empty()) {
-    WEFT_ASSIGN(const Workload workload, experiment::load_workload(options.what));
-    if (!options.write_workload.empty()) {
-      WEFT_TRY(workloads::write_jobs(workload, options.write_workload, options.overwrite ? IfExists::replace : IfExists::refuse));
-    }
-    if (!options.describe) return {};
-    const auto figures = workloads::figures_of(workload);
-    print(options.json ? workloads::to_json(workload, figures) : workloads::to_text(workload, figures));
-    return {};
-  }
+  if (options.describe || !options.write_workload.empty()) return write_workload(options);
   options.what.on_stall = [](const Error& why) {
     std::fprintf(stderr, "weft: %s\n", why.to_string().c_str());
     ::_exit(EXIT_FAILURE);
@@ -153,83 +149,67 @@ Result<void> simulate(SimulateOptions& options) {
   return {};
 }
 
-void add_cluster_options(CLI::App& command, const std::shared_ptr<SimulateOptions>& options) {
-  command.add_option("--cluster", options->cluster_file, "TOML file of the cluster (--print-cluster shows all keys)")
-      ->type_name("FILE")
-      ->group("Cluster");
-  for (const KeyOption& option : kClusterOptions) {
-    command
-        .add_option_function<std::string>(
-            option.name,
-            [options, key = std::string(option.key)](const std::string& value) {
-              const bool trace = key == "nodes" && value == "trace";
-              options->settings.push_back(trace ? "trace_hosts=true" : key + "=" + value);
-            },
-            option.help)
-        ->type_name(option.value)
-        ->group("Cluster");
-  }
+void add_cluster_options(CLI::App& command, SimulateOptions& options) {
+  constexpr const char* kGroup = "Cluster";
+  std::vector<std::string>& settings = options.settings;
+  add_value(command, "--cluster", options.cluster_file, "FILE", "TOML file of the cluster (--print-cluster shows all keys)")
+      ->group(kGroup);
+  for (const KeyOption& option : kClusterOptions) add_key_option(command, option, settings)->group(kGroup);
   command
       .add_flag_callback(
-          "--network", [options] { options->settings.emplace_back("network.flows=true"); },
+          "--network", [&settings] { settings.emplace_back("network.flows=true"); },
           "Moving bytes takes time: flows share links max-min fairly")
-      ->group("Cluster");
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--set",
-          [options](const std::vector<std::string>& settings) {
-            options->settings.insert(options->settings.end(), settings.begin(), settings.end());
-          },
-          "Any other key of the cluster: --set faults.stragglers=0.05")
+      ->group(kGroup);
+  const auto set = [&settings](const std::vector<std::string>& more) { settings.insert(settings.end(), more.begin(), more.end()); };
+  command.add_option_function<std::vector<std::string>>("--set", set, "Any other key of the cluster: --set faults.stragglers=0.05")
       ->type_name("KEY=VALUE")
-      ->group("Cluster")
+      ->group(kGroup)
       ->take_all()
       ->delimiter('\0');
   command
-      .add_option("--one-machine", options->what.one_machine,
+      .add_option("--one-machine", options.what.one_machine,
                   "One node with this many units of each resource, and decisions once a second")
-      ->group("Cluster");
-  command.add_flag("--print-cluster", options->print_cluster, "Print all keys of a cluster with their defaults")->group("Cluster");
+      ->group(kGroup);
+  command.add_flag("--print-cluster", options.print_cluster, "Print all keys of a cluster with their defaults")->group(kGroup);
 }
 
 }  // namespace
 
 void add_simulate(CLI::App& app, Action& action) {
-  auto options = std::make_shared<SimulateOptions>();
-  CLI::App* command = app.add_subcommand("simulate", "Run a workload on a cluster in virtual time, under one scheduler or several");
-  command->footer("Workloads:\n" + workloads::describe_kinds());
-  auto& what = options->what;
-  command->add_option("--workload", what.workload, "KIND:FILE[,key=value,...]; the kinds are below")->type_name("KIND:FILE,...");
-  command->add_option("--from-log", what.from_log, "Event log of a real cluster: replay its jobs, under its scheduler or others")
-      ->type_name("FILE");
-  command->add_option("--scheduler", what.schedulers, "NAME or 'NAME(key=value,...)'; several to compare them")
-      ->type_name("SCHEDULER")
+  const Command<SimulateOptions> simulation(
+      app, action, "simulate", "Run a workload on a cluster in virtual time, under one scheduler or several", simulate);
+  CLI::App& command = simulation.app();
+  SimulateOptions& options = simulation.options();
+  experiment::Options& what = options.what;
+  command.footer("Workloads:\n" + workloads::describe_kinds());
+  add_value(command, "--workload", what.workload, "KIND:FILE,...", "KIND:FILE[,key=value,...]; the kinds are below");
+  add_value(command, "--from-log", what.from_log, "FILE",
+            "Event log of a real cluster: replay its jobs, under its scheduler or others");
+  add_value(command, "--scheduler", what.schedulers, "SCHEDULER", "NAME or 'NAME(key=value,...)'; several to compare them")
       ->take_all()
       ->delimiter('\0');
-  command->add_option("--scheduler-plugin", what.plugins, "Shared object with a scheduler of your own (schedulers/plugin.hpp)")
-      ->type_name("FILE")
+  add_value(command, "--scheduler-plugin", what.plugins, "FILE",
+            "Shared object with a scheduler of your own (schedulers/plugin.hpp)")
       ->take_all();
-  command->add_flag("--describe", options->describe, "Print the workload's figures and simulate nothing");
-  command->add_option("--write-workload", options->write_workload, "Write the workload as a jobs file and simulate nothing")
-      ->type_name("FILE");
-  command->add_flag("--overwrite", options->overwrite, "With --write-workload: replace the file when it exists");
-  command->add_option("--seed", what.seed, "Seed of everything random (1)");
-  command->add_option("--seeds", what.seeds, "Number of seeds, from --seed on: means and confidence intervals");
-  command->add_option("--scale", what.resize.scale, "Multiply the bytes and tasks of each stage");
-  command->add_option("--arrival-scale", what.resize.arrival_scale, "Multiply arrival times; 0: all arrive at once");
-  command->add_option("--limit-jobs", what.resize.limit, "Only the first jobs of the file");
-  command->add_option("--until", options->until, "End the runs at this virtual time")->type_name("TIME");
-  command->add_option("--step", options->step, "Time between two points of what is shown over time")->type_name("TIME");
-  command->add_option("--report", options->report, "Write an HTML page with plots")->type_name("FILE");
-  command->add_option("--csv", options->csv, "Write summary, jobs, series, racks and fairness as CSV files into this directory")
-      ->type_name("DIR");
-  command->add_flag("--deadlines", what.deadlines,
-                    "Which deadlines are met under which scheduler (without --scheduler: also adaptive, fair, drf, srtf and fifo)");
-  command->add_flag("--json", options->json, "Print JSON instead of a table");
-  command->add_option("--event-log", what.event_log, "Write the events of the run, as a master does")->type_name("FILE");
-  command->add_flag("--quiet", options->quiet, "Do not report each run");
-  add_cluster_options(*command, options);
-  command->callback([options, &action] { action = [options] { return simulate(*options); }; });
+  command.add_flag("--describe", options.describe, "Print the workload's figures and simulate nothing");
+  add_value(command, "--write-workload", options.write_workload, "FILE", "Write the workload as a jobs file and simulate nothing");
+  command.add_flag("--overwrite", options.overwrite, "With --write-workload: replace the file when it exists");
+  command.add_option("--seed", what.seed, "Seed of everything random (1)");
+  command.add_option("--seeds", what.seeds, "Number of seeds, from --seed on: means and confidence intervals");
+  command.add_option("--scale", what.resize.scale, "Multiply the bytes and tasks of each stage");
+  command.add_option("--arrival-scale", what.resize.arrival_scale, "Multiply arrival times; 0: all arrive at once");
+  command.add_option("--limit-jobs", what.resize.limit, "Only the first jobs of the file");
+  add_value(command, "--until", options.until, "TIME", "End the runs at this virtual time");
+  add_value(command, "--step", options.step, "TIME", "Time between two points of what is shown over time");
+  add_value(command, "--report", options.report, "FILE", "Write an HTML page with plots");
+  add_value(command, "--csv", options.csv, "DIR",
+            "Write summary, jobs, series, racks and fairness as CSV files into this directory");
+  command.add_flag("--deadlines", what.deadlines,
+                   "Which deadlines are met under which scheduler (without --scheduler: also adaptive, fair, drf, srtf and fifo)");
+  command.add_flag("--json", options.json, "Print JSON instead of a table");
+  add_value(command, "--event-log", what.event_log, "FILE", "Write the events of the run, as a master does");
+  command.add_flag("--quiet", options.quiet, "Do not report each run");
+  add_cluster_options(command, options);
 }
 
 }  // namespace weft::tools

@@ -2,15 +2,12 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "engine/tools/cli/commands.hpp"
-#include "engine/tools/cli/options.hpp"
+#include "engine/tools/cli/command.hpp"
 #include "schedulers/view/hints.hpp"
 
 namespace weft::tools {
@@ -25,8 +22,8 @@ struct SubmitOptions {
   std::vector<std::string> hints{};
 };
 
-/// A name without a directory is a file here before it is one of $PATH: a job may be called join or sort. The error tells why a
-/// file that is there cannot run.
+/// A name without a directory is looked for here before $PATH: a job may be called join or sort. The error says why an existing
+/// file cannot run.
 Result<std::string> program_file(const std::string& name) {
   const bool bare = name.find('/') == std::string::npos;
   const std::string file = bare ? "./" + name : name;
@@ -47,15 +44,14 @@ Result<void> submit(const SubmitOptions& options) {
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   words.insert(words.end(), {"--cluster", options.master.address});
   if (!options.master.patience_given.empty()) words.insert(words.end(), {"--patience", options.master.patience_given});
-  for (const auto& [option, value] : options.job) {
+  for (const auto& [option, value] : options.job)
     if (!value.empty()) words.insert(words.end(), {option, value});
-  }
   for (const std::string& hint : options.hints) words.insert(words.end(), {"--hint", hint});
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const bool path = program.find('/') != std::string::npos;
-  // Of a path not as a shell does, which takes any file for a script.
+  // A path is not run as a shell does, which takes any file for a script.
   if (path)
     ::execv(argv[0], argv.data());
   else
@@ -70,12 +66,11 @@ Result<void> submit(const SubmitOptions& options) {
 }  // namespace
 
 void add_submit(CLI::App& app, Action& action) {
-  auto options = std::make_shared<SubmitOptions>();
-  CLI::App* command = app.add_subcommand("submit", "Run a job program on the cluster; its own options stand behind --");
-  add_master_option(*command, options->master);
-  command->add_option("PROGRAM", options->program, "The job program: a file, or a name of $PATH")->required();
+  Command<SubmitOptions> command(app, action, "submit", "Run a job program on the cluster; its own options stand behind --",
+                                 submit);
+  command.master().argument("PROGRAM", &SubmitOptions::program, "The job program: a file, or a name of $PATH");
   const auto pass = [&](const char* option, const char* value, const char* help) {
-    command->add_option(option, options->job[option], help)->type_name(value);
+    add_value(command.app(), option, command.options().job[option], value, help);
   };
   pass("--user", "NAME", "On whose behalf the job runs (default: your login name)");
   pass("--pool", "NAME", "Pool or queue of the scheduler");
@@ -83,16 +78,12 @@ void add_submit(CLI::App& app, Action& action) {
   pass("--weight", "X", "Its part of what jobs share, against theirs, where the scheduler shares (default: 1)");
   pass("--deadline", "TIME", "When the job should be done, counted from its start, such as 10min");
   pass("--demand", "RESOURCES", "What each task takes of its node, such as cpu=1,memory=512MiB");
-  command->add_option("--hint", options->hints, "What schedulers may know of the job, such as shuffle_ratio=0.4; may be repeated")
+  add_value(command.app(), "--hint", command.options().hints, "KEY=VALUE",
+            "What schedulers may know of the job, such as shuffle_ratio=0.4; may be repeated")
       ->take_all()
       ->allow_extra_args(false)
-      ->type_name("KEY=VALUE")
-      ->check([](const std::string& text) {
-        const auto hint = schedulers::parse_hint(text);
-        return hint ? std::string() : hint.error().to_string();
-      });
-  command->add_option("ARGUMENT", options->arguments, "Words for the program, behind --");
-  command->callback([options, &action] { action = [options] { return submit(*options); }; });
+      ->check(parsed_by(schedulers::parse_hint));
+  command.app().add_option("ARGUMENT", command.options().arguments, "Words for the program, behind --");
 }
 
 }  // namespace weft::tools

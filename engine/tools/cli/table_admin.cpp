@@ -9,8 +9,9 @@
 #include "base/text.hpp"
 #include "engine/tools/cli/connections.hpp"
 #include "engine/tools/cli/table_commands.hpp"
+#include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/storage_json.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/text_table.hpp"
 
 namespace weft::tools {
 
@@ -52,43 +53,35 @@ Result<void> table_create(const TableOptions& options) {
 Result<void> table_list(const TableOptions& options) {
   WEFT_ASSIGN(const auto client, tables_at(options.master));
   WEFT_ASSIGN(const auto tables, client->list());
-  if (options.json) {
-    print(tables_json(tables));
-    return {};
-  }
-  Table text({"TABLE", "PARTITIONS", "REPLICAS", "SNAPSHOTS", "SIZE", "STATE"});
+  if (options.json) return print(tables_json(tables));
+  TextTable text({"TABLE", "PARTITIONS", "REPLICAS", "SNAPSHOTS", "SIZE", "STATE"});
   for (const TableStatus& table : tables)
-    text.add({table.name, std::to_string(table.partition_count), std::to_string(table.replication),
-              std::to_string(named_snapshots(table)), human_bytes(table.bytes), state_of(table)});
-  print(text.text());
-  return {};
+    text.row(table.name, table.partition_count, table.replication, named_snapshots(table), human_bytes(table.bytes),
+             state_of(table));
+  return print(text.text());
 }
 
 Result<void> table_stat(const TableOptions& options) {
   WEFT_ASSIGN(const auto client, tables_at(options.master));
   WEFT_ASSIGN(const TableStatus table, client->describe(options.table));
-  if (options.json) {
-    print(table_json(table));
-    return {};
-  }
+  if (options.json) return print(table_json(table));
   fmt::print("{}: {} partitions, {} replicas, {} snapshots, {}, {}\n", table.name, table.partition_count, table.replication,
              named_snapshots(table), human_bytes(table.bytes), state_of(table));
-  Table text({"PARTITION", "PRIMARY", "IN SYNC", "BEHIND", "EPOCH", "SIZE", "FAULT"});
+  TextTable text({"PARTITION", "PRIMARY", "IN SYNC", "BEHIND", "EPOCH", "SIZE", "FAULT"});
   for (std::size_t p = 0; p < table.partitions.size(); ++p) {
     const auto& partition = table.partitions[p];
     std::vector<std::string> in_sync, behind;
     for (const auto& member : partition.members) (member.in_sync ? in_sync : behind).push_back(member.name);
-    text.add({std::to_string(p), partition.primary.empty() ? "-" : partition.primary, join(in_sync, ","), join(behind, ","),
-              std::to_string(partition.epoch), human_bytes(partition.bytes), partition.fault});
+    text.row(p, partition.primary.empty() ? "-" : partition.primary, join(in_sync, ","), join(behind, ","), partition.epoch,
+             human_bytes(partition.bytes), partition.fault);
   }
-  print(text.text());
-  return {};
+  return print(text.text());
 }
 
 Result<void> table_promote(const TableOptions& options) {
   WEFT_ASSIGN(const auto tables, tables_at(options.master));
   WEFT_ASSIGN(const auto replicas, tables->promote_remaining(options.table, options.accept_loss));
-  Table text({"PARTITION", "NEWEST REPLICA", "HAS VERSION", "LACKS", "FAULT"});
+  TextTable text({"PARTITION", "NEWEST REPLICA", "HAS VERSION", "LACKS", "FAULT"});
   std::size_t without = 0;
   for (const auto& left : replicas) {
     const bool none = left.worker.empty();
@@ -96,8 +89,7 @@ Result<void> table_promote(const TableOptions& options) {
     const std::string lacks = none                        ? "everything"
                               : left.known > left.version ? fmt::format("{} to {}, and later ones", left.version + 1, left.known)
                                                           : fmt::format("any after {}", left.version);
-    text.add(
-        {std::to_string(left.partition), none ? "-" : left.worker, none ? "-" : std::to_string(left.version), lacks, left.fault});
+    text.row(left.partition, none ? "-" : left.worker, none ? "-" : std::to_string(left.version), lacks, left.fault);
   }
   print(text.text());
   if (!options.accept_loss)
@@ -129,14 +121,13 @@ Result<void> table_snapshot_list(const TableOptions& options) {
   WEFT_ASSIGN(const TableStatus table, tables->describe(options.table));
   JsonWriter json;
   json.begin_array();
-  Table text({"SNAPSHOT", "MADE"});
+  TextTable text({"SNAPSHOT", "MADE"});
   for (const auto& snapshot : table.snapshots) {
     if (!snapshot.name.empty()) json.begin_object().member("name", snapshot.name).member("made_ms", snapshot.made_ms).end_object();
-    text.add({snapshot.name.empty() ? fmt::format("({}: of a scan or job)", snapshot.id.value()) : snapshot.name,
-              calendar(snapshot.made_ms)});
+    text.row(snapshot.name.empty() ? fmt::format("({}: of a scan or job)", snapshot.id.value()) : snapshot.name,
+             calendar(snapshot.made_ms));
   }
-  print(options.json ? json.end_array().text() + "\n" : text.text());
-  return {};
+  return print(options.json ? json.end_array().text() + "\n" : text.text());
 }
 
 Result<void> table_snapshot_drop(const TableOptions& options) {

@@ -18,7 +18,7 @@ struct TableOptions {
   std::string table;
   std::vector<std::string> words;  // keys; a key and its value; a file
   std::string name;                // of a snapshot to make or drop
-  std::string snapshot;            // to read from; empty: what is there now
+  std::string snapshot;            // to read from; empty: the present state
   std::string from, to, prefix;
   std::uint64_t limit = 0;  // 0: none
   storage::tables::CreateTable create;

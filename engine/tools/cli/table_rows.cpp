@@ -1,5 +1,4 @@
 // weft table put, get, scan, delete, import, export.
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "base/named_file.hpp"
 #include "base/text.hpp"
 #include "engine/tools/cli/connections.hpp"
+#include "engine/tools/cli/input_pieces.hpp"
 #include "engine/tools/cli/table_commands.hpp"
 #include "engine/tools/display/standard_output.hpp"
 
@@ -56,17 +56,14 @@ std::string json_row(std::string_view key, const std::optional<std::string>& val
   return json.text();
 }
 
-Result<std::string> read_all(int from) {
-  std::string all;
-  std::string piece(kRowsPieceBytes, '\0');
-  while (true) {
-    const ssize_t got = ::read(from, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errno_error("cannot read standard input", errno));
-    if (got == 0) return all;
-    all.append(piece, 0, static_cast<std::size_t>(got));
-    if (all.size() > storage::tables::kLargestValueBytes + 1) return all;  // refused by its size
-  }
+/// What standard input has as a value; more than a value may have is an error.
+Result<std::string> read_value(const std::string& key) {
+  std::string value;
+  WEFT_TRY(read_in_pieces(STDIN_FILENO, "standard input", [&](ByteView bytes) {
+    value += as_chars(bytes);
+    return value.size() <= storage::tables::kLargestValueBytes ? Result<void>() : storage::tables::check_writes({{key, value}});
+  }));
+  return value;
 }
 
 /// Rows of lines, in batches.
@@ -108,20 +105,17 @@ class Importer {
 };
 
 Result<void> import_from(int file, const std::string& name, Importer& importer) {
-  std::string piece(kRowsPieceBytes, '\0'), rest;
-  while (true) {
-    const ssize_t got = ::read(file, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errno_error("cannot read " + name, errno));
-    if (got == 0) break;
-    rest.append(piece, 0, static_cast<std::size_t>(got));
+  std::string rest;
+  const auto add_lines = [&](ByteView bytes) -> Result<void> {
+    rest += as_chars(bytes);
     std::size_t from = 0;
     for (std::size_t end; (end = rest.find('\n', from)) != std::string::npos; from = end + 1)
       WEFT_TRY(importer.add(std::string_view(rest).substr(from, end - from)));
     rest.erase(0, from);
-    if (rest.size() > 4 * (storage::tables::kLargestValueBytes + storage::tables::kLargestKeyBytes))
-      return fail(Code::invalid_argument, fmt::format("{} has a line that is longer than any row", name));
-  }
+    if (rest.size() <= 4 * (storage::tables::kLargestValueBytes + storage::tables::kLargestKeyBytes)) return {};
+    return fail(Code::invalid_argument, fmt::format("{} has a line that is longer than any row", name));
+  };
+  WEFT_TRY(read_in_pieces(file, name, add_lines));
   if (!rest.empty()) WEFT_TRY(importer.add(rest));
   return importer.flush();
 }
@@ -196,7 +190,7 @@ Result<std::string> unwritten(std::string_view text) {
 Result<void> table_put(const TableOptions& options) {
   std::string value = options.words.at(1);
   if (value == "-") {
-    WEFT_ASSIGN(value, read_all(0));
+    WEFT_ASSIGN(value, read_value(options.words[0]));
   }
   WEFT_ASSIGN(const auto tables, tables_at(options.master));
   return tables->put(options.table, {{options.words[0], std::move(value)}});

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -14,13 +13,13 @@
 
 #include "base/display_width.hpp"
 #include "base/printable.hpp"
+#include "base/text.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/client/stop_signal.hpp"
-#include "engine/tools/cli/commands.hpp"
+#include "engine/tools/cli/command.hpp"
 #include "engine/tools/cli/connections.hpp"
-#include "engine/tools/cli/options.hpp"
-#include "engine/tools/display/cluster_view.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/standard_output.hpp"
+#include "engine/tools/display/top_text.hpp"
 
 namespace weft::tools {
 
@@ -35,8 +34,8 @@ struct TopOptions {
   bool json = false;
 };
 
-Result<ClusterLook> look_at(client::Admin& admin) {
-  ClusterLook look;
+Result<TopSnapshot> look_at(client::Admin& admin) {
+  TopSnapshot look;
   WEFT_ASSIGN(look.nodes, admin.nodes());
   WEFT_ASSIGN(look.jobs, admin.jobs());
   for (auto job = look.jobs.jobs.rbegin(); job != look.jobs.jobs.rend() && look.in_full.size() < kJobsInFull; ++job) {
@@ -137,7 +136,7 @@ class Top {
                                                options_.master.address, paused_ ? " (paused)" : "")};
     lines.push_back(trouble_);
     if (now_)
-      for (std::string& line : lines_of(*now_, before_ ? &*before_ : nullptr, view_)) lines.push_back(std::move(line));
+      for (std::string& line : top_lines(*now_, before_ ? &*before_ : nullptr, view_)) lines.push_back(std::move(line));
     screen.show(lines);
   }
 
@@ -151,8 +150,8 @@ class Top {
 
   const TopOptions options_;
   std::unique_ptr<client::Admin> admin_;
-  std::optional<ClusterLook> before_, now_;
-  ClusterView view_;
+  std::optional<TopSnapshot> before_, now_;
+  TopLayout view_;
   std::string trouble_;
   bool paused_ = false, done_ = false;
 };
@@ -160,29 +159,22 @@ class Top {
 Result<void> top(const TopOptions& options) {
   if (!options.json && ::isatty(STDOUT_FILENO) == 1) return Top(options).run();
   WEFT_ASSIGN(const auto admin, admin_at(options.master));
-  WEFT_ASSIGN(const ClusterLook look, look_at(*admin));
-  if (options.json) {
-    print(look_json(look));
-    return {};
-  }
-  std::string text;
-  for (const std::string& line : lines_of(look, nullptr, {})) text += line + "\n";
-  print(text);
-  return {};
+  WEFT_ASSIGN(const TopSnapshot look, look_at(*admin));
+  if (options.json) return print(top_json(look));
+  return print(join(top_lines(look, nullptr, {}), "\n") + "\n");
 }
 
 }  // namespace
 
 void add_top(CLI::App& app, Action& action) {
-  auto options = std::make_shared<TopOptions>();
-  CLI::App* command = app.add_subcommand("top", "The cluster on a terminal, refreshed: workers, running jobs, slots, rates");
-  add_master_option(*command, options->master);
-  add_duration_option(*command, "--interval", options->interval, Zero::refused, "Between two looks (default: 2s)");
-  command->add_flag("--json", options->json, "One look as JSON");
-  command->footer(
-      "Keys: q ends it, j shows jobs only, n workers only, a both, p pauses and goes on, space looks at once.\n"
-      "Where standard output is no terminal, one look is printed.");
-  command->callback([options, &action] { action = [options] { return top(*options); }; });
+  Command<TopOptions> command(app, action, "top", "The cluster on a terminal, refreshed: workers, running jobs, slots, rates", top);
+  add_duration_option(command.master().app(), "--interval", command.options().interval, Zero::refused,
+                      "Between two looks (default: 2s)");
+  command.flag("--json", &TopOptions::json, "One look as JSON")
+      .app()
+      .footer(
+          "Keys: q ends it, j shows jobs only, n workers only, a both, p pauses and goes on, space looks at once.\n"
+          "Where standard output is no terminal, one look is printed.");
 }
 
 }  // namespace weft::tools

@@ -5,16 +5,13 @@
 #include <memory>
 #include <thread>
 
-#include <CLI/CLI.hpp>
-
 #include "base/config.hpp"
 #include "base/private_directory.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/master/nodes/capacity_words.hpp"
-#include "engine/tools/cli/commands.hpp"
-#include "engine/tools/cli/options.hpp"
+#include "engine/tools/cli/command.hpp"
 #include "engine/tools/web/worker_metrics.hpp"
 #include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/worker_chunks.hpp"
@@ -25,7 +22,7 @@ namespace weft::tools {
 
 namespace {
 
-struct WorkerOptions {
+struct WorkerSettings {
   runtime::WorkerOptions worker;
   std::string config;
   runtime::WorkerChunkOptions chunks;
@@ -33,7 +30,7 @@ struct WorkerOptions {
   std::vector<std::string> settings;  // command-line options as "worker.key=value": they override the file
 };
 
-Result<void> run(WorkerOptions options) {
+Result<void> run(WorkerSettings options) {
   keep_files_private();
   rpc::raise_descriptor_limit();
   Config config;
@@ -107,41 +104,32 @@ std::string why_not(const std::string& path, Parse&& parse) {
   return parsed ? std::string() : path + ": " + parsed.error().to_string();
 }
 
-void add_settings(CLI::App& command, const std::shared_ptr<WorkerOptions>& options) {
-  const auto setting = [&](const KeyOption& option) {
-    return command
-        .add_option_function<std::string>(
-            option.name,
-            [options, key = std::string(option.key)](const std::string& value) { options->settings.push_back(key + "=" + value); },
-            option.help)
-        ->type_name(option.value);
-  };
+void add_settings(CLI::App& command, std::vector<std::string>& settings) {
   const auto list = [&](const KeyOption& option) {
-    command
-        .add_option_function<std::vector<std::string>>(
-            option.name,
-            [options, key = std::string(option.key)](const std::vector<std::string>& values) {
-              options->settings.push_back(key + "=" + join(values, ","));
-            },
-            option.help)
-        ->type_name(option.value);
+    const auto set = [&settings, key = std::string(option.key)](const std::vector<std::string>& values) {
+      settings.push_back(key + "=" + join(values, ","));
+    };
+    command.add_option_function<std::vector<std::string>>(option.name, set, option.help)->type_name(option.value);
   };
-  setting({"--master", "worker.master", "HOST:PORT", "Address of the master (default: 127.0.0.1:7077)"})->envname("WEFT_MASTER");
-  for (const KeyOption& option : kWorkerOptions) setting(option);
-  setting(
-      {"--capacity-from", "worker.capacity_from", "FILE", "File that says what it may be given at present: slots=1,memory=2GiB"})
-      ->check([](const std::string& path) { return why_not(path, master::parse_capacity_words); });
-  setting({"--forecast", "worker.forecast", "FILE", "File of what it will be given, by the hours of a day: lines of 09:00 50%"})
-      ->check([](const std::string& path) { return why_not(path, master::parse_forecast); });
+  const KeyOption master{"--master", "worker.master", "HOST:PORT", "Address of the master (default: 127.0.0.1:7077)"};
+  add_key_option(command, master, settings)->envname("WEFT_MASTER");
+  for (const KeyOption& option : kWorkerOptions) add_key_option(command, option, settings);
+  const KeyOption capacity{"--capacity-from", "worker.capacity_from", "FILE",
+                           "File that says what it may be given at present: slots=1,memory=2GiB"};
+  add_key_option(command, capacity, settings)->check([](const std::string& path) {
+    return why_not(path, master::parse_capacity_words);
+  });
+  const KeyOption forecast{"--forecast", "worker.forecast", "FILE",
+                           "File of what it will be given, by the hours of a day: lines of 09:00 50%"};
+  add_key_option(command, forecast, settings)->check([](const std::string& path) { return why_not(path, master::parse_forecast); });
   list({"--attribute", "worker.attributes", "NAME=VALUE", "A fact for schedulers, such as gpu=1; may be repeated"});
   list({"--local-data", "worker.local_data", "DIR",
         "Directory, as inputs name it, whose files lie on this machine; may be repeated"});
 }
 
 void add_chunk_options(CLI::App& command, runtime::WorkerChunkOptions& chunks) {
-  command
-      .add_option("--chunk-dir", chunks.directories, "Directory for chunks of the cluster's files; may be repeated, one per disk")
-      ->type_name("DIR")
+  add_value(command, "--chunk-dir", chunks.directories, "DIR",
+            "Directory for chunks of the cluster's files; may be repeated, one per disk")
       ->take_all()
       ->allow_extra_args(false);
   add_size_option(command, "--chunk-reserve", chunks.reserve,
@@ -164,21 +152,21 @@ void print_settings() {
 }  // namespace
 
 void add_worker(CLI::App& app, Action& action) {
-  auto options = std::make_shared<WorkerOptions>();
-  CLI::App* command = app.add_subcommand("worker", "Run tasks on this machine for a master");
-  add_settings(*command, options);
-  add_chunk_options(*command, options->chunks);
-  command->add_option("--http", options->http, "Where its metrics, /healthz and /readyz are served (default: nowhere)")
-      ->type_name("HOST:PORT");
-  command->add_option("--config", options->config, "Settings file (TOML); options override it")->check(CLI::ExistingFile);
-  command->add_flag_callback(
+  Command<WorkerSettings> command(app, action, "worker", "Run tasks on this machine for a master", run);
+  add_settings(command.app(), command.options().settings);
+  add_chunk_options(command.app(), command.options().chunks);
+  command.value("--http", &WorkerSettings::http, "HOST:PORT",
+                "Where its metrics, /healthz and /readyz are served (default: nowhere)");
+  command.app()
+      .add_option("--config", command.options().config, "Settings file (TOML); options override it")
+      ->check(CLI::ExistingFile);
+  command.app().add_flag_callback(
       "--print-config",
       [] {
         print_settings();
         throw CLI::Success();
       },
       "Print all settings with their documentation");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace weft::tools

@@ -10,13 +10,13 @@
 #include "base/text.hpp"
 #include "engine/client/job_summary.hpp"
 #include "engine/master/core/expectations.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/text_table.hpp"
 
 namespace weft::tools {
 
 namespace {
 
-/// "3, 1 won, 1 running": speculative attempts launched, and what became of them.
+/// "3, 1 won, 1 running": speculative attempts launched, those that won, and those that run.
 std::string speculative(const master::StageStatus& stage) {
   std::string text = std::to_string(stage.speculative);
   if (stage.speculative_won > 0) text += fmt::format(", {} won", stage.speculative_won);
@@ -50,7 +50,7 @@ std::string task_time(const runtime::TaskPhases& phases) {
   return text;
 }
 
-/// "1.2 s, predicted 1.1 s (history)": what a task took, and what was said before.
+/// "1.2 s, predicted 1.1 s (history)": what a task took, and what was predicted.
 std::string mean_task(const master::StageEstimate& estimate) {
   std::string text = estimate.mean > Duration(0) ? human_duration(estimate.mean) : std::string("-");
   if (estimate.predicted > Duration(0))
@@ -84,7 +84,7 @@ std::string prefetch_line(const shuffle::PrefetchStats& stats) {
   return text + "\n";
 }
 
-/// "8, 2 retried, 1 failed": launched, speculative ones aside, and what became of those that did not finish.
+/// "8, 2 retried, 1 failed": launched without speculative ones, and how those ended that did not finish.
 std::string attempts_text(const master::StageAttempts& attempts) {
   std::string text = std::to_string(attempts.first + attempts.retried);
   for (const auto& [count, what] : {std::pair(attempts.retried, "retried"), std::pair(attempts.failed, "failed"),
@@ -94,28 +94,27 @@ std::string attempts_text(const master::StageAttempts& attempts) {
 }
 
 std::string stages_table(const master::JobStatus& job, Duration now) {
-  Table table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "BEGAN", "TOOK", "ATTEMPTS", "SPECULATIVE", "SHUFFLED", "TASK TIME",
-               "MEAN TASK", "STATE", "REASON"});
+  TextTable table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "BEGAN", "TOOK", "ATTEMPTS", "SPECULATIVE", "SHUFFLED", "TASK TIME",
+                   "MEAN TASK", "STATE", "REASON"});
   for (const master::StageStatus& stage : job.stages) {
     const bool begun = stage.usage.attempts.first > 0;
-    table.add({std::to_string(stage.id.value()), stage.name, std::to_string(stage.tasks), std::to_string(stage.finished),
-               std::to_string(stage.running), begun ? "+" + human_duration(stage.usage.began - job.submitted) : std::string("-"),
-               begun ? human_duration(stage_age(job, stage, now)) : std::string("-"), attempts_text(stage.usage.attempts),
-               speculative(stage), shuffled(stage), task_time(stage.usage.phases), mean_task(stage.estimate),
-               stage_state(job, stage), job.state == master::JobState::running ? stage.reason : std::string()});
+    table.row(stage.id.value(), stage.name, stage.tasks, stage.finished, stage.running,
+              begun ? "+" + human_duration(stage.usage.began - job.submitted) : std::string("-"),
+              begun ? human_duration(stage_age(job, stage, now)) : std::string("-"), attempts_text(stage.usage.attempts),
+              speculative(stage), shuffled(stage), task_time(stage.usage.phases), mean_task(stage.estimate),
+              stage_state(job, stage), job.state == master::JobState::running ? stage.reason : std::string());
   }
   return table.text();
 }
 
-/// What the finished tasks of each stage took, read and wrote; without what was nothing. Empty when none has finished.
+/// What the finished tasks of each stage took, read and wrote; rows of zeros are left out. Empty when no task has finished.
 std::string figures_table(const master::JobStatus& job) {
-  Table table({"STAGE", "OF ITS TASKS", "TOTAL", "MIN", "MEDIAN", "95 %", "MAX"});
+  TextTable table({"STAGE", "OF ITS TASKS", "TOTAL", "MIN", "MEDIAN", "95 %", "MAX"});
   bool any = false;
   const auto add = [&](const master::StageStatus& stage, const char* what, const Distribution& of, auto&& words) {
     if (of.max == 0) return;
     any = true;
-    table.add(
-        {std::to_string(stage.id.value()), what, words(of.total), words(of.min), words(of.median), words(of.p95), words(of.max)});
+    table.row(stage.id.value(), what, words(of.total), words(of.min), words(of.median), words(of.p95), words(of.max));
   };
   const auto time = [](std::uint64_t nanoseconds) { return human_duration(Duration(static_cast<std::int64_t>(nanoseconds))); };
   const auto bytes = [](std::uint64_t count) { return human_bytes(count); };
@@ -134,10 +133,10 @@ std::string figures_table(const master::JobStatus& job) {
 }  // namespace
 
 std::string jobs_table(const client::JobList& jobs) {
-  Table table({"JOB", "NAME", "USER", "STATE", "TIME", "INPUT", "SHUFFLED", "ERROR"});
+  TextTable table({"JOB", "NAME", "USER", "STATE", "TIME", "INPUT", "SHUFFLED", "ERROR"});
   for (const master::JobStatus& job : jobs.jobs) {
-    table.add({std::to_string(job.id.value()), job.name, job.user, std::string(name_of(job.state)),
-               human_duration(age(job, jobs.now)), human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes), job.error});
+    table.row(job.id.value(), job.name, job.user, std::string(name_of(job.state)), human_duration(age(job, jobs.now)),
+              human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes), job.error);
   }
   return table.text();
 }
@@ -170,8 +169,8 @@ std::string job_text(const master::JobStatus& job, Duration now) {
 }
 
 std::string counters_table(const master::JobStatus& job) {
-  Table table({"COUNTER", "VALUE"});
-  for (const auto& [name, value] : job.counters) table.add({name, std::to_string(value)});
+  TextTable table({"COUNTER", "VALUE"});
+  for (const auto& [name, value] : job.counters) table.row(name, value);
   return table.text();
 }
 
@@ -182,10 +181,10 @@ std::string explanation_text(const master::JobExplanation& job) {
     text += fmt::format("stage {}: a task is taken to need {} ({}: {})\n", one.stage.value(), human_duration(one.duration),
                         name_of(one.source), one.basis);
   if (job.waiting.empty()) return text;
-  Table table({"STAGE", "NAME", "WAITING", "WHY", "SINCE"});
+  TextTable table({"STAGE", "NAME", "WAITING", "WHY", "SINCE"});
   for (const master::WaitingTasks& group : job.waiting) {
     const auto since = group.since ? human_duration(job.now - *group.since) + " ago" : "";
-    table.add({std::to_string(group.stage.value()), group.stage_name, std::to_string(group.tasks), group.reason, since});
+    table.row(group.stage.value(), group.stage_name, group.tasks, group.reason, since);
   }
   return text + "\n" + table.text();
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
 #include "engine/master/protocol/protocol.hpp"
 
 namespace weft::tools {
@@ -22,8 +21,8 @@ std::string job_json(const master::JobStatus& job, Duration now);
 std::string counters_json(const master::JobStatus& job);
 std::string explanation_json(const master::JobExplanation& job);
 std::string logs_json(const std::vector<client::JobLog>& logs);
-/// Adds an object of what was prefetched, read, wasted and evicted, in bytes.
-void add_prefetch_stats(JsonWriter& json, const shuffle::PrefetchStats& stats);
+/// Of a job that was killed on request.
+std::string killed_json(std::uint64_t job);
 
 // Words and times that both use.
 /// "done", "running", "pending" or "waiting for its input". Of a job that is over, what was not done is "failed" where attempts

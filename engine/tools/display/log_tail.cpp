@@ -7,7 +7,7 @@ namespace weft::tools {
 
 namespace {
 
-constexpr std::size_t kRemembered = 4096;  // so much of a log's end is recognised again
+constexpr std::size_t kRemembered = 4096;  // bytes of a log's end that are recognised again
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What a job's tasks wrote since the last look, from logs of which only the end is given.
+// What a job's tasks have written since the last call, from logs of which only the end is given.
 #pragma once
 
 #include <map>
@@ -15,13 +15,13 @@ class LogTail {
   /// The whole lines that are new, each behind the name of its worker: "w1| line". Where more was written than the logs show, a
   /// line says so. Workers that do not answer are left out until they do.
   std::string add(const std::vector<client::JobLog>& logs);
-  /// What has no end of its line yet.
+  /// The lines that have no end yet.
   std::string rest();
 
  private:
   struct Seen {
-    std::string end;   // of what was seen
-    std::string line;  // begun
+    std::string end;   // of the log, as last given
+    std::string line;  // without its end yet
   };
   std::map<std::string, Seen> seen_;  // by worker
 };

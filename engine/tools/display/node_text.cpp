@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
 #include "base/text.hpp"
 #include "engine/master/nodes/clock_offset.hpp"
-#include "engine/tools/display/job_text.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/json_members.hpp"
+#include "engine/tools/display/text_table.hpp"
 
 namespace weft::tools {
 
@@ -47,51 +46,30 @@ std::string capacity_text(const client::NodeStatus& node) {
 }  // namespace
 
 std::string nodes_json(const std::vector<client::NodeStatus>& nodes) {
-  JsonWriter json;
-  json.begin_array();
-  for (const client::NodeStatus& node : nodes) {
-    json.begin_object().member("id", node.id.value()).member("name", node.name).member("host", node.host).member("rack", node.rack);
-    json.member("address", node.address)
-        .member("slots", node.slots)
-        .member("running", node.running)
-        .member("state", state_of(node));
-    if (node.dead || node.lost || !node.cause.empty()) json.member("cause", node.cause);
-    json.member("excluded_seconds_more", std::chrono::duration<double>(node.excluded_for).count());
-    json.member("clock_ahead_seconds", std::chrono::duration<double>(node.clock_ahead).count());
-    json.key("capacity");
-    add_resources(json, node.capacity);
-    json.key("nominal");
-    add_resources(json, node.standing.nominal);
-    json.member("capacity_why", node.standing.capacity_why).member("speed", node.standing.speed);
-    json.key("used");
-    add_resources(json, node.used);
-    json.key("measured").begin_object().key("worker");
-    add_resources(json, node.measured.worker);
-    json.key("machine");
-    add_resources(json, node.measured.machine);
-    json.member("cross_rack_up", node.measured.cross_rack.up).member("cross_rack_down", node.measured.cross_rack.down).end_object();
-    json.member("store_memory_bytes", node.store_memory_bytes).member("store_disk_bytes", node.store_disk_bytes);
-    json.member("prefetch_memory_bytes", node.prefetch_memory_bytes).member("prefetch_file_bytes", node.prefetch_file_bytes);
-    json.key("prefetch");
-    add_prefetch_stats(json, node.prefetch);
-    json.key("attributes").begin_object();
-    for (const auto& [name, value] : node.attributes) json.member(name, value);
-    json.end_object().member("heard_seconds_ago", std::chrono::duration<double>(node.heard).count()).end_object();
-  }
-  json.end_array();
-  return json.text() + "\n";
+  return json_line(objects(nodes, [](JsonWriter& json, const client::NodeStatus& node) {
+    members(json, "id", node.id.value(), "name", node.name, "host", node.host, "rack", node.rack, "address", node.address, "slots",
+            node.slots, "running", node.running, "state", state_of(node));
+    if (node.dead || node.lost || !node.cause.empty()) members(json, "cause", node.cause);
+    members(json, "excluded_seconds_more", in_seconds(node.excluded_for), "clock_ahead_seconds", in_seconds(node.clock_ahead),
+            "capacity", node.capacity, "nominal", node.standing.nominal, "capacity_why", node.standing.capacity_why, "speed",
+            node.standing.speed, "used", node.used, "measured",
+            object("worker", node.measured.worker, "machine", node.measured.machine, "cross_rack_up", node.measured.cross_rack.up,
+                   "cross_rack_down", node.measured.cross_rack.down),
+            "store_memory_bytes", node.store_memory_bytes, "store_disk_bytes", node.store_disk_bytes, "prefetch_memory_bytes",
+            node.prefetch_memory_bytes, "prefetch_file_bytes", node.prefetch_file_bytes, "prefetch", node.prefetch, "attributes",
+            node.attributes, "heard_seconds_ago", in_seconds(node.heard));
+  }));
 }
 
 std::string nodes_table(const std::vector<client::NodeStatus>& nodes) {
-  Table table({"NODE", "NAME", "HOST", "RACK", "ADDRESS", "RUNNING", "USED", "CAPACITY", "CPU", "MEMORY", "SPEED", "ATTRIBUTES",
-               "STATE", "HEARD"});
+  TextTable table({"NODE", "NAME", "HOST", "RACK", "ADDRESS", "RUNNING", "USED", "CAPACITY", "CPU", "MEMORY", "SPEED", "ATTRIBUTES",
+                   "STATE", "HEARD"});
   for (const client::NodeStatus& node : nodes) {
     std::vector<std::string> attributes;
     for (const auto& [name, value] : node.attributes) attributes.push_back(name + "=" + value);
-    table.add({std::to_string(node.id.value()), node.name, node.host, node.rack, node.address, std::to_string(node.running),
-               to_string(node.used), capacity_text(node), processors(node.measured), memory(node.measured),
-               fmt::format("{:.2g}", node.standing.speed), join(attributes, ","), state_text(node),
-               human_duration(node.heard) + " ago"});
+    table.row(node.id.value(), node.name, node.host, node.rack, node.address, node.running, to_string(node.used),
+              capacity_text(node), processors(node.measured), memory(node.measured), fmt::format("{:.2g}", node.standing.speed),
+              join(attributes, ","), state_text(node), human_duration(node.heard) + " ago");
   }
   return table.text();
 }

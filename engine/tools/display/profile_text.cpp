@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
 #include "base/hash.hpp"
-#include "base/json.hpp"
 #include "base/text.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/json_members.hpp"
+#include "engine/tools/display/text_table.hpp"
 
 namespace weft::tools {
 
@@ -22,7 +23,7 @@ struct ProgramSummary {
   std::uint64_t version = 0, runs = 0;
   double tasks = 0, error = 0, error_weight = 0;
   std::int64_t learned = 0;
-  double mean_error() const { return error_weight > 0 ? error / error_weight : 0; }
+  std::optional<double> mean_error() const { return error_weight > 0 ? std::optional(error / error_weight) : std::nullopt; }
 };
 
 std::map<std::string, ProgramSummary> summaries(const std::vector<profiles::Record>& records) {
@@ -52,47 +53,39 @@ std::string error_text(const profiles::StageHistory& stage) {
 }  // namespace
 
 std::string profiles_table(const std::vector<profiles::Record>& records, std::int64_t now) {
-  Table table({"PROGRAM", "VERSION", "STAGES", "RUNS", "TASKS", "ERROR", "LEARNED"});
+  TextTable table({"PROGRAM", "VERSION", "STAGES", "RUNS", "TASKS", "ERROR", "LEARNED"});
   for (const auto& [program, sum] : summaries(records))
-    table.add({program, version_text(sum.version), std::to_string(sum.stages), std::to_string(sum.runs),
-               fmt::format("{:.0f}", sum.tasks), sum.error_weight > 0 ? percent(sum.mean_error()) : "-",
-               human_duration(std::chrono::seconds(std::max<std::int64_t>(0, now - sum.learned))) + " ago"});
+    table.row(program, version_text(sum.version), sum.stages, sum.runs, fmt::format("{:.0f}", sum.tasks),
+              sum.mean_error() ? percent(*sum.mean_error()) : "-",
+              human_duration(std::chrono::seconds(std::max<std::int64_t>(0, now - sum.learned))) + " ago");
   return table.text();
 }
 
 std::string profiles_json(const std::vector<profiles::Record>& records, std::int64_t now) {
-  JsonWriter json;
-  json.begin_array();
-  for (const auto& [program, sum] : summaries(records)) {
-    json.begin_object().member("program", program).member("version", version_text(sum.version)).member("stages", sum.stages);
-    json.member("runs", sum.runs).member("tasks", sum.tasks).key("error");
-    if (sum.error_weight > 0) {
-      json.value(sum.mean_error());
-    } else {
-      json.null();
-    }
-    json.member("learned_seconds_ago", now - sum.learned).end_object();
-  }
-  json.end_array();
-  return json.text() + "\n";
+  const auto programs = summaries(records);
+  return json_line(objects(programs, [now](JsonWriter& json, const auto& one) {
+    const auto& [program, sum] = one;
+    members(json, "program", program, "version", version_text(sum.version), "stages", sum.stages, "runs", sum.runs, "tasks",
+            sum.tasks, "error", sum.mean_error(), "learned_seconds_ago", now - sum.learned);
+  }));
 }
 
 std::string profile_text(const std::vector<profiles::Record>& records) {
-  Table stages({"STAGE", "NAME", "FINGERPRINT", "RUNS", "TASKS", "MEDIAN", "P90", "REMOTE", "ERROR"});
-  Table sizes({"STAGE", "A TASK READS", "TASKS", "TIME", "WRITES", "CPU", "FETCHES FOR", "MEMORY"});
+  TextTable stages({"STAGE", "NAME", "FINGERPRINT", "RUNS", "TASKS", "MEDIAN", "P90", "REMOTE", "ERROR"});
+  TextTable sizes({"STAGE", "A TASK READS", "TASKS", "TIME", "WRITES", "CPU", "FETCHES FOR", "MEMORY"});
   std::string kinds;
   for (const auto& [key, stage] : records) {
     const std::string id = std::to_string(key.stage.value());
     const auto quantile = [&, &of = stage](double part) { return human_duration(of.quantile(part).value_or(Duration(0))); };
     const bool placed = stage.remote.weight > 0 && stage.local.weight > 0;
-    stages.add({id, stage.is.name, fmt::format("{:016x}", stage.is.fingerprint), std::to_string(stage.runs),
-                fmt::format("{:.0f}", stage.tasks()), quantile(0.5), quantile(0.9),
-                placed ? fmt::format("x {:.2f}", stage.remote.value() / stage.local.value()) : "-", error_text(stage)});
+    stages.row(id, stage.is.name, fmt::format("{:016x}", stage.is.fingerprint), stage.runs, fmt::format("{:.0f}", stage.tasks()),
+               quantile(0.5), quantile(0.9), placed ? fmt::format("x {:.2f}", stage.remote.value() / stage.local.value()) : "-",
+               error_text(stage));
     for (const profiles::SizeClass& one : stage.classes) {
       const double tasks = one.weight;
-      sizes.add({id, bytes_text(one.bytes / tasks), fmt::format("{:.1f}", tasks), seconds_text(one.seconds / tasks),
-                 bytes_text(one.written / tasks), seconds_text(one.cpu / tasks), seconds_text(one.shuffle / tasks),
-                 bytes_text(one.memory)});
+      sizes.row(id, bytes_text(one.bytes / tasks), fmt::format("{:.1f}", tasks), seconds_text(one.seconds / tasks),
+                bytes_text(one.written / tasks), seconds_text(one.cpu / tasks), seconds_text(one.shuffle / tasks),
+                bytes_text(one.memory));
     }
     for (const auto& [kind, relative] : stage.kinds)
       if (!kind.empty()) kinds += fmt::format("stage {}: x {:.2f} on nodes with {}\n", id, relative.value(), escaped(kind));

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
 #include "base/text.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/json_members.hpp"
+#include "engine/tools/display/text_table.hpp"
 
 namespace weft::tools {
 
@@ -16,7 +16,7 @@ namespace {
 
 std::string rate_text(double rate) { return human_bytes(static_cast<std::uint64_t>(rate)) + "/s"; }
 
-/// "60 MiB/s up, 30 MiB/s down", or what was seen of an uplink of which nobody said anything.
+/// "60 MiB/s up, 30 MiB/s down", or the largest rate seen of an uplink whose rate is not known.
 std::string uplink_text(const RackLoad& rack) {
   const auto both = [](const schedulers::UplinkRate& rate) {
     return rate.up == rate.down ? rate_text(rate.up) : fmt::format("{} up, {} down", rate_text(rate.up), rate_text(rate.down));
@@ -57,27 +57,20 @@ std::vector<RackLoad> racks_of(const std::vector<client::NodeStatus>& nodes) {
 }
 
 std::string racks_text(const std::vector<RackLoad>& racks) {
-  Table table({"RACK", "WORKERS", "RUNNING", "OUT", "IN", "UPLINK", "IN USE"});
+  TextTable table({"RACK", "WORKERS", "RUNNING", "OUT", "IN", "UPLINK", "IN USE"});
   for (const RackLoad& rack : racks) {
-    table.add({rack.name, std::to_string(rack.nodes), fmt::format("{} of {}", rack.running, rack.slots),
-               rate_text(rack.crossing.up), rate_text(rack.crossing.down), uplink_text(rack),
-               fmt::format("{:.0f} %", 100 * rack.in_use())});
+    table.row(rack.name, rack.nodes, fmt::format("{} of {}", rack.running, rack.slots), rate_text(rack.crossing.up),
+              rate_text(rack.crossing.down), uplink_text(rack), fmt::format("{:.0f} %", 100 * rack.in_use()));
   }
   return table.text();
 }
 
 std::string racks_json(const std::vector<RackLoad>& racks) {
-  JsonWriter json;
-  json.begin_array();
-  for (const RackLoad& rack : racks) {
-    json.begin_object().member("rack", rack.name).member("workers", rack.nodes).member("slots", rack.slots);
-    json.member("running", rack.running).member("cross_rack_up", rack.crossing.up).member("cross_rack_down", rack.crossing.down);
-    json.member("uplink_up", rack.uplink.up).member("uplink_down", rack.uplink.down);
-    json.member("most_cross_rack_up", rack.most.up).member("most_cross_rack_down", rack.most.down);
-    json.member("in_use", rack.in_use()).end_object();
-  }
-  json.end_array();
-  return json.text() + "\n";
+  return json_line(objects(racks, [](JsonWriter& json, const RackLoad& rack) {
+    members(json, "rack", rack.name, "workers", rack.nodes, "slots", rack.slots, "running", rack.running, "cross_rack_up",
+            rack.crossing.up, "cross_rack_down", rack.crossing.down, "uplink_up", rack.uplink.up, "uplink_down", rack.uplink.down,
+            "most_cross_rack_up", rack.most.up, "most_cross_rack_down", rack.most.down, "in_use", rack.in_use());
+  }));
 }
 
 }  // namespace weft::tools

@@ -14,15 +14,15 @@ struct RackLoad {
   std::string name;
   std::uint32_t nodes = 0, slots = 0, running = 0;
   schedulers::UplinkRate crossing;  // of its workers together, as they reported
-  schedulers::UplinkRate uplink;    // what it carries; 0: nobody said
+  schedulers::UplinkRate uplink;    // what it carries; 0: not known
   schedulers::UplinkRate most;      // the largest rates that were seen
 
-  /// The part of the busier direction that is in use, of what it carries or, where nobody said, of the largest rate seen. 0:
-  /// nothing ever crossed.
+  /// The part of the busier direction that is in use: of what the uplink carries or, where that is not known, of the largest rate
+  /// seen. 0: nothing ever crossed.
   double in_use() const;
 };
 
-/// By name; only of workers that are there.
+/// By name; only of workers that are neither lost nor dead.
 std::vector<RackLoad> racks_of(const std::vector<client::NodeStatus>& nodes);
 std::string racks_text(const std::vector<RackLoad>& racks);
 std::string racks_json(const std::vector<RackLoad>& racks);

@@ -1,49 +1,22 @@
 #include "engine/tools/display/scheduling_json.hpp"
 
-#include "base/json.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/json_members.hpp"
 
 namespace weft::tools {
 
 std::string groups_json(const std::vector<client::GroupInfo>& groups) {
-  JsonWriter json;
-  json.begin_array();
-  for (const client::GroupInfo& group : groups) {
+  return json_line(objects(groups, [](JsonWriter& json, const client::GroupInfo& group) {
     const schedulers::GroupStatus& status = group.status;
-    json.begin_object().member("name", status.name).member("parent", status.parent).member("known", !group.unknown);
-    json.member("weight", status.weight)
-        .member("guaranteed", status.guaranteed)
-        .member("fair_share", status.fair_share)
-        .key("limit");
-    if (status.limit) {
-      json.value(*status.limit);
-    } else {
-      json.null();
-    }
-    json.member("used", status.used).member("demand", status.demand).member("jobs", status.jobs);
-    json.member("running_tasks", group.running).member("waiting_tasks", group.pending).key("resources");
-    add_resources(json, group.used);
-    json.end_object();
-  }
-  json.end_array();
-  return json.text() + "\n";
+    members(json, "name", status.name, "parent", status.parent, "known", !group.unknown, "weight", status.weight, "guaranteed",
+            status.guaranteed, "fair_share", status.fair_share, "limit", status.limit, "used", status.used, "demand", status.demand,
+            "jobs", status.jobs, "running_tasks", group.running, "waiting_tasks", group.pending, "resources", group.used);
+  }));
 }
 
 std::string scheduler_json(const client::SchedulerInfo& info) {
-  JsonWriter json;
-  json.begin_object().key("scheduler");
-  if (info.spec.empty()) {
-    json.null();
-  } else {
-    json.value(info.spec);
-  }
-  json.key("files").begin_array();
-  for (const std::string& file : info.files) json.value(file);
-  json.end_array().key("known").begin_object();
-  for (const auto& [name, description] : info.known) json.member(name, description);
-  json.end_object().member("refused_decisions", info.trouble.refused).member("faults", info.trouble.faults);
-  json.member("last_fault", info.trouble.fault).end_object();
-  return json.text() + "\n";
+  const auto scheduler = info.spec.empty() ? std::nullopt : std::optional(info.spec);
+  return json_line(object("scheduler", scheduler, "files", info.files, "known", info.known, "refused_decisions",
+                          info.trouble.refused, "faults", info.trouble.faults, "last_fault", info.trouble.fault));
 }
 
 }  // namespace weft::tools

@@ -6,8 +6,15 @@
 
 #include "base/broken_pipe.hpp"
 #include "base/file.hpp"
+#include "base/printable.hpp"
 
 namespace weft::tools {
+
+Result<void> print(const std::string& text) {
+  const std::string shown = printable_lines(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  return {};
+}
 
 Result<void> print_bytes(ByteView bytes) {
   std::fflush(stdout);

@@ -1,16 +1,22 @@
-// Bytes to standard output, for commands that print as long as there is something to print. Text goes by print() (table.hpp).
+// What commands print.
 #pragma once
+
+#include <string>
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 
 namespace weft::tools {
 
-/// Writes all of it, behind what was printed. cancelled when nobody reads it any more: main() ends the program with success then,
-/// and without a word.
+/// Prints text for people or JSON, without anything that acts on a terminal (base/printable.hpp). Always succeeds: main() reports
+/// what could not be written when it flushes standard output.
+Result<void> print(const std::string& text);
+
+/// Writes bytes as they are, all of them, behind what was printed: for commands that print as long as there is something to print.
+/// The error is `cancelled` when nobody reads standard output any more: main() then ends the program quietly and with success.
 Result<void> print_bytes(ByteView bytes);
 
-/// cancelled, likewise, when nobody reads what is printed: for commands that print again and again.
+/// `cancelled` when nobody reads standard output any more: for commands that print again and again.
 Result<void> check_reader();
 
 }  // namespace weft::tools

@@ -21,7 +21,7 @@ std::vector<std::string> names_of(const std::vector<NodeId>& ids, const std::vec
 std::string tables_json(const std::vector<storage::tables::TableStatus>& tables);
 /// With its partitions.
 std::string table_json(const storage::tables::TableStatus& table);
-/// Those that somebody made, not those of scans and jobs.
+/// Those that users made, not those of scans and jobs.
 std::size_t named_snapshots(const storage::tables::TableStatus& table);
 
 }  // namespace weft::tools

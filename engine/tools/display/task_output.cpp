@@ -1,7 +1,6 @@
 #include "engine/tools/display/task_output.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,16 +28,16 @@ std::vector<Marked> marks_in(std::string_view log) {
 
 }  // namespace
 
-Result<TaskName> parse_task_name(std::string_view text) {
+Result<StageTask> parse_task_name(std::string_view text) {
   const auto dot = text.find('.');
   const auto stage = parse_number<std::uint32_t>(text.substr(0, dot));
   const auto task = dot == std::string_view::npos ? std::nullopt : parse_number<std::uint32_t>(text.substr(dot + 1));
   if (!stage || !task)
     return fail(Code::invalid_argument, fmt::format("'{}' is no task; write STAGE.TASK, such as 3.17", escaped(text)));
-  return TaskName{*stage, *task};
+  return StageTask{*stage, *task};
 }
 
-std::string output_of(std::string_view log, TaskName task) {
+std::string output_of(std::string_view log, StageTask task) {
   const auto marks = marks_in(log);
   std::string text;
   std::size_t done = 0;  // what is before it is in the text, if it belongs there
@@ -54,6 +53,11 @@ std::string output_of(std::string_view log, TaskName task) {
     done = one.end;
   }
   return text;
+}
+
+void keep_output_of(StageTask task, std::vector<client::JobLog>& logs) {
+  for (client::JobLog& log : logs) log.text = Buffer::copy_of(as_bytes(output_of(as_chars(log.text.view()), task)));
+  std::erase_if(logs, [](const client::JobLog& log) { return log.error.empty() && log.text.empty(); });
 }
 
 }  // namespace weft::tools

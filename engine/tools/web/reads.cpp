@@ -61,7 +61,7 @@ Result<std::string> explain(Cluster& cluster, const Call& call) {
 
 /// Of each worker what that task wrote; what could not be asked stays.
 Result<void> keep_task(const std::string& name, std::vector<client::JobLog>& logs) {
-  WEFT_ASSIGN(const tools::TaskName task, tools::parse_task_name(name));
+  WEFT_ASSIGN(const tools::StageTask task, tools::parse_task_name(name));
   for (client::JobLog& log : logs) log.text = Buffer::copy_of(as_bytes(tools::output_of(as_chars(log.text.view()), task)));
   std::erase_if(logs, [](const client::JobLog& log) { return log.error.empty() && log.text.empty(); });
   return {};

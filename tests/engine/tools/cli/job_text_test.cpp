@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/json_reader.hpp"
-#include "engine/tools/display/table.hpp"
 #include "engine/tools/display/task_output.hpp"
+#include "engine/tools/display/text_table.hpp"
 #include "runtime/protocol/output_mark.hpp"
 
 namespace weft::tools {
@@ -183,7 +183,7 @@ TEST(TaskOutput, IsWhatWasWrittenWhileTheTaskRan) {
 }
 
 TEST(Table, AlignsByWhatCharactersTakeOnAScreen) {
-  Table table({"NAME", "N"});
+  TextTable table({"NAME", "N"});
   table.add({"Müller", "1"});
   table.add({"東京", "2"});
   table.add({"plainer", "3"});

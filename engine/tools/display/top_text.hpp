@@ -13,21 +13,22 @@
 namespace weft::tools {
 
 /// A cluster at one moment.
-struct ClusterLook {
+struct TopSnapshot {
   TimePoint at{};
   std::vector<client::NodeStatus> nodes{};
   client::JobList jobs{};                        // all, without stages
   std::map<JobId, master::JobStatus> in_full{};  // running ones, with their stages: as many as are shown
 };
 
-struct ClusterView {
+struct TopLayout {
   bool nodes = true, jobs = true;
-  std::size_t rows = 0;  // at most so many lines; 0: all
+  std::size_t rows = 0;  // at most this many lines; 0: all
 };
 
-/// A line of sums, a table of running jobs, the newest last, and one of workers, the busiest first. Rates are those between the two
-/// looks; without `before` (null) there are none. What has no room is counted.
-std::vector<std::string> lines_of(const ClusterLook& now, const ClusterLook* before, const ClusterView& view);
-std::string look_json(const ClusterLook& now);
+/// A line of sums, a table of running jobs, the newest last, and a table of workers, the busiest first. Rates are those between the
+/// two snapshots; when `before` is null there are none. Jobs and workers beyond the rows are
+/// only counted.
+std::vector<std::string> top_lines(const TopSnapshot& now, const TopSnapshot* before, const TopLayout& view);
+std::string top_json(const TopSnapshot& now);
 
 }  // namespace weft::tools

@@ -1,4 +1,4 @@
-#include "engine/tools/display/cluster_view.hpp"
+#include "engine/tools/display/top_text.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "engine/tools/display/job_text.hpp"
 #include "engine/tools/display/node_text.hpp"
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/text_table.hpp"
 
 namespace weft::tools {
 
@@ -20,12 +20,12 @@ namespace {
 
 constexpr std::size_t kRowsOfTable = 3;  // heading, a row, how many more there are
 
-struct Done {
+struct TaskCounts {
   std::uint64_t tasks = 0, all = 0, running = 0;
 };
 
-Done done_of(const master::JobStatus& job) {
-  Done done;
+TaskCounts counts_of(const master::JobStatus& job) {
+  TaskCounts done;
   for (const master::StageStatus& stage : job.stages) {
     done.tasks += stage.finished;
     done.all += stage.tasks;
@@ -36,10 +36,10 @@ Done done_of(const master::JobStatus& job) {
 
 bool is_running(const master::JobStatus& job) { return job.state == master::JobState::running; }
 
-/// Between two looks, per second.
+/// Between two snapshots, per second.
 class Rates {
  public:
-  Rates(const ClusterLook& now, const ClusterLook* before) : before_(before) {
+  Rates(const TopSnapshot& now, const TopSnapshot* before) : before_(before) {
     if (before_ != nullptr) seconds_ = in_seconds(now.at - before_->at);
     if (before_ == nullptr || seconds_ <= 0) return;
     std::map<JobId, const master::JobStatus*> were;
@@ -57,7 +57,7 @@ class Rates {
     if (before_ == nullptr || seconds_ <= 0) return std::nullopt;
     const auto was = before_->in_full.find(job.id);
     if (was == before_->in_full.end()) return std::nullopt;
-    return grown(done_of(job).tasks, done_of(was->second).tasks);
+    return grown(counts_of(job).tasks, counts_of(was->second).tasks);
   }
   std::string text() const {
     if (before_ == nullptr || seconds_ <= 0) return "";
@@ -70,11 +70,11 @@ class Rates {
     return now > before ? static_cast<double>(now - before) / seconds_ : 0.0;
   }
 
-  const ClusterLook* before_;
+  const TopSnapshot* before_;
   double seconds_ = 0, tasks_ = 0, read_ = 0, shuffled_ = 0;
 };
 
-std::string sums(const ClusterLook& now, const Rates& rates) {
+std::string sums(const TopSnapshot& now, const Rates& rates) {
   std::size_t ready = 0;
   std::uint64_t slots = 0, busy = 0;
   for (const client::NodeStatus& node : now.nodes) {
@@ -89,14 +89,14 @@ std::string sums(const ClusterLook& now, const Rates& rates) {
 }
 
 /// "25/s, 11.2 s left"
-std::string pace(const Done& done, std::optional<double> rate) {
+std::string pace(const TaskCounts& done, std::optional<double> rate) {
   if (!rate || *rate <= 0) return "-";
   const double left = std::min(static_cast<double>(done.all - done.tasks) / *rate, 1e8);
   return fmt::format("{:.3g}/s, {} left", *rate,
                      human_duration(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(left))));
 }
 
-std::vector<std::string> table_lines(const Table& table, std::size_t hidden, std::string_view noun) {
+std::vector<std::string> table_lines(const TextTable& table, std::size_t hidden, std::string_view noun) {
   std::vector<std::string> lines;
   const std::string text = table.text();
   for (const std::string_view line : split(text, '\n'))
@@ -105,45 +105,45 @@ std::vector<std::string> table_lines(const Table& table, std::size_t hidden, std
   return lines;
 }
 
-std::vector<std::string> job_lines(const ClusterLook& now, const Rates& rates, std::size_t most) {
+std::vector<std::string> job_lines(const TopSnapshot& now, const Rates& rates, std::size_t most) {
   std::vector<const master::JobStatus*> running;
   for (const auto& job : now.jobs.jobs)
     if (is_running(job)) running.push_back(&job);
-  Table table({"JOB", "NAME", "USER", "POOL", "TIME", "TASKS", "RUNNING", "PACE", "READ", "SHUFFLED"});
+  TextTable table({"JOB", "NAME", "USER", "POOL", "TIME", "TASKS", "RUNNING", "PACE", "READ", "SHUFFLED"});
   const std::size_t shown = std::min(most, running.size());
   for (std::size_t i = running.size() - shown; i < running.size(); ++i) {
     const auto full = now.in_full.find(running[i]->id);
     const master::JobStatus& job = full == now.in_full.end() ? *running[i] : full->second;
-    const Done done = done_of(job);
-    table.add({std::to_string(job.id.value()), job.name, job.user, job.pool, human_duration(age(job, now.jobs.now)),
-               job.stages.empty() ? "-" : fmt::format("{} of {}", done.tasks, done.all),
-               job.stages.empty() ? "-" : std::to_string(done.running), pace(done, rates.tasks_of(job)),
-               human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes)});
+    const TaskCounts done = counts_of(job);
+    table.row(job.id.value(), job.name, job.user, job.pool, human_duration(age(job, now.jobs.now)),
+              job.stages.empty() ? "-" : fmt::format("{} of {}", done.tasks, done.all),
+              job.stages.empty() ? "-" : std::to_string(done.running), pace(done, rates.tasks_of(job)),
+              human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes));
   }
   return table_lines(table, running.size() - shown, "jobs");
 }
 
-std::vector<std::string> node_lines(const ClusterLook& now, std::size_t most) {
+std::vector<std::string> node_lines(const TopSnapshot& now, std::size_t most) {
   std::vector<const client::NodeStatus*> nodes;
   for (const auto& node : now.nodes) nodes.push_back(&node);
   std::stable_sort(nodes.begin(), nodes.end(), [](const auto* a, const auto* b) { return a->running > b->running; });
-  Table table({"WORKER", "RACK", "STATE", "SLOTS", "CPU", "MEMORY", "STORE", "PREFETCHED"});
+  TextTable table({"WORKER", "RACK", "STATE", "SLOTS", "CPU", "MEMORY", "STORE", "PREFETCHED"});
   const std::size_t shown = std::min(most, nodes.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const client::NodeStatus& node = *nodes[i];
     const bool measured = node.measured.machine.memory != 0;
-    table.add({node.name, node.rack, state_of(node), fmt::format("{} of {}", node.running, node.slots),
-               measured ? fmt::format("{:.1f} of {:.1f}", node.measured.worker.cpu, node.measured.machine.cpu) : "-",
-               measured ? human_bytes(static_cast<std::uint64_t>(node.measured.worker.memory)) : "-",
-               human_bytes(node.store_memory_bytes + node.store_disk_bytes),
-               human_bytes(node.prefetch_memory_bytes + node.prefetch_file_bytes)});
+    table.row(node.name, node.rack, state_of(node), fmt::format("{} of {}", node.running, node.slots),
+              measured ? fmt::format("{:.1f} of {:.1f}", node.measured.worker.cpu, node.measured.machine.cpu) : "-",
+              measured ? human_bytes(static_cast<std::uint64_t>(node.measured.worker.memory)) : "-",
+              human_bytes(node.store_memory_bytes + node.store_disk_bytes),
+              human_bytes(node.prefetch_memory_bytes + node.prefetch_file_bytes));
   }
   return table_lines(table, nodes.size() - shown, "workers");
 }
 
 }  // namespace
 
-std::vector<std::string> lines_of(const ClusterLook& now, const ClusterLook* before, const ClusterView& view) {
+std::vector<std::string> top_lines(const TopSnapshot& now, const TopSnapshot* before, const TopLayout& view) {
   const Rates rates(now, before);
   std::vector<std::string> lines{sums(now, rates)};
   const std::size_t room = view.rows == 0 ? SIZE_MAX : view.rows - std::min<std::size_t>(view.rows, 3);  // sums and two gaps
@@ -163,7 +163,7 @@ std::vector<std::string> lines_of(const ClusterLook& now, const ClusterLook* bef
   return lines;
 }
 
-std::string look_json(const ClusterLook& now) {
+std::string top_json(const TopSnapshot& now) {
   const auto trimmed = [](std::string json) { return json.substr(0, json.find_last_not_of('\n') + 1); };
   client::JobList running;
   running.now = now.jobs.now;

@@ -1,5 +1,5 @@
 // What `weft top` and `weft job tail` show.
-#include "engine/tools/display/cluster_view.hpp"
+#include "engine/tools/display/top_text.hpp"
 
 #include <chrono>
 #include <string>
@@ -33,8 +33,8 @@ master::JobStatus job(std::uint64_t id, std::uint32_t finished, std::uint64_t in
   return made;
 }
 
-ClusterLook look(Duration at, std::vector<client::NodeStatus> nodes, const std::vector<master::JobStatus>& jobs) {
-  ClusterLook made;
+TopSnapshot look(Duration at, std::vector<client::NodeStatus> nodes, const std::vector<master::JobStatus>& jobs) {
+  TopSnapshot made;
   made.at = TimePoint(at);
   made.nodes = std::move(nodes);
   for (const auto& one : jobs) {
@@ -51,41 +51,41 @@ std::string text(const std::vector<std::string>& lines) {
 }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST(ClusterView, SumsJobsAndWorkers) {
+TEST(TopText, SumsJobsAndWorkers) {
   auto over = job(1, 100, 7);
   over.state = master::JobState::finished;
   const auto now = look(10s, {node("w1", 0), node("w2", 3)}, {over, job(2, 40, 1000)});
-  const std::string shown = text(lines_of(now, nullptr, {}));
+  const std::string shown = text(top_lines(now, nullptr, {}));
   EXPECT_TRUE(has(shown, "2 of 2 workers ready, 3 of 8 slots busy, 1 jobs running\n")) << shown;
   EXPECT_TRUE(has(shown, "40 of 100"));
   EXPECT_FALSE(has(shown, "job1")) << "it is over";
   EXPECT_LT(shown.find("w2"), shown.find("w1")) << "the busiest first";
 }
 
-TEST(ClusterView, RatesAreThoseBetweenTwoLooks) {
+TEST(TopText, RatesAreThoseBetweenTwoLooks) {
   const auto before = look(10s, {}, {job(2, 40, 1000)});
   const auto now = look(12s, {}, {job(2, 60, 3000)});
-  const std::string shown = text(lines_of(now, &before, {}));
+  const std::string shown = text(top_lines(now, &before, {}));
   EXPECT_TRUE(has(shown, "; 10 tasks/s, 0.98 KiB/s read, 0 B/s shuffled")) << shown;
   EXPECT_TRUE(has(shown, "10/s, 4.0 s left")) << shown;
-  EXPECT_TRUE(has(text(lines_of(now, &now, {})), "1 jobs running\n")) << "no time has passed";
+  EXPECT_TRUE(has(text(top_lines(now, &now, {})), "1 jobs running\n")) << "no time has passed";
 }
 
-TEST(ClusterView, KeepsToItsRowsAndCountsWhatIsHidden) {
+TEST(TopText, KeepsToItsRowsAndCountsWhatIsHidden) {
   std::vector<client::NodeStatus> nodes;
   std::vector<master::JobStatus> jobs;
   for (std::uint64_t i = 0; i < 200; ++i) nodes.push_back(node("w" + std::to_string(i), 1)), jobs.push_back(job(1000 + i, 1, 1));
   const auto now = look(1s, nodes, jobs);
   for (const std::size_t rows : {1u, 2u, 5u, 10u, 24u, 50u, 500u}) {
     for (const bool with_jobs : {true, false}) {
-      const auto lines = lines_of(now, nullptr, {.nodes = true, .jobs = with_jobs, .rows = rows});
+      const auto lines = top_lines(now, nullptr, {.nodes = true, .jobs = with_jobs, .rows = rows});
       EXPECT_LE(lines.size(), rows);
       if (rows == 24) {
         EXPECT_TRUE(has(lines.back(), "more workers")) << text(lines);
       }
     }
   }
-  const std::string shown = text(lines_of(now, nullptr, {.nodes = true, .jobs = true, .rows = 24}));
+  const std::string shown = text(top_lines(now, nullptr, {.nodes = true, .jobs = true, .rows = 24}));
   EXPECT_TRUE(has(shown, "job1199")) << "the newest";
   EXPECT_TRUE(has(shown, "more jobs"));
 }

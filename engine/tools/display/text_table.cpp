@@ -1,15 +1,13 @@
-#include "engine/tools/display/table.hpp"
+#include "engine/tools/display/text_table.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/display_width.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 
 namespace weft::tools {
 
-Table& Table::cell(std::string_view content) {
+TextTable& TextTable::cell(std::string_view content) {
   const std::size_t begin = cells_.size();
   cells_ += escaped(content);
   std::size_t& width = widths_[ends_.size() % widths_.size()];
@@ -18,7 +16,7 @@ Table& Table::cell(std::string_view content) {
   return *this;
 }
 
-std::string Table::text() const {
+std::string TextTable::text() const {
   std::size_t longest = 0;
   for (const std::size_t width : widths_) longest += width + 2;
   std::string text;
@@ -34,17 +32,6 @@ std::string Table::text() const {
     begin = ends_[i];
   }
   return text;
-}
-
-void print(const std::string& text) {
-  const std::string shown = printable_lines(text);
-  std::fwrite(shown.data(), 1, shown.size(), stdout);
-}
-
-void add_resources(JsonWriter& json, const schedulers::Resources& resources) {
-  json.begin_object();
-  for (const auto& kind : schedulers::kResourceKinds) json.member(kind.name, resources.*kind.amount);
-  json.end_object();
 }
 
 }  // namespace weft::tools
