@@ -1,7 +1,5 @@
 #include "engine/tools/history/causes.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -9,50 +7,48 @@ namespace weft::history {
 
 namespace {
 
-/// Words of an error that tell its cause, whatever failed of it.
-struct Words {
+/// Words of an error that show its cause, whatever failed because of it.
+struct CauseWords {
   std::string_view part, cause;
 };
-constexpr Words kWords[] = {{"No space left", "disk_full"},
-                            {"disk is full", "disk_full"},
-                            {"bad_alloc", "out_of_memory"},
-                            {"out of memory", "out_of_memory"},
-                            {"out-of-memory", "out_of_memory"},
-                            {"bad record", "bad_record"},
-                            {"--max-bad-records", "bad_record"},
-                            {"cannot read input", "unreadable_input"},
-                            {"is truncated: it ends at byte", "unreadable_input"},
-                            {"is damaged at byte", "unreadable_input"},
-                            {"changed while the job ran", "unreadable_input"},
-                            {"changed since it was listed", "unreadable_input"}};
-
-std::string cause_in(const std::string& text) {
-  const auto found = std::find_if(std::begin(kWords), std::end(kWords),
-                                  [&](const Words& words) { return text.find(words.part) != std::string::npos; });
-  return found == std::end(kWords) ? "" : std::string(found->cause);
-}
+constexpr CauseWords kWords[] = {{"No space left", "disk_full"},
+                                 {"disk is full", "disk_full"},
+                                 {"bad_alloc", "out_of_memory"},
+                                 {"out of memory", "out_of_memory"},
+                                 {"out-of-memory", "out_of_memory"},
+                                 {"bad record", "bad_record"},
+                                 {"--max-bad-records", "bad_record"},
+                                 {"cannot read input", "unreadable_input"},
+                                 {"is truncated: it ends at byte", "unreadable_input"},
+                                 {"is damaged at byte", "unreadable_input"},
+                                 {"changed while the job ran", "unreadable_input"},
+                                 {"changed since it was listed", "unreadable_input"}};
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+/// Of the first words that the text has; `otherwise` when it has none.
+std::string cause_in(const std::string& text, std::string_view otherwise) {
+  for (const auto& [part, cause] : kWords)
+    if (contains(text, part)) return std::string(cause);
+  return std::string(otherwise);
+}
+
 }  // namespace
 
-std::string cause_of(const Attempt& attempt) {
+std::string cause_of(const LoggedAttempt& attempt) {
   // What a program prints before it dies is in the message, too, and is not the cause.
   if (attempt.kind == "crashed") return contains(attempt.why, "killed by the kernel: out of memory") ? "out_of_memory" : "crash";
   if (attempt.kind == "timed_out") return "timeout";
   if (attempt.kind == "fetch_failed") return "lost_output";
   if (attempt.kind == "plan_mismatch") return "plan_mismatch";
-  const std::string known = cause_in(attempt.why);
-  if (!known.empty()) return known;
-  return attempt.kind == "environment" ? "environment" : "user_code";
+  return cause_in(attempt.why, attempt.kind == "environment" ? "environment" : "user_code");
 }
 
-std::string cause_of(const Job& job) {
-  if (job.state == Job::State::killed) return job.error == "its driver was lost" ? "lost_driver" : "killed";
-  if (contains(job.error, "the master was restarted")) return "lost_master";
-  if (contains(job.error, "each task wants ")) return "wrong_demand";
-  const std::string known = cause_in(job.error);
-  return known.empty() ? "failed" : known;
+std::string cause_of(const LoggedJob& job) {
+  if (job.status.state == JobState::killed) return job.status.error == "its driver was lost" ? "lost_driver" : "killed";
+  if (contains(job.status.error, "the master was restarted")) return "lost_master";
+  if (contains(job.status.error, "each task wants ")) return "wrong_demand";
+  return cause_in(job.status.error, "failed");
 }
 
 std::string advice_on(const std::string& cause) {

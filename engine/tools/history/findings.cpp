@@ -4,12 +4,13 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
 
-#include "base/json.hpp"
 #include "base/text.hpp"
+#include "engine/tools/display/json_members.hpp"
 #include "engine/tools/history/causes.hpp"
 #include "engine/tools/history/pace.hpp"
 
@@ -17,7 +18,7 @@ namespace weft::history {
 
 namespace {
 
-// What is worth a word. Below these a job is healthy: noise of small jobs is no finding.
+// Bounds of what is reported. Below these a job is healthy: noise of small jobs is no finding.
 constexpr double kHotPartition = 4;             // times the median of its shuffle
 constexpr std::uint64_t kHotBytes = 16u << 20;  // and at least so large
 constexpr double kHotPart = 0.2;                // or this part of a shuffle
@@ -42,11 +43,11 @@ T median(std::vector<T> values) {
   return *middle;
 }
 
-double duration(const Attempt& attempt) { return seconds(attempt.ended - attempt.launched); }
+double duration(const LoggedAttempt& attempt) { return seconds(attempt.ended - attempt.launched); }
 
-class Doctor {
+class Diagnosis {
  public:
-  Doctor(const History& history, const Job& job) : history_(history), job_(job) {}
+  Diagnosis(const EventHistory& history, const LoggedJob& job) : history_(history), job_(job) {}
 
   std::vector<Finding> examine() {
     failing_node();
@@ -66,17 +67,21 @@ class Doctor {
   }
 
  private:
-  Time end() const { return job_.state == Job::State::running ? history_.now() : job_.ended; }
-  std::string worker_name(std::uint32_t node) const {
-    const auto found = history_.workers().find(node);
-    return found == history_.workers().end() ? fmt::format("node {}", node) : found->second.name;
+  Time end() const { return job_.status.state == JobState::running ? history_.now() : job_.status.ended; }
+  /// How long the job ran.
+  Time ran() const { return end() - job_.status.submitted; }
+  double worth_reporting() const { return std::max(seconds(kLongTask), kCostPart * seconds(ran())); }
+  /// Calls visit(attempt) for the finished attempts of a stage, or of all.
+  template <class Visit>
+  void each_finished(std::optional<std::uint32_t> stage, const Visit& visit) const {
+    for (const LoggedAttempt& attempt : job_.attempts)
+      if (attempt.fate == Fate::finished && (!stage || attempt.stage == *stage)) visit(attempt);
   }
-  double worth_a_word() const { return std::max(seconds(kLongTask), kCostPart * seconds(end() - job_.submitted)); }
   void find(std::string kind, std::string text, std::string advice, std::vector<std::pair<std::string, double>> numbers) {
     found_.push_back({std::move(kind), std::move(text), std::move(advice), std::move(numbers)});
   }
 
-  /// What attempts died of, by cause, with the first message of each; or why the job failed where none did.
+  /// Why attempts failed, by cause, with the first message of each; or why the job failed where no attempt did.
   void failures() {
     struct Cause {
       double attempts = 0;
@@ -84,7 +89,7 @@ class Doctor {
       std::set<std::uint32_t> nodes{};
     };
     std::map<std::string, Cause> causes;
-    for (const Attempt& attempt : job_.attempts) {
+    for (const LoggedAttempt& attempt : job_.attempts) {
       if (attempt.fate != Fate::failed) continue;
       Cause& cause = causes[cause_of(attempt)];
       if (++cause.attempts == 1) cause.first = fmt::format("task {}.{}: {}", attempt.stage, attempt.task, attempt.why);
@@ -93,22 +98,21 @@ class Doctor {
     for (const auto& [kind, cause] : causes)
       find(kind, fmt::format("{:.0f} attempts failed{}; the first: {}", cause.attempts, where(cause.nodes), cause.first),
            advice_on(kind), {{"failed_attempts", cause.attempts}, {"nodes", static_cast<double>(cause.nodes.size())}});
-    const bool ended = job_.state == Job::State::failed || job_.state == Job::State::killed;
-    if (ended && (causes.empty() || job_.state == Job::State::killed))
-      find(cause_of(job_),
-           fmt::format("the job {} {}: {}", job_.state == Job::State::killed ? "was" : "has", name_of(job_.state), job_.error),
-           advice_on(cause_of(job_)), {{"ran_seconds", seconds(end() - job_.submitted)}});
+    const bool killed = job_.status.state == JobState::killed;
+    if (killed || (job_.status.state == JobState::failed && causes.empty()))
+      find(cause_of(job_), fmt::format("the job {} {}: {}", killed ? "was" : "has", name_of(job_.status.state), job_.status.error),
+           advice_on(cause_of(job_)), {{"ran_seconds", seconds(ran())}});
   }
   std::string where(const std::set<std::uint32_t>& nodes) const {
-    return nodes.size() == 1 && history_.workers().size() > 1 ? ", all on worker " + worker_name(*nodes.begin()) : "";
+    return nodes.size() == 1 && history_.workers().size() > 1 ? ", all on worker " + history_.worker_name(*nodes.begin()) : "";
   }
 
-  /// All failures are on one node, and so many that chance does not explain it, while the same tasks finish elsewhere.
+  /// All failures are on one node, too many for chance, while the same tasks finish elsewhere.
   void failing_node() {
     std::set<std::pair<std::uint32_t, std::uint32_t>> failed, finished;  // stage, task
     std::set<std::uint32_t> nodes;
     double failures = 0;
-    for (const Attempt& attempt : job_.attempts) {
+    for (const LoggedAttempt& attempt : job_.attempts) {
       if (attempt.fate == Fate::finished) finished.insert({attempt.stage, attempt.task});
       if (attempt.fate != Fate::failed) continue;
       ++failures;
@@ -119,28 +123,27 @@ class Doctor {
       return;
     const std::uint32_t node = *nodes.begin();
     const auto here =
-        std::count_if(job_.attempts.begin(), job_.attempts.end(), [&](const Attempt& each) { return each.node == node; });
+        std::count_if(job_.attempts.begin(), job_.attempts.end(), [&](const LoggedAttempt& each) { return each.node == node; });
     const double share = static_cast<double>(here) / static_cast<double>(job_.attempts.size());
     if (std::pow(share, static_cast<double>(failed.size())) > kChance) return;
     find("failing_node",
          fmt::format("{:.0f} attempts of {} tasks failed on worker {}, and none elsewhere, where the same tasks finished", failures,
-                     failed.size(), worker_name(node)),
+                     failed.size(), history_.worker_name(node)),
          "its machine lacks something that the others have: see the first message below; weft node drain takes it out",
          {{"node", node}, {"failed_attempts", failures}, {"tasks", static_cast<double>(failed.size())}});
   }
 
   void lost_workers() {
     std::map<std::uint32_t, double> lost;
-    for (const Attempt& attempt : job_.attempts)
+    for (const LoggedAttempt& attempt : job_.attempts)
       if (attempt.fate == Fate::lost) ++lost[attempt.node];
     for (const auto& [node, worker] : history_.workers())
-      if (worker.lost && *worker.lost >= job_.submitted && *worker.lost <= end() && worker.why != "it left") lost[node] += 0;
+      if (worker.lost && *worker.lost >= job_.status.submitted && *worker.lost <= end() && worker.why != "it left") lost[node] += 0;
     for (const auto& [node, attempts] : lost) {
-      const auto worker = history_.workers().find(node);
+      const LoggedWorker* worker = history_.worker(node);
       find("lost_worker",
-           fmt::format("worker {} was lost{}, and {:.0f} attempts with it", worker_name(node),
-                       worker == history_.workers().end() || worker->second.why.empty() ? "" : " (" + worker->second.why + ")",
-                       attempts),
+           fmt::format("worker {} was lost{}, and {:.0f} attempts with it", history_.worker_name(node),
+                       worker == nullptr || worker->why.empty() ? "" : " (" + worker->why + ")", attempts),
            "its log and weft node list tell why it ended; --shuffle-replicas 2 saves running its maps again",
            {{"node", node}, {"lost_attempts", attempts}});
     }
@@ -172,12 +175,12 @@ class Doctor {
 
   void spills() {
     double tasks = 0, bytes = 0, most = 0;
-    for (const Attempt& attempt : job_.attempts) {
-      if (attempt.fate != Fate::finished || attempt.usage.spilled_bytes == 0) continue;
+    each_finished({}, [&](const LoggedAttempt& attempt) {
+      if (attempt.usage.spilled_bytes == 0) return;
       ++tasks;
       bytes += static_cast<double>(attempt.usage.spilled_bytes);
       most = std::max(most, static_cast<double>(attempt.usage.spilled_bytes + attempt.usage.peak_memory));
-    }
+    });
     if (tasks == 0 || bytes < kSpilled) return;
     find("spill", fmt::format("{:.0f} tasks spilled {}", tasks, human_bytes(static_cast<std::uint64_t>(bytes))),
          fmt::format("with about {} for each task they would not: raise --memory, or use more partitions",
@@ -186,11 +189,11 @@ class Doctor {
   }
 
   void slow_nodes() {
-    for (const SlowNode& slow : history::slow_nodes(job_, seconds(end() - job_.submitted)))
+    for (const SlowNode& slow : history::slow_nodes(job_, seconds(ran())))
       find("slow_node",
            fmt::format(
                "tasks on worker {} take {:.1f} times as long as those of the same stages elsewhere, which cost about {:.1f} s",
-               worker_name(slow.node), slow.ratio, slow.cost_seconds),
+               history_.worker_name(slow.node), slow.ratio, slow.cost_seconds),
            "see what else runs on its machine; weft node set gives it less, weft node drain takes it out",
            {{"node", slow.node},
             {"ratio", slow.ratio},
@@ -204,19 +207,19 @@ class Doctor {
       std::map<std::uint32_t, std::uint64_t> splits;
       for (const auto& split : stage.splits) splits[split.task] += split.bytes;
       std::vector<double> bytes, records, took;
-      const Attempt* longest = nullptr;
-      for (const Attempt& attempt : job_.attempts) {
-        if (attempt.stage != stage.id || attempt.fate != Fate::finished || !splits.contains(attempt.task)) continue;
+      const LoggedAttempt* longest = nullptr;
+      each_finished(stage.id, [&](const LoggedAttempt& attempt) {
+        if (!splits.contains(attempt.task)) return;
         bytes.push_back(static_cast<double>(splits[attempt.task]));
         records.push_back(static_cast<double>(attempt.input_records));
         took.push_back(duration(attempt));
         if (longest == nullptr || duration(attempt) > duration(*longest)) longest = &attempt;
-      }
+      });
       if (took.size() < 3) continue;
       const double typical = median(took), most = duration(*longest);
       const double more = std::max(static_cast<double>(splits[longest->task]) / std::max(median(bytes), 1.0),
                                    static_cast<double>(longest->input_records) / std::max(median(records), 1.0));
-      if (most < kUneven * typical || more < kUneven || most - typical < worth_a_word()) continue;
+      if (most < kUneven * typical || more < kUneven || most - typical < worth_reporting()) continue;
       find("uneven_input",
            fmt::format(
                "task {} of stage {} ({}) read {:.0f} times as much as the median, {} and {} records, and took {}, {:.0f} times "
@@ -224,8 +227,7 @@ class Doctor {
                longest->task, stage.id, stage.name, more, human_bytes(splits[longest->task]), longest->input_records,
                human_duration(longest->ended - longest->launched), most / typical),
            "store large inputs in several files, or so that they can be split: plain, bzip2, or compressed in blocks (bgzip, zstd "
-           "and "
-           "lz4 of many frames)",
+           "and lz4 of many frames)",
            {{"stage", stage.id},
             {"task", longest->task},
             {"times_the_median", more},
@@ -237,12 +239,12 @@ class Doctor {
   void starvation() {
     if (job_.stages.empty()) return;
     const Time first = job_.attempts.empty() ? end() : job_.attempts.front().launched;
-    const Time waited = first - job_.submitted;
-    if (waited < kStarved || waited * 4 < end() - job_.submitted) return;
+    const Time waited = first - job_.status.submitted;
+    if (waited < kStarved || waited * 4 < ran()) return;
     const auto others = static_cast<double>(history_.others(job_));
     find("starved",
          fmt::format("the job waited {} for its first slot{}", human_duration(waited),
-                     job_.options.pool.empty() ? "" : fmt::format(" in pool {}", job_.options.pool)),
+                     job_.status.pool.empty() ? "" : fmt::format(" in pool {}", job_.status.pool)),
          others > 0 ? "other jobs had the slots: give its pool a minimum share, the job another pool or priority, or add workers"
                     : "no worker could take its tasks: weft job explain tells what they demand and what there is",
          {{"waited_seconds", seconds(waited)}, {"other_jobs", others}});
@@ -254,17 +256,15 @@ class Doctor {
       std::map<std::uint32_t, const master::LoggedSplit*> splits;
       for (const auto& split : stage.splits)
         if (!split.hosts.empty()) splits[split.task] = &split;
-      for (const Attempt& attempt : job_.attempts) {
+      each_finished(stage.id, [&](const LoggedAttempt& attempt) {
         const auto split = splits.find(attempt.task);
-        const auto worker = history_.workers().find(attempt.node);
-        if (attempt.stage != stage.id || attempt.fate != Fate::finished || split == splits.end() ||
-            worker == history_.workers().end())
-          continue;
+        const LoggedWorker* worker = history_.worker(attempt.node);
+        if (split == splits.end() || worker == nullptr) return;
         const auto& hosts = split->second->hosts;
-        const bool here = std::find(hosts.begin(), hosts.end(), worker->second.host) != hosts.end() ||
-                          std::find(hosts.begin(), hosts.end(), worker->second.name) != hosts.end();
+        const bool here = std::find(hosts.begin(), hosts.end(), worker->host) != hosts.end() ||
+                          std::find(hosts.begin(), hosts.end(), worker->name) != hosts.end();
         (here ? local : remote) += static_cast<double>(split->second->bytes);
-      }
+      });
     }
     if (remote < static_cast<double>(64u << 20) || remote / (local + remote) < kRemote) return;
     find("remote_input",
@@ -280,13 +280,11 @@ class Doctor {
       double tasks = 0;
       bool idle = false;  // slots
       const double demand = stage.demand == schedulers::Resources{} ? job_.options.demand.memory : stage.demand.memory;
-      for (const Attempt& attempt : job_.attempts) {
-        if (attempt.stage != stage.id || attempt.fate != Fate::finished) continue;
+      each_finished(stage.id, [&](const LoggedAttempt& attempt) {
         most = std::max(most, attempt.usage.peak_memory), ++tasks;
-        const auto worker = history_.workers().find(attempt.node);
-        idle |= worker == history_.workers().end() || worker->second.memory == 0 ||
-                worker->second.memory < demand * static_cast<double>(worker->second.slots);
-      }
+        const LoggedWorker* worker = history_.worker(attempt.node);
+        idle |= worker == nullptr || worker->memory == 0 || worker->memory < demand * static_cast<double>(worker->slots);
+      });
       if (demand < static_cast<double>(256u << 20) || tasks < 4 || !idle) continue;
       if (demand < kWrongDemand * static_cast<double>(std::max<std::uint64_t>(most, 16u << 20))) continue;
       find("wrong_demand",
@@ -299,33 +297,31 @@ class Doctor {
 
   void bad_records() {
     double count = 0;
-    for (const Attempt& attempt : job_.attempts)
-      if (attempt.fate == Fate::finished) count += static_cast<double>(attempt.usage.bad_records.count);
-    const bool told = std::any_of(found_.begin(), found_.end(), [](const Finding& each) { return each.kind == "bad_record"; });
-    if (count == 0 || told) return;
+    each_finished({}, [&](const LoggedAttempt& attempt) { count += static_cast<double>(attempt.usage.bad_records.count); });
+    const bool found = std::any_of(found_.begin(), found_.end(), [](const Finding& each) { return each.kind == "bad_record"; });
+    if (count == 0 || found) return;
     find("bad_record", fmt::format("{:.0f} records made no sense and were left out", count),
          "weft job status shows the first few and where they are", {{"records", count}});
   }
 
   void deadline() {
-    if (!job_.deadline || end() <= *job_.deadline) return;
-    find("late", fmt::format("the deadline was missed by {}", human_duration(end() - *job_.deadline)),
+    if (!job_.status.deadline || end() <= *job_.status.deadline) return;
+    find("late", fmt::format("the deadline was missed by {}", human_duration(end() - *job_.status.deadline)),
          "weft job explain tells what it waited for; more slots, a higher priority or an earlier start help",
-         {{"seconds", seconds(end() - *job_.deadline)}});
+         {{"seconds", seconds(end() - *job_.status.deadline)}});
   }
 
-  /// Of what tasks took, more than half was not their own code: starting them, telling their ends.
+  /// More than half of the time of tasks was not their own code: starting them, reporting their ends.
   void tiny_tasks() {
     std::vector<double> took;
     double all = 0, code = 0;
-    for (const Attempt& attempt : job_.attempts) {
-      if (attempt.fate != Fate::finished) continue;
+    each_finished({}, [&](const LoggedAttempt& attempt) {
       took.push_back(duration(attempt));
       all += took.back();
       code += seconds(attempt.usage.run);
-    }
+    });
     if (took.size() < kManyTiny || code == 0 || median(took) > seconds(kTinyTask) || code > all / 2) return;
-    if (end() - job_.submitted < kLongTask) return;
+    if (ran() < kLongTask) return;
     find("tiny_tasks",
          fmt::format("{} tasks take {:.1f} ms each, and {:.0f} % of that is not their own code but starting them", took.size(),
                      1e3 * median(took), 100 * (1 - code / all)),
@@ -333,25 +329,19 @@ class Doctor {
          {{"tasks", static_cast<double>(took.size())}, {"median_seconds", median(took)}, {"own_code", code / all}});
   }
 
-  const History& history_;
-  const Job& job_;
+  const EventHistory& history_;
+  const LoggedJob& job_;
   std::vector<Finding> found_;
 };
 
 }  // namespace
 
-std::vector<Finding> findings_of(const History& history, const Job& job) { return Doctor(history, job).examine(); }
+std::vector<Finding> findings_of(const EventHistory& history, const LoggedJob& job) { return Diagnosis(history, job).examine(); }
 
 std::string findings_json(const std::vector<Finding>& findings) {
-  JsonWriter json;
-  json.begin_array();
-  for (const Finding& finding : findings) {
-    json.begin_object().member("kind", finding.kind).member("finding", finding.text).member("advice", finding.advice);
-    json.key("numbers").begin_object();
-    for (const auto& [name, value] : finding.numbers) json.member(name, value);
-    json.end_object().end_object();
-  }
-  return json.end_array().text() + "\n";
+  return tools::json_line(tools::objects(findings, [](JsonWriter& json, const Finding& finding) {
+    tools::members(json, "kind", finding.kind, "finding", finding.text, "advice", finding.advice, "numbers", finding.numbers);
+  }));
 }
 
 std::string findings_text(const std::vector<Finding>& findings) {

@@ -1,4 +1,4 @@
-// What is wrong with a job, said and not only shown: each finding with the numbers behind it and what to change.
+// What is wrong with a job, in words: each finding with its figures and what to change.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Finding {
 };
 
 /// The gravest first; nothing when all is well. A pure function of the history.
-std::vector<Finding> findings_of(const History& history, const Job& job);
+std::vector<Finding> findings_of(const EventHistory& history, const LoggedJob& job);
 
 std::string findings_json(const std::vector<Finding>& findings);
 /// "No finding: …" when there is none.

@@ -23,19 +23,19 @@ std::vector<master::JobStatus> GrowingLog::statuses() const {
   return statuses;
 }
 
-History::Workers GrowingLog::workers() const {
+EventHistory::Workers GrowingLog::workers() const {
   const std::lock_guard lock(mutex_);
   (void)follower_.read();
   return follower_.history().workers();
 }
 
-Result<std::shared_ptr<const History>> GrowingLog::job(std::uint64_t id) const {
+Result<std::shared_ptr<const EventHistory>> GrowingLog::job(std::uint64_t id) const {
   const std::lock_guard lock(mutex_);
   WEFT_TRY(follower_.read());
-  const History& history = follower_.history();
-  if (history.job(id) == nullptr) return fail(Code::not_found, fmt::format("the event log tells nothing of job {}", id));
-  // Every event has a later time: what has the same is the same.
-  if (!copy_ || copy_->now() != history.now()) copy_ = std::make_shared<const History>(history);
+  const EventHistory& history = follower_.history();
+  if (history.job(id) == nullptr) return fail(Code::not_found, fmt::format("the event log has no job {}", id));
+  // Every event has a later time, so the same time means the same history.
+  if (!copy_ || copy_->now() != history.now()) copy_ = std::make_shared<const EventHistory>(history);
   return copy_;
 }
 

@@ -13,21 +13,21 @@
 
 namespace weft::history {
 
-/// Reads on whenever it is asked. What cannot be read is an error of job(); the others tell what was read before.
+/// Reads on at each call. What cannot be read is an error of job(); the other functions return what was read before.
 class GrowingLog final : public LoggedJobs {
  public:
-  explicit GrowingLog(std::string log) : follower_(std::move(log), History()) {}
+  explicit GrowingLog(std::string log) : follower_(std::move(log), EventHistory()) {}
 
   bool grows() const override { return true; }
   Time now() const override;
   std::vector<master::JobStatus> statuses() const override;
-  History::Workers workers() const override;
-  Result<std::shared_ptr<const History>> job(std::uint64_t id) const override;
+  EventHistory::Workers workers() const override;
+  Result<std::shared_ptr<const EventHistory>> job(std::uint64_t id) const override;
 
  private:
   mutable std::mutex mutex_;  // of what follows
   mutable LogFollower follower_;
-  mutable std::shared_ptr<const History> copy_;  // as it was when it was last asked for
+  mutable std::shared_ptr<const EventHistory> copy_;  // as it was when it was last asked for
 };
 
 }  // namespace weft::history

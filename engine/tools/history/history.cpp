@@ -30,7 +30,7 @@ void add(std::vector<std::uint64_t>& sums, const std::vector<std::uint64_t>& siz
   for (std::size_t i = 0; i < sizes.size(); ++i) sums[i] += sizes[i];
 }
 
-/// What came since `before`; nothing where a worker says less than it said.
+/// What came since `before`; nothing where a worker reports less than before.
 shuffle::PrefetchStats difference(const shuffle::PrefetchStats& now, const shuffle::PrefetchStats& before) {
   const auto more = [&](std::uint64_t shuffle::PrefetchStats::*part) { return now.*part - std::min(now.*part, before.*part); };
   return {more(&shuffle::PrefetchStats::prefetched_bytes),   more(&shuffle::PrefetchStats::read_bytes),
@@ -45,17 +45,12 @@ const char* name_of(Fate fate) {
   return kNames[static_cast<std::size_t>(fate)];
 }
 
-const char* name_of(Job::State state) {
-  constexpr const char* kNames[] = {"running", "finished", "failed", "killed"};
-  return kNames[static_cast<std::size_t>(state)];
-}
-
-const Job* History::job(std::uint64_t id) const {
+const LoggedJob* EventHistory::job(std::uint64_t id) const {
   const auto found = jobs_.find(id);
   return found == jobs_.end() ? nullptr : &found->second;
 }
 
-void History::apply(const master::EventLine& line) {
+void EventHistory::apply(const master::EventLine& line) {
   if (line.event == "log_started") restart(line.at);
   now_ = line.event == "worker_joined" ? std::max(now_, line.at) : line.at;  // rotated logs repeat what is known of workers
   if (only_ && line.job != 0 && line.job != *only_) return note_other(line);
@@ -66,72 +61,90 @@ void History::apply(const master::EventLine& line) {
   if (line.event == "job_submitted") submit(line);
   const auto found = jobs_.find(line.job);
   if (found == jobs_.end()) return;
-  Job& job = found->second;
+  LoggedJob& job = found->second;
   if (line.event == "plan_extended") job.stages.insert(job.stages.end(), line.stages.begin(), line.stages.end());
-  if (line.event == "job_finished") end_job(job, Job::State::finished, "");
-  if (line.event == "job_failed") end_job(job, job.error.empty() ? Job::State::failed : Job::State::killed, line.error);
-  if (line.event == "job_killed" && job.state == Job::State::running) job.error = line.reason.empty() ? "killed" : line.reason;
+  if (line.event == "job_finished") end_job(job, JobState::finished, "");
+  if (line.event == "job_failed") end_job(job, job.status.error.empty() ? JobState::failed : JobState::killed, line.error);
+  if (line.event == "job_killed" && job.status.state == JobState::running)
+    job.status.error = line.reason.empty() ? "killed" : line.reason;
   if (line.event == "task_launched") launch(line, job);
   if (line.event == "task_finished") end_attempt(line, job, Fate::finished);
   if (line.event == "task_failed") end_attempt(line, job, line.kind == "killed" ? Fate::killed : Fate::failed);
   if (line.event == "task_killed") end_attempt(line, job, Fate::killed);
   if (line.event == "blocks_prefetched") note_prefetched(line, job);
-  if (line.event == "copy_started" || line.event == "output_copied") note_copy(line, job);
+  if (line.event == "copy_started" || line.event == "output_copied") note_replica(line, job);
 }
 
-bool History::waits(std::uint64_t id) const {
-  const Job* found = job(id);
-  return found != nullptr && found->state == Job::State::running && found->attempts.empty();
+const LoggedWorker* EventHistory::worker(std::uint32_t node) const {
+  const auto found = workers_.find(node);
+  return found == workers_.end() ? nullptr : &found->second;
 }
 
-std::size_t History::others(const Job& job) const {
+std::string EventHistory::worker_name(std::uint32_t node) const {
+  const LoggedWorker* found = worker(node);
+  return found == nullptr ? fmt::format("node {}", node) : found->name;
+}
+
+bool EventHistory::waits(std::uint64_t id) const {
+  const LoggedJob* found = job(id);
+  return found != nullptr && found->status.state == JobState::running && found->attempts.empty();
+}
+
+std::size_t EventHistory::others(const LoggedJob& job) const {
   if (only_) return job.others.size();
-  const Time until = job.attempts.empty() ? job.ended == Time(0) ? now_ : job.ended : job.attempts.front().launched;
-  const auto is_then = [&](Time at) { return at >= job.submitted && at <= until; };
-  const auto had_slots = [&](const Attempt& each) {
+  const Time until = job.attempts.empty() ? job.status.ended == Time(0) ? now_ : job.status.ended : job.attempts.front().launched;
+  const auto is_then = [&](Time at) { return at >= job.status.submitted && at <= until; };
+  const auto had_slots = [&](const LoggedAttempt& each) {
     return is_then(each.launched) || (each.fate != Fate::running && is_then(each.ended)) ||
-           (each.launched < job.submitted && (each.fate == Fate::running || each.ended > until));
+           (each.launched < job.status.submitted && (each.fate == Fate::running || each.ended > until));
   };
   return static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& other) {
-    return other.first != job.id && std::any_of(other.second.attempts.begin(), other.second.attempts.end(), had_slots);
+    return other.first != job.status.id.value() &&
+           std::any_of(other.second.attempts.begin(), other.second.attempts.end(), had_slots);
   }));
 }
 
-/// Whoever is launched or ends has, or had, a slot.
-void History::note_other(const master::EventLine& line) {
+/// A job of which an attempt is launched or ends has, or had, a slot.
+void EventHistory::note_other(const master::EventLine& line) {
   if (waits(*only_) && master::is_of_attempt(line.event)) jobs_.find(*only_)->second.others.insert(line.job);
 }
 
-/// Another master: what ran, ran no longer.
-void History::restart(Time at) {
+/// Another master: no job of the one before runs any more.
+void EventHistory::restart(Time at) {
   for (auto& [id, job] : jobs_)
-    if (job.state == Job::State::running) end_job(job, Job::State::failed, "the master was restarted");
+    if (job.status.state == JobState::running) end_job(job, JobState::failed, "the master was restarted");
   workers_.clear();
   now_ = at;
 }
 
-void History::drop(std::uint64_t job) {
+void EventHistory::drop(std::uint64_t job) {
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return;
   attempts_ -= std::min(attempts_, found->second.attempts.size());
   jobs_.erase(found);
 }
 
-void History::submit(const master::EventLine& line) {
+void EventHistory::submit(const master::EventLine& line) {
   forget();
-  Job& job = jobs_[line.job];
+  LoggedJob& job = jobs_[line.job];
   attempts_ -= std::min(attempts_, job.attempts.size());
   leave_out_outputs(job);
-  job = Job{};
-  job.id = line.job;
-  job.name = line.name;
-  job.submitted = line.at;
-  job.deadline = line.deadline;
+  job = LoggedJob{};
+  job.status.id = JobId(line.job);
+  job.status.name = line.name;
+  job.status.user = line.options.user;
+  job.status.pool = line.options.pool;
+  job.status.submitted = line.at;
+  job.status.deadline = line.deadline;
+  job.status.priority = line.options.priority;
+  job.status.weight = line.options.weight.value_or(1);
+  job.status.shuffle_replicas = line.options.shuffle_replicas.value_or(1);
+  job.status.options = master::texts_of(line.options);
   job.options = line.options;
 }
 
-void History::launch(const master::EventLine& line, Job& job) {
-  Attempt made;
+void EventHistory::launch(const master::EventLine& line, LoggedJob& job) {
+  LoggedAttempt made;
   made.stage = line.stage;
   made.task = line.task;
   made.attempt = line.attempt;
@@ -146,10 +159,10 @@ void History::launch(const master::EventLine& line, Job& job) {
   ++attempts_;
 }
 
-void History::end_attempt(const master::EventLine& line, Job& job, Fate fate) {
+void EventHistory::end_attempt(const master::EventLine& line, LoggedJob& job, Fate fate) {
   const auto open = job.open.find(key_of(line));
   if (open == job.open.end()) return;
-  Attempt& attempt = job.attempts[open->second];
+  LoggedAttempt& attempt = job.attempts[open->second];
   attempt.kind = line.kind;
   attempt.input_bytes = line.input_bytes;
   attempt.input_records = line.input_records;
@@ -165,8 +178,8 @@ void History::end_attempt(const master::EventLine& line, Job& job, Fate fate) {
   close(job, place, fate, line.message.empty() ? line.reason : line.message);
 }
 
-void History::close(Job& job, std::size_t place, Fate fate, std::string why) {
-  Attempt& attempt = job.attempts[place];
+void EventHistory::close(LoggedJob& job, std::size_t place, Fate fate, std::string why) {
+  LoggedAttempt& attempt = job.attempts[place];
   attempt.fate = fate;
   attempt.ended = now_;
   attempt.why = std::move(why);
@@ -175,19 +188,19 @@ void History::close(Job& job, std::size_t place, Fate fate, std::string why) {
   if (attempt.slot < taken.size()) taken[attempt.slot] = false;
 }
 
-void History::end_job(Job& job, Job::State state, const std::string& error) {
-  if (job.state != Job::State::running) return;
-  job.state = state;
-  job.error = error;
-  job.ended = now_;
+void EventHistory::end_job(LoggedJob& job, JobState state, const std::string& error) {
+  if (job.status.state != JobState::running) return;
+  job.status.state = state;
+  job.status.error = error;
+  job.status.ended = now_;
   for (const auto& [key, place] : std::exchange(job.open, {})) close(job, place, Fate::killed, "the job is over");
   job.taken.clear();
 }
 
-void History::lose(const master::EventLine& line) {
+void EventHistory::lose(const master::EventLine& line) {
   const auto found = workers_.find(line.node);
   if (found == workers_.end()) return;
-  // One that fell silent is lost again when its connection ends. A job's part of a log tells of the same moment once more.
+  // One that fell silent is lost again when its connection ends. A job's part of a log repeats the same moment.
   if (found->second.lost && *found->second.lost < line.at) return;
   found->second.lost = line.at;
   found->second.why = line.reason;
@@ -197,38 +210,37 @@ void History::lose(const master::EventLine& line) {
       close(of, open.second, Fate::lost, line.reason);
       return true;
     });
-    if (job.state != Job::State::running) continue;
-    if (line.reason != master::kWorkerLeft && ++job.workers_lost <= master::kLostWorkersNamed)
-      job.lost_workers.push_back(fmt::format("{} ({})", found->second.name, line.reason));
+    if (job.status.state != JobState::running) continue;
+    if (line.reason != master::kWorkerLeft && ++job.status.workers_lost <= master::kLostWorkersNamed)
+      job.status.lost_workers.push_back(fmt::format("{} ({})", found->second.name, line.reason));
     for (auto& [stage, outputs] : job.outputs) outputs.erase(line.node);  // its maps run again elsewhere
   }
 }
 
-void History::note_copy(const master::EventLine& line, Job& job) {
+void EventHistory::note_replica(const master::EventLine& line, LoggedJob& job) {
   if (line.event == "copy_started") {
-    job.copies.push_back({line.shuffle, line.map, line.from, line.node, line.at, Time(0)});
+    job.replicas.push_back({line.shuffle, line.map, line.from, line.node, line.at, Time(0)});
     return;
   }
-  const auto begun = std::find_if(job.copies.rbegin(), job.copies.rend(), [&](const Copy& copy) {
-    return copy.shuffle == line.shuffle && copy.map == line.map && copy.node == line.node && copy.ended == Time(0);
+  const auto begun = std::find_if(job.replicas.rbegin(), job.replicas.rend(), [&](const LoggedReplica& replica) {
+    return replica.shuffle == line.shuffle && replica.map == line.map && replica.node == line.node && replica.ended == Time(0);
   });
-  if (begun != job.copies.rend()) begun->ended = line.at;
+  if (begun != job.replicas.rend()) begun->ended = line.at;
 }
 
-/// The node says how much it is since the job began, once more after its end.
-void History::note_prefetched(const master::EventLine& line, Job& job) {
-  auto& [when, before] = job.said.try_emplace(line.node, job.submitted, shuffle::PrefetchStats()).first->second;
-  const shuffle::PrefetchStats more = difference(line.prefetch, before);
-  before = line.prefetch;
-  job.prefetch += more;
-  const Time to = job.state == Job::State::running ? line.at : std::min(line.at, job.ended);
+/// The node reports sums since the job began, and once more after its end.
+void EventHistory::note_prefetched(const master::EventLine& line, LoggedJob& job) {
+  PrefetchReport& before = job.reported.try_emplace(line.node, PrefetchReport{job.status.submitted, {}}).first->second;
+  const shuffle::PrefetchStats more = difference(line.prefetch, before.bytes);
+  job.status.prefetch += more;
+  const Time to = job.status.state == JobState::running ? line.at : std::min(line.at, job.status.ended);
   if (job.prefetched.size() < kMostPrefetched)
-    job.prefetched.push_back({line.node, std::max(to - line.within, std::min(when, to)), to, more});
-  when = to;
+    job.prefetched.push_back({line.node, std::max(to - line.within, std::min(before.at, to)), to, more});
+  before = {to, line.prefetch};
 }
 
-void History::note_output(const master::EventLine& line, Job& job) {
-  for (const auto& [name, value] : line.counters) job.counters[name] += value;
+void EventHistory::note_output(const master::EventLine& line, LoggedJob& job) {
+  for (const auto& [name, value] : line.counters) job.status.counters[name] += value;
   if (line.partition_bytes.empty()) return;
   auto& sums = job.partition_bytes[line.stage];
   add(sums, line.partition_bytes);
@@ -242,15 +254,15 @@ void History::note_output(const master::EventLine& line, Job& job) {
     leave_out_outputs(other->second);
 }
 
-void History::leave_out_outputs(Job& job) {
+void EventHistory::leave_out_outputs(LoggedJob& job) {
   output_cells_ -= std::exchange(job.output_cells, 0);
   job.outputs.clear();
   job.outputs_left_out = true;
 }
 
-void History::forget() {
+void EventHistory::forget() {
   for (auto job = jobs_.begin(); attempts_ > most_attempts_ && job != jobs_.end();) {
-    if (job->second.state == Job::State::running) {
+    if (job->second.status.state == JobState::running) {
       ++job;
       continue;
     }

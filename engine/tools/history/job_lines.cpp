@@ -7,7 +7,7 @@ namespace weft::history {
 
 namespace {
 
-/// `waits`: for its first slot; then others that have some are of interest, too.
+/// `waits`: the job waits for its first slot. Then launches and ends of other jobs' attempts are needed, too.
 bool is_needed(std::string_view line, std::uint64_t job, bool waits) {
   const std::string_view event = master::event_of(line);
   if (const std::optional<std::uint64_t> of = master::job_of(line)) return *of == job || (waits && master::is_of_attempt(event));
@@ -27,7 +27,7 @@ Result<void> JobLines::apply(const master::LogLines& lines) {
   return {};
 }
 
-History JobLines::take() {
+EventHistory JobLines::take() {
   if (const auto last = master::parse_event_line(last_, "")) history_.pass_to(last->at);
   return std::move(history_);
 }

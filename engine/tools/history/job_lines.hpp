@@ -13,15 +13,15 @@ namespace weft::history {
 
 class JobLines {
  public:
-  JobLines(std::uint64_t job, History history) : job_(job), history_(std::move(history)) {}
+  JobLines(std::uint64_t job, EventHistory history) : job_(job), history_(std::move(history)) {}
 
   Result<void> apply(const master::LogLines& lines);
   /// Its time is that of the last line, whatever that is about. Used up then.
-  History take();
+  EventHistory take();
 
  private:
   std::uint64_t job_;
-  History history_;
+  EventHistory history_;
   std::string last_;  // when it was passed over
 };
 

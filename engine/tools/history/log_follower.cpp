@@ -42,12 +42,12 @@ Result<void> LogFollower::read_piece() {
   }
 }
 
-Result<History> read_job(const std::string& log, std::uint64_t job) {
+Result<EventHistory> read_job(const std::string& log, std::uint64_t job) {
   WEFT_ASSIGN(const auto pieces, master::pieces_of(log));
-  JobLines reader(job, History(job));
+  JobLines reader(job, EventHistory(job));
   WEFT_TRY(master::for_each_line(pieces, [&](const master::LogLines& lines, std::size_t) { return reader.apply(lines); }));
-  History history = reader.take();
-  if (history.job(job) == nullptr) return fail(Code::not_found, fmt::format("{} says nothing of a job {}", log, job));
+  EventHistory history = reader.take();
+  if (history.job(job) == nullptr) return fail(Code::not_found, fmt::format("{} has no job {}", log, job));
   return history;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kChecked = 4096;  // of the beginning, and of what lies before the end
 
-/// What is kept of a status: what a list of jobs shows.
+/// The part of a status that a list of jobs shows.
 master::JobStatus in_few_words(master::JobStatus status) {
   status.stages.clear();
   status.counters.clear();
@@ -136,7 +136,7 @@ class IndexBuilder {
   }
 
   void finish(std::uint64_t id) {
-    if (const Job* job = history_.job(id)) index_.jobs[id].status = in_few_words(status_of(*job));
+    if (const LoggedJob* job = history_.job(id)) index_.jobs[id].status = in_few_words(status_of(*job));
     history_.drop(id);
     running_.erase(id);
   }
@@ -153,13 +153,13 @@ class IndexBuilder {
   }
 
   LogIndex index_;
-  History history_;
+  EventHistory history_;
   std::uint32_t run_;
   IndexPlace end_ = index_.resume;
   std::set<std::uint64_t> running_;
 };
 
-/// From where the index says on.
+/// From the place on where the index ends.
 Result<LogIndex> read_on(const std::vector<master::LogPiece>& pieces, LogIndex index) {
   const IndexPlace resume = index.resume;
   std::vector<IndexedPiece> indexed(index.pieces.begin(), index.pieces.begin() + resume.piece);

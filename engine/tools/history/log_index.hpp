@@ -1,5 +1,5 @@
-// What event logs tell of each job in a few words, and where: so that a day of many jobs opens at once, and one job is read from
-// its own part of the logs.
+// A summary of each job of event logs, and its place in them: so that the logs of a day with many jobs open at once, and one job is
+// read from its part of the logs.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct IndexedJob {
 
 struct LogIndex {
   std::vector<IndexedPiece> pieces{};
-  std::vector<History::Workers> runs = std::vector<History::Workers>(1);  // the workers of each run of a master
+  std::vector<EventHistory::Workers> runs = std::vector<EventHistory::Workers>(1);  // the workers of each run of a master
   std::map<std::uint64_t, IndexedJob> jobs{};
   Time now{0};
   IndexPlace resume{};           // where reading goes on: no job that is still running began before

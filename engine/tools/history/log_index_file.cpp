@@ -30,7 +30,7 @@ struct Head {
 
 struct StoredWorker {
   std::uint32_t node = 0;
-  Worker worker{};
+  LoggedWorker worker{};
 };
 
 struct StoredRun {

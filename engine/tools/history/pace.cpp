@@ -12,20 +12,20 @@ namespace {
 
 constexpr double kSlow = 1.5;            // times what the same stages take elsewhere
 constexpr double kDeviations = 1.96;     // of the rank sum, above its mean: one node of 40 by chance
-constexpr double kCostSeconds = 1;       // less is not worth a word,
+constexpr double kCostSeconds = 1;       // less is not reported,
 constexpr double kLeastCost = 0.05;      // nor less than this part of the job's time
-constexpr double kLeastSeconds = 0.01;   // stages of shorter tasks tell of starting them, not of the node
+constexpr double kLeastSeconds = 0.01;   // stages of shorter tasks measure starting them, not the node
 constexpr std::size_t kLeastTasks = 2;   // of the node
 constexpr std::size_t kLeastOthers = 3;  // of the same stage elsewhere
 
 /// Of one attempt: its time, less where it had more to read than others.
-struct Run {
+struct TimedRun {
   double seconds = 0;
   std::uint32_t node = 0;
 };
-using Stages = std::map<std::uint32_t, std::vector<Run>>;
+using Stages = std::map<std::uint32_t, std::vector<TimedRun>>;
 
-/// Not the larger of two: what is said of a node is then true of at least half of its tasks.
+/// Not the larger of two: what the median shows is then true of at least half of the values.
 double lower_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -43,27 +43,27 @@ double weighted_median(std::vector<std::pair<double, double>> values) {
 }
 
 /// Bytes that tasks read, by stage and task.
-std::map<std::pair<std::uint32_t, std::uint32_t>, double> read_bytes(const Job& job) {
+std::map<std::pair<std::uint32_t, std::uint32_t>, double> read_bytes(const LoggedJob& job) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> bytes;
-  for (const Attempt& attempt : job.attempts)
+  for (const LoggedAttempt& attempt : job.attempts)
     if (attempt.fate == Fate::finished)
       bytes[{attempt.stage, attempt.task}] = static_cast<double>(attempt.input_bytes + attempt.usage.shuffle_read_bytes);
   return bytes;
 }
 
 /// What finished, and what was killed since another attempt was faster: it would have taken longer still.
-Stages runs_of(const Job& job) {
+Stages runs_of(const LoggedJob& job) {
   const auto bytes = read_bytes(job);
   std::map<std::uint32_t, std::vector<double>> of_stage, seconds;
   for (const auto& [task, read] : bytes) of_stage[task.first].push_back(read);
-  const auto took = [](const Attempt& attempt) { return in_seconds(attempt.ended - attempt.launched); };
-  for (const Attempt& attempt : job.attempts)
+  const auto took = [](const LoggedAttempt& attempt) { return in_seconds(attempt.ended - attempt.launched); };
+  for (const LoggedAttempt& attempt : job.attempts)
     if (attempt.fate == Fate::finished) seconds[attempt.stage].push_back(took(attempt));
   std::map<std::uint32_t, double> typical_bytes, typical_seconds;  // once for a stage: jobs have many attempts
   for (const auto& [stage, values] : of_stage) typical_bytes[stage] = lower_median(values);
   for (const auto& [stage, values] : seconds) typical_seconds[stage] = lower_median(values);
   Stages runs;
-  for (const Attempt& attempt : job.attempts) {
+  for (const LoggedAttempt& attempt : job.attempts) {
     const auto read = bytes.find({attempt.stage, attempt.task});
     if (read == bytes.end() || (attempt.fate != Fate::finished && attempt.fate != Fate::killed)) continue;
     if (attempt.fate == Fate::killed && took(attempt) < typical_seconds[attempt.stage]) continue;
@@ -75,7 +75,7 @@ Stages runs_of(const Job& job) {
 }
 
 /// The rank sum of each node over all stages (Mann and Whitney): `sum`, what is expected by chance, and its variance. Stages count
-/// by how long their tasks take: those of short tasks say little of a node.
+/// by how long their tasks take: stages of short tasks show little of a node.
 struct Ranks {
   double sum = 0, mean = 0, variance = 0;
   bool surprising() const { return variance > 0 && sum - mean >= kDeviations * std::sqrt(variance); }
@@ -84,7 +84,7 @@ struct Ranks {
 std::map<std::uint32_t, Ranks> rank(Stages& stages) {
   std::map<std::uint32_t, Ranks> ranks;
   for (auto& [stage, runs] : stages) {
-    std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.seconds < b.seconds; });
+    std::sort(runs.begin(), runs.end(), [](const TimedRun& a, const TimedRun& b) { return a.seconds < b.seconds; });
     std::map<std::uint32_t, double> counts, sums;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       sums[runs[i].node] += static_cast<double>(i + 1);
@@ -107,7 +107,7 @@ SlowNode compare(const Stages& stages, std::uint32_t node, double slots) {
   double most = 0, sum = 0;
   for (const auto& [stage, runs] : stages) {
     std::vector<double> here, elsewhere;
-    for (const Run& run : runs) (run.node == node ? here : elsewhere).push_back(run.seconds);
+    for (const TimedRun& run : runs) (run.node == node ? here : elsewhere).push_back(run.seconds);
     if (here.empty() || elsewhere.size() < kLeastOthers) continue;
     const double typical = lower_median(elsewhere);
     if (typical < kLeastSeconds) continue;
@@ -126,10 +126,10 @@ SlowNode compare(const Stages& stages, std::uint32_t node, double slots) {
 
 }  // namespace
 
-std::vector<SlowNode> slow_nodes(const Job& job, double seconds) {
+std::vector<SlowNode> slow_nodes(const LoggedJob& job, double seconds) {
   Stages stages = runs_of(job);
   std::set<std::pair<std::uint32_t, std::uint32_t>> slots;
-  for (const Attempt& attempt : job.attempts) slots.insert({attempt.node, attempt.slot});
+  for (const LoggedAttempt& attempt : job.attempts) slots.insert({attempt.node, attempt.slot});
   std::vector<SlowNode> slow;
   for (const auto& [node, ranks] : rank(stages)) {
     if (!ranks.surprising()) continue;

@@ -18,6 +18,6 @@ struct SlowNode {
 /// Nodes whose tasks took at least half as long again as those of the same stages elsewhere, though they read no more, so often
 /// that chance does not explain it (a rank test over all stages), and that cost the job a second and a twentieth of its time.
 /// By node. `seconds`: how long the job took.
-std::vector<SlowNode> slow_nodes(const Job& job, double seconds);
+std::vector<SlowNode> slow_nodes(const LoggedJob& job, double seconds);
 
 }  // namespace weft::history

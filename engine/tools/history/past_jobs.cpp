@@ -43,23 +43,23 @@ std::vector<master::JobStatus> PastJobs::statuses() const {
   return statuses;
 }
 
-Result<std::shared_ptr<const History>> PastJobs::job(std::uint64_t id) const {
+Result<std::shared_ptr<const EventHistory>> PastJobs::job(std::uint64_t id) const {
   const auto found = index_.jobs.find(id);
-  if (found == index_.jobs.end()) return fail(Code::not_found, fmt::format("the event log tells nothing of job {}", id));
+  if (found == index_.jobs.end()) return fail(Code::not_found, fmt::format("the event log has no job {}", id));
   const std::lock_guard lock(mutex_);
   const auto read_before = std::find_if(latest_.begin(), latest_.end(), [id](const auto& one) { return one.first == id; });
   if (read_before != latest_.end()) {
     latest_.splice(latest_.begin(), latest_, read_before);
     return latest_.front().second;
   }
-  WEFT_ASSIGN(History history, read(id, found->second));
-  latest_.emplace_front(id, std::make_shared<const History>(std::move(history)));
+  WEFT_ASSIGN(EventHistory history, read(id, found->second));
+  latest_.emplace_front(id, std::make_shared<const EventHistory>(std::move(history)));
   if (latest_.size() > kLatest) latest_.pop_back();
   return latest_.front().second;
 }
 
-Result<History> PastJobs::read(std::uint64_t id, const IndexedJob& job) const {
-  JobLines reader(id, History(id, SIZE_MAX, index_.runs[job.run]));
+Result<EventHistory> PastJobs::read(std::uint64_t id, const IndexedJob& job) const {
+  JobLines reader(id, EventHistory(id, SIZE_MAX, index_.runs[job.run]));
   const auto is_behind = [&](std::uint32_t piece, std::uint64_t end) { return piece == job.last.piece && end >= job.last.offset; };
   for (std::uint32_t i = job.first.piece; i <= job.last.piece; ++i) {
     WEFT_ASSIGN(master::LogLines lines, master::open_piece(pieces_[i], i == job.first.piece ? job.first.offset : 0));
@@ -69,7 +69,7 @@ Result<History> PastJobs::read(std::uint64_t id, const IndexedJob& job) const {
       WEFT_TRY(reader.apply(lines));
     }
   }
-  History history = reader.take();
+  EventHistory history = reader.take();
   if (history.job(id) == nullptr)
     return fail(Code::corrupt, "the event logs have changed since they were indexed: start weft history again");
   history.pass_to(index_.now);

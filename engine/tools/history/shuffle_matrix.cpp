@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "base/json.hpp"
+#include "engine/tools/display/json_members.hpp"
 
 namespace weft::history {
 
@@ -16,18 +16,18 @@ namespace {
 constexpr std::size_t kMostNodes = 200;  // in a matrix of nodes
 
 /// A task that finished, with the partitions that it read.
-struct Reader {
+struct FinishedReader {
   std::uint32_t node = 0;
   std::size_t first = 0, count = 1;
 };
 
 class Matrix {
  public:
-  Matrix(const History& history, const Job& job, bool by_rack) : history_(history), job_(job) {
+  Matrix(const EventHistory& history, const LoggedJob& job, bool by_rack) : history_(history), job_(job) {
     std::set<std::uint32_t> nodes;
     for (const auto& [stage, outputs] : job.outputs)
       for (const auto& [node, sizes] : outputs) nodes.insert(node);
-    for (const Attempt& attempt : job.attempts)
+    for (const LoggedAttempt& attempt : job.attempts)
       if (attempt.fate == Fate::finished) nodes.insert(attempt.node);
     made_.by_rack = by_rack || nodes.size() > kMostNodes;
     std::map<std::string, std::size_t> places;
@@ -47,30 +47,30 @@ class Matrix {
 
  private:
   std::string name_of_place(std::uint32_t node) const {
-    const auto worker = history_.workers().find(node);
-    if (worker == history_.workers().end()) return made_.by_rack ? "unknown" : fmt::format("node {}", node);
-    return made_.by_rack ? worker->second.rack : worker->second.name;
+    const LoggedWorker* worker = history_.worker(node);
+    if (!made_.by_rack) return history_.worker_name(node);
+    return worker == nullptr ? "unknown" : worker->rack;
   }
 
-  /// Empty when the log does not tell which partitions a task read: some were split, or tasks are missing between those that were
+  /// Empty when the partitions that a task read are not known: some were split, or tasks are missing between those that were
   /// launched.
-  std::vector<Reader> readers_of(std::uint32_t stage, std::size_t partitions) const {
-    std::map<std::uint32_t, const Attempt*> tasks;
-    for (const Attempt& attempt : job_.attempts) {
+  std::vector<FinishedReader> readers_of(std::uint32_t stage, std::size_t partitions) const {
+    std::map<std::uint32_t, const LoggedAttempt*> tasks;
+    for (const LoggedAttempt& attempt : job_.attempts) {
       if (attempt.stage != stage) continue;
-      const Attempt*& task = tasks[attempt.task];
+      const LoggedAttempt*& task = tasks[attempt.task];
       if (task == nullptr || attempt.fate == Fate::finished) task = &attempt;
     }
     const bool merged = std::any_of(tasks.begin(), tasks.end(), [](const auto& task) { return task.second->partitions > 1; });
     if (merged && tasks.rbegin()->first + 1 != tasks.size()) return {};
-    std::vector<Reader> readers;
+    std::vector<FinishedReader> readers;
     std::size_t at = 0;
     for (const auto& [number, attempt] : tasks) {
       if (!merged) at = number;
       if (attempt->fate == Fate::finished) readers.push_back({attempt->node, at, attempt->partitions});
       at += attempt->partitions;
     }
-    return at <= partitions ? readers : std::vector<Reader>();
+    return at <= partitions ? readers : std::vector<FinishedReader>();
   }
 
   void add_stage(const master::LoggedStage& stage) {
@@ -90,12 +90,13 @@ class Matrix {
   }
   bool begun(std::uint32_t stage) const {
     return std::any_of(job_.attempts.begin(), job_.attempts.end(),
-                       [stage](const Attempt& one) { return one.stage == stage && one.fate == Fate::finished; });
+                       [stage](const LoggedAttempt& one) { return one.stage == stage && one.fate == Fate::finished; });
   }
 
-  void add_outputs(std::uint32_t node, const std::vector<std::uint64_t>& sizes, const std::vector<Reader>& readers, bool whole) {
+  void add_outputs(std::uint32_t node, const std::vector<std::uint64_t>& sizes, const std::vector<FinishedReader>& readers,
+                   bool whole) {
     auto& row = made_.bytes[place_.at(node)];
-    for (const Reader& reader : readers) {
+    for (const FinishedReader& reader : readers) {
       const std::size_t first = whole ? 0 : std::min(reader.first, sizes.size());
       const std::size_t end = whole ? sizes.size() : std::min(reader.first + reader.count, sizes.size());
       std::uint64_t& cell = row[place_.at(reader.node)];
@@ -103,29 +104,21 @@ class Matrix {
     }
   }
 
-  const History& history_;
-  const Job& job_;
+  const EventHistory& history_;
+  const LoggedJob& job_;
   ShuffleMatrix made_;
   std::map<std::uint32_t, std::size_t> place_;  // of nodes, in `names`
 };
 
 }  // namespace
 
-ShuffleMatrix shuffle_matrix(const History& history, const Job& job, bool by_rack) { return Matrix(history, job, by_rack).make(); }
+ShuffleMatrix shuffle_matrix(const EventHistory& history, const LoggedJob& job, bool by_rack) {
+  return Matrix(history, job, by_rack).make();
+}
 
 std::string shuffle_matrix_json(const ShuffleMatrix& matrix) {
-  JsonWriter json;
-  json.begin_object().member("by", matrix.by_rack ? "rack" : "node").key("names").begin_array();
-  for (const std::string& name : matrix.names) json.value(name);
-  json.end_array().key("bytes").begin_array();
-  for (const auto& row : matrix.bytes) {
-    json.begin_array();
-    for (const std::uint64_t bytes : row) json.value(bytes);
-    json.end_array();
-  }
-  json.end_array().key("stages_left_out").begin_array();
-  for (const std::uint32_t stage : matrix.left_out) json.value(stage);
-  return json.end_array().end_object().text() + "\n";
+  return tools::json_line(tools::object("by", matrix.by_rack ? "rack" : "node", "names", matrix.names, "bytes", matrix.bytes,
+                                        "stages_left_out", matrix.left_out));
 }
 
 }  // namespace weft::history

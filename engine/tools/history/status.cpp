@@ -11,13 +11,13 @@ namespace weft::history {
 
 namespace {
 
-/// What is counted of a stage while its attempts are looked at.
+/// What is counted of a stage over its attempts.
 struct Counting {
   std::set<std::uint32_t> launched, finished;  // tasks
   master::TaskFigures<QuantileSketch> sketches{};
 };
 
-void count_attempt(const Job& job, const Attempt& attempt, master::StageStatus& stage, Counting& counting) {
+void count_attempt(const LoggedJob& job, const LoggedAttempt& attempt, master::StageStatus& stage, Counting& counting) {
   master::StageAttempts& attempts = stage.usage.attempts;
   if (counting.launched.empty()) stage.usage.began = attempt.launched;
   const bool first = counting.launched.insert(attempt.task).second;
@@ -29,12 +29,12 @@ void count_attempt(const Job& job, const Attempt& attempt, master::StageStatus& 
   if (attempt.fate == Fate::failed) ++attempts.failed;
   if (attempt.fate == Fate::killed) ++attempts.killed;
   if (attempt.fate == Fate::lost) ++attempts.lost;
-  if (attempt.fate == Fate::running && job.state == Job::State::running) ++stage.running;
+  if (attempt.fate == Fate::running && job.status.state == JobState::running) ++stage.running;
   if (attempt.fate == Fate::failed || attempt.fate == Fate::lost) ++stage.failed_attempts;
 }
 
 /// A task that runs again because its output was lost is counted once, as its master does.
-void count_task(const Attempt& attempt, master::StageStatus& stage, Counting& counting) {
+void count_task(const LoggedAttempt& attempt, master::StageStatus& stage, Counting& counting) {
   if (attempt.fate != Fate::finished || !counting.finished.insert(attempt.task).second) return;
   ++stage.finished;
   if (attempt.speculative) ++stage.speculative_won;
@@ -55,11 +55,11 @@ void count_task(const Attempt& attempt, master::StageStatus& stage, Counting& co
   sketches.spilled_bytes.add(attempt.usage.spilled_bytes);
 }
 
-/// The master gives small partitions to one task, so a stage may have fewer tasks than its plan said. Those that were not launched
-/// are taken to be like those that were.
-void count_tasks(const Job& job, master::StageStatus& stage) {
+/// The master gives small partitions to one task, so a stage may have fewer tasks than its plan has. Those that were not launched
+/// are assumed to be like those that were.
+void count_tasks(const LoggedJob& job, master::StageStatus& stage) {
   std::map<std::uint32_t, std::uint32_t> partitions;  // by task
-  for (const Attempt& attempt : job.attempts)
+  for (const LoggedAttempt& attempt : job.attempts)
     if (attempt.stage == stage.id.value()) partitions[attempt.task] = attempt.partitions;
   std::uint32_t covered = 0;
   for (const auto& [task, read] : partitions) covered += read;
@@ -74,27 +74,8 @@ void count_tasks(const Job& job, master::StageStatus& stage) {
 
 }  // namespace
 
-master::JobStatus status_of(const Job& job) {
-  constexpr master::JobState kStates[] = {master::JobState::running, master::JobState::finished, master::JobState::failed,
-                                          master::JobState::killed};
-  master::JobStatus status;
-  status.id = JobId(job.id);
-  status.name = job.name;
-  status.user = job.options.user;
-  status.pool = job.options.pool;
-  status.state = kStates[static_cast<std::size_t>(job.state)];
-  status.error = job.error;
-  status.submitted = job.submitted;
-  status.ended = job.ended;
-  status.deadline = job.deadline;
-  status.priority = job.options.priority;
-  status.weight = job.options.weight.value_or(1);
-  status.shuffle_replicas = job.options.shuffle_replicas.value_or(1);
-  status.options = master::texts_of(job.options);
-  status.counters = job.counters;
-  status.prefetch = job.prefetch;
-  status.lost_workers = job.lost_workers;
-  status.workers_lost = job.workers_lost;
+master::JobStatus status_of(const LoggedJob& job) {
+  master::JobStatus status = job.status;
   std::map<std::uint32_t, std::size_t> places;
   for (const master::LoggedStage& logged : job.stages) {
     places[logged.id] = status.stages.size();
@@ -104,7 +85,7 @@ master::JobStatus status_of(const Job& job) {
     stage.tasks = logged.tasks;
   }
   std::vector<Counting> counting(status.stages.size());
-  for (const Attempt& attempt : job.attempts) {
+  for (const LoggedAttempt& attempt : job.attempts) {
     const auto place = places.find(attempt.stage);
     if (place == places.end()) continue;
     count_attempt(job, attempt, status.stages[place->second], counting[place->second]);
@@ -122,7 +103,7 @@ master::JobStatus status_of(const Job& job) {
     status.shuffle_bytes += stage.shuffle_bytes;
     if (stage.finished < stage.tasks) stage.usage.ended = Time(0);
   }
-  for (const Attempt& attempt : job.attempts)
+  for (const LoggedAttempt& attempt : job.attempts)
     if (attempt.fate == Fate::finished) status.input_records += attempt.input_records;
   return status;
 }

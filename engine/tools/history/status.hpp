@@ -6,7 +6,7 @@
 
 namespace weft::history {
 
-/// What the log does not tell keeps its default: predictions, prefetched blocks, why tasks wait.
-master::JobStatus status_of(const Job& job);
+/// What the log does not have keeps its default: predictions and why tasks wait.
+master::JobStatus status_of(const LoggedJob& job);
 
 }  // namespace weft::history

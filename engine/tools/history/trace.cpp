@@ -18,34 +18,37 @@ constexpr std::size_t kMostFlows = 10'000;  // into a stage
 // Threads below the slots.
 constexpr std::uint32_t kPrefetches = 100'000;
 constexpr std::uint32_t kEvictions = 100'001;
-constexpr std::uint32_t kCopies = 100'002;  // and further ones: slices of a thread do not overlap
+constexpr std::uint32_t kReplicas = 100'002;  // and further ones: slices of a thread do not overlap
 
 std::string name_of_thread(std::uint32_t thread) {
   if (thread < kPrefetches) return fmt::format("slot {}", thread);
   if (thread == kPrefetches) return "prefetches";
-  return thread == kEvictions ? "evictions" : fmt::format("copies {}", thread - kCopies);
+  return thread == kEvictions ? "evictions" : fmt::format("copies {}", thread - kReplicas);
 }
 
 class TraceWriter {
  public:
-  TraceWriter(const History& history, const Job& job) : history_(history), job_(job) {
+  TraceWriter(const EventHistory& history, const LoggedJob& job) : history_(history), job_(job) {
     for (const auto& stage : job.stages) stages_[stage.id] = &stage;
     std::map<std::uint32_t, std::vector<Time>> ends;  // of the threads of copies, by node
-    for (const Copy& copy : job.copies) {
-      auto& of_node = ends[copy.node];
-      const auto free = std::find_if(of_node.begin(), of_node.end(), [&](Time end) { return end <= copy.began; });
-      copy_threads_.push_back(kCopies + static_cast<std::uint32_t>(free - of_node.begin()));
-      (free == of_node.end() ? of_node.emplace_back() : *free) = end_of(copy);
+    for (const LoggedReplica& replica : job.replicas) {
+      auto& of_node = ends[replica.node];
+      const auto free = std::find_if(of_node.begin(), of_node.end(), [&](Time end) { return end <= replica.began; });
+      replica_threads_.push_back(kReplicas + static_cast<std::uint32_t>(free - of_node.begin()));
+      (free == of_node.end() ? of_node.emplace_back() : *free) = end_of(replica);
     }
   }
 
   std::string write() {
     json_.begin_object().member("displayTimeUnit", "ms").key("otherData").begin_object();
-    json_.member("job", job_.id).member("name", job_.name).member("user", job_.options.user).member("pool", job_.options.pool);
-    json_.member("state", name_of(job_.state)).end_object().key("traceEvents").begin_array();
+    json_.member("job", job_.status.id.value())
+        .member("name", job_.status.name)
+        .member("user", job_.status.user)
+        .member("pool", job_.status.pool);
+    json_.member("state", name_of(job_.status.state)).end_object().key("traceEvents").begin_array();
     add_names();
-    for (const Attempt& attempt : job_.attempts) add_attempt(attempt);
-    for (std::size_t i = 0; i < job_.copies.size(); ++i) add_copy(job_.copies[i], copy_threads_[i]);
+    for (const LoggedAttempt& attempt : job_.attempts) add_attempt(attempt);
+    for (std::size_t i = 0; i < job_.replicas.size(); ++i) add_replica(job_.replicas[i], replica_threads_[i]);
     for (const Prefetched& part : job_.prefetched) add_prefetched(part);
     for (const auto& stage : job_.stages) add_flows(stage);
     json_.end_array().end_object();
@@ -53,11 +56,11 @@ class TraceWriter {
   }
 
  private:
-  double micros(Time at) const { return static_cast<double>((at - job_.submitted).count()) / 1e3; }
-  Time end_of(const Attempt& attempt) const { return attempt.fate == Fate::running ? history_.now() : attempt.ended; }
-  Time end_of(const Copy& copy) const {
-    if (copy.ended != Time(0)) return copy.ended;
-    return job_.state == Job::State::running ? history_.now() : std::max(job_.ended, copy.began);
+  double micros(Time at) const { return static_cast<double>((at - job_.status.submitted).count()) / 1e3; }
+  Time end_of(const LoggedAttempt& attempt) const { return attempt.fate == Fate::running ? history_.now() : attempt.ended; }
+  Time end_of(const LoggedReplica& replica) const {
+    if (replica.ended != Time(0)) return replica.ended;
+    return job_.status.state == JobState::running ? history_.now() : std::max(job_.status.ended, replica.began);
   }
   std::string stage_name(std::uint32_t id) const {
     const auto found = stages_.find(id);
@@ -78,26 +81,23 @@ class TraceWriter {
 
   void add_names() {
     std::set<std::pair<std::uint32_t, std::uint32_t>> threads;
-    for (const Attempt& attempt : job_.attempts) threads.emplace(attempt.node, attempt.slot);
-    for (std::size_t i = 0; i < job_.copies.size(); ++i) threads.emplace(job_.copies[i].node, copy_threads_[i]);
+    for (const LoggedAttempt& attempt : job_.attempts) threads.emplace(attempt.node, attempt.slot);
+    for (std::size_t i = 0; i < job_.replicas.size(); ++i) threads.emplace(job_.replicas[i].node, replica_threads_[i]);
     for (const Prefetched& part : job_.prefetched) {
       if (part.bytes.prefetched_bytes > 0 || part.bytes.wasted_bytes > 0) threads.emplace(part.node, kPrefetches);
       if (part.bytes.evicted_bytes > 0 || part.bytes.returned_bytes > 0) threads.emplace(part.node, kEvictions);
     }
     std::uint32_t last = 0;
     for (const auto& [node, thread] : threads) {
-      if (node != last) {
-        const auto worker = history_.workers().find(node);
-        add_name("process_name", node, 0,
-                 worker == history_.workers().end() ? fmt::format("node {}", node)
-                                                    : fmt::format("{} ({})", worker->second.name, worker->second.rack));
-      }
+      const LoggedWorker* worker = history_.worker(node);
+      const std::string rack = worker == nullptr ? "" : fmt::format(" ({})", worker->rack);
+      if (node != last) add_name("process_name", node, 0, history_.worker_name(node) + rack);
       last = node;
       add_name("thread_name", node, thread, name_of_thread(thread));
     }
   }
 
-  void add_attempt(const Attempt& attempt) {
+  void add_attempt(const LoggedAttempt& attempt) {
     const Time end = end_of(attempt);
     add_slice(fmt::format("{} {}.{}", stage_name(attempt.stage), attempt.stage, attempt.task), name_of(attempt.fate), attempt.node,
               attempt.slot, attempt.launched, end);
@@ -115,8 +115,8 @@ class TraceWriter {
     if (attempt.fate == Fate::finished) add_parts(attempt, end);
   }
 
-  /// The log tells how long these took together, not when: reading is drawn at the beginning, writing at the end.
-  void add_parts(const Attempt& attempt, Time end) {
+  /// The log has how long these took together, not when: reading is drawn at the beginning, writing at the end.
+  void add_parts(const LoggedAttempt& attempt, Time end) {
     Time at = attempt.launched;
     const auto part = [&](const char* name, Time took) {
       if (took <= Time(0)) return;
@@ -135,7 +135,7 @@ class TraceWriter {
   }
 
   /// All spills of an attempt as one, where the first began, between its reads and its writes: slices of a thread do not overlap.
-  void add_spill(const Attempt& attempt, Time after, Time before) {
+  void add_spill(const LoggedAttempt& attempt, Time after, Time before) {
     const Time length = std::min(attempt.usage.spill, before - after);
     const Time began = end_of(attempt) - attempt.usage.run + attempt.usage.spill_began;
     const Time from = attempt.usage.spill > Time(0) ? std::clamp(began, after, before - length) : before;  // not known when
@@ -144,7 +144,7 @@ class TraceWriter {
     json_.key("args").begin_object().member("bytes", attempt.usage.spilled_bytes).end_object().end_object();
   }
 
-  /// The worker says now and then how much it was: a slice of what came since it last said so.
+  /// A slice for the increment between two reports of the worker.
   void add_prefetched(const Prefetched& part) {
     const auto add = [&](const char* what, std::uint64_t bytes, std::uint32_t thread, const char* category) {
       if (bytes == 0) return;
@@ -159,34 +159,35 @@ class TraceWriter {
     json_.member("cat", "waste").member("s", "t").member("ts", micros(part.to)).end_object();
   }
 
-  void add_copy(const Copy& copy, std::uint32_t thread) {
-    add_slice(fmt::format("copy of {}.{}", copy.shuffle, copy.map), "copy", copy.node, thread, copy.began, end_of(copy));
-    json_.key("args").begin_object().member("from_node", copy.from).end_object().end_object();
+  void add_replica(const LoggedReplica& replica, std::uint32_t thread) {
+    add_slice(fmt::format("copy of {}.{}", replica.shuffle, replica.map), "copy", replica.node, thread, replica.began,
+              end_of(replica));
+    json_.key("args").begin_object().member("from_node", replica.from).end_object().end_object();
   }
 
   void add_flows(const master::LoggedStage& stage) {
-    std::vector<const Attempt*> maps, readers;
-    for (const Attempt& attempt : job_.attempts) {
+    std::vector<const LoggedAttempt*> maps, readers;
+    for (const LoggedAttempt& attempt : job_.attempts) {
       if (attempt.fate != Fate::finished) continue;
       if (attempt.stage == stage.id) readers.push_back(&attempt);
       if (std::find(stage.inputs.begin(), stage.inputs.end(), attempt.stage) != stage.inputs.end()) maps.push_back(&attempt);
     }
     if (maps.size() * readers.size() > kMostFlows) {
-      std::map<std::uint32_t, const Attempt*> last;
-      for (const Attempt* map : maps) {
-        const Attempt*& of_node = last[map->node];
+      std::map<std::uint32_t, const LoggedAttempt*> last;
+      for (const LoggedAttempt* map : maps) {
+        const LoggedAttempt*& of_node = last[map->node];
         if (of_node == nullptr || of_node->ended < map->ended) of_node = map;
       }
       maps.clear();
       for (const auto& [node, map] : last) maps.push_back(map);
     }
     std::size_t left = kMostFlows;
-    for (const Attempt* reader : readers)
-      for (const Attempt* map : maps)
+    for (const LoggedAttempt* reader : readers)
+      for (const LoggedAttempt* map : maps)
         if (left > 0 && map->ended <= reader->ended && left-- > 0) add_flow(*map, *reader);
   }
 
-  void add_flow(const Attempt& map, const Attempt& reader) {
+  void add_flow(const LoggedAttempt& map, const LoggedAttempt& reader) {
     ++flows_;
     begin("s", "map output", map.node, map.slot)
         .member("cat", "flow")
@@ -197,16 +198,16 @@ class TraceWriter {
     json_.member("ts", micros(std::max(reader.launched, map.ended))).end_object();
   }
 
-  const History& history_;
-  const Job& job_;
+  const EventHistory& history_;
+  const LoggedJob& job_;
   std::map<std::uint32_t, const master::LoggedStage*> stages_;
   JsonWriter json_;
-  std::vector<std::uint32_t> copy_threads_;  // of each copy
+  std::vector<std::uint32_t> replica_threads_;  // of each copy
   std::uint64_t flows_ = 0;
 };
 
 }  // namespace
 
-std::string trace_json(const History& history, const Job& job) { return TraceWriter(history, job).write(); }
+std::string trace_json(const EventHistory& history, const LoggedJob& job) { return TraceWriter(history, job).write(); }
 
 }  // namespace weft::history

@@ -27,11 +27,11 @@ constexpr std::size_t kMostAttempts = 300'000;  // of all jobs together, kept in
 }  // namespace
 
 Cluster::Cluster(std::string master, const std::string& event_log, master::LogPlace log_began) : master_(std::move(master)) {
-  if (!event_log.empty()) log_.emplace(event_log, history::History({}, kMostAttempts), log_began);
+  if (!event_log.empty()) log_.emplace(event_log, history::EventHistory({}, kMostAttempts), log_began);
 }
 
 Result<std::string> Cluster::with_history(std::uint64_t job,
-                                          const std::function<std::string(const history::History&, const history::Job&)>& use) {
+                                          const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use) {
   if (past_) {
     WEFT_ASSIGN(const auto history, past_->job(job));
     return use(*history, *history->job(job));
@@ -40,7 +40,7 @@ Result<std::string> Cluster::with_history(std::uint64_t job,
   if (!log_)
     return fail(Code::not_found, "this master keeps no event log, which tells of single tasks: weft master --event-log FILE");
   WEFT_TRY(log_->read());
-  const history::Job* found = log_->history().job(job);
+  const history::LoggedJob* found = log_->history().job(job);
   if (found == nullptr) return fail(Code::not_found, fmt::format("the event log tells nothing of job {}", job));
   return use(log_->history(), *found);
 }

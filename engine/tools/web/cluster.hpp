@@ -43,7 +43,7 @@ class Cluster {
   Result<std::shared_ptr<storage::tables::TableClient>> tables();
   /// Calls `use` with what the event log tells of the job, until now; not_found when it tells nothing, or there is none.
   Result<std::string> with_history(std::uint64_t job,
-                                   const std::function<std::string(const history::History&, const history::Job&)>& use);
+                                   const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use);
 
  private:
   const std::string master_;

@@ -43,7 +43,7 @@ client::JobList jobs_of(const history::LoggedJobs& past) {
   return list;
 }
 
-client::JobList job_of(const history::History& history, const history::Job& job) {
+client::JobList job_of(const history::EventHistory& history, const history::LoggedJob& job) {
   client::JobList list;
   list.now = history.now();
   list.jobs.push_back(history::status_of(job));
@@ -68,16 +68,16 @@ std::vector<client::NodeStatus> nodes_of(const history::LoggedJobs& past) {
   return nodes;
 }
 
-std::string report_html(const history::History& history, const history::Job& job) {
+std::string report_html(const history::EventHistory& history, const history::LoggedJob& job) {
   const client::JobList status = job_of(history, job);
-  const std::string at = fmt::format("/jobs/{}", job.id);
+  const std::string at = fmt::format("/jobs/{}", job.status.id.value());
   const std::pair<const char*, std::string> parts[] = {
       {"", tools::job_json(status.jobs[0], status.now)},
       {"/counters", tools::counters_json(status.jobs[0])},
       {"/tasks", history::tasks_json(history, job, {.count = kReportedTasks})},
       {"/shuffle", history::shuffle_matrix_json(history::shuffle_matrix(history, job, false))},
       {"/findings", history::findings_json(history::findings_of(history, job))}};
-  std::string data = fmt::format("{{\"job\":{}", job.id);
+  std::string data = fmt::format("{{\"job\":{}", job.status.id.value());
   for (const auto& [name, json] : parts) data += fmt::format(R"(,"{}{}":{})", at, name, json);
   data += '}';
   std::string page(embedded::index_html());

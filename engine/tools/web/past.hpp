@@ -12,11 +12,11 @@ namespace weft::web {
 
 /// Without stages; "now" is the log's last line.
 client::JobList jobs_of(const history::LoggedJobs& past);
-client::JobList job_of(const history::History& history, const history::Job& job);
+client::JobList job_of(const history::EventHistory& history, const history::LoggedJob& job);
 /// Those of the last master; who was lost is dead.
 std::vector<client::NodeStatus> nodes_of(const history::LoggedJobs& past);
 
 /// A page of its own that shows one job, with all that belongs to it inside: it opens without a server.
-std::string report_html(const history::History& history, const history::Job& job);
+std::string report_html(const history::EventHistory& history, const history::LoggedJob& job);
 
 }  // namespace weft::web

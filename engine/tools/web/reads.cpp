@@ -89,7 +89,7 @@ Result<std::string> tasks(Cluster& cluster, const Call& call) {
   }
   wanted.fate = call.request.parameter("fate");
   WEFT_ASSIGN(wanted.since, call.request.number("since", 0));
-  return cluster.with_history(id, [&wanted](const history::History& history, const history::Job& job) {
+  return cluster.with_history(id, [&wanted](const history::EventHistory& history, const history::LoggedJob& job) {
     return history::tasks_json(history, job, wanted);
   });
 }
@@ -98,14 +98,14 @@ Result<std::string> shuffle(Cluster& cluster, const Call& call) {
   WEFT_ASSIGN(const std::uint64_t id, call.number(0));
   const std::string by = call.request.parameter("by");
   if (!by.empty() && by != "node" && by != "rack") return fail(Code::invalid_argument, "by is node or rack");
-  return cluster.with_history(id, [&by](const history::History& history, const history::Job& job) {
+  return cluster.with_history(id, [&by](const history::EventHistory& history, const history::LoggedJob& job) {
     return history::shuffle_matrix_json(history::shuffle_matrix(history, job, by == "rack"));
   });
 }
 
 Result<std::string> findings(Cluster& cluster, const Call& call) {
   WEFT_ASSIGN(const std::uint64_t id, call.number(0));
-  return cluster.with_history(id, [](const history::History& history, const history::Job& job) {
+  return cluster.with_history(id, [](const history::EventHistory& history, const history::LoggedJob& job) {
     return history::findings_json(history::findings_of(history, job));
   });
 }

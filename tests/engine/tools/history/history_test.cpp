@@ -28,7 +28,7 @@ TEST(History, TellsTheFateOfEveryAttempt) {
   told.kill(32, 7, 0, 2, 0, 1);
   told.lost(33, 2, "SIGBUS");
   told.launch(40, 7, 0, 1, 1, 1);
-  const Job& job = *told.history.job(7);
+  const LoggedJob& job = *told.history.job(7);
   ASSERT_EQ(job.attempts.size(), 5u);
   const Fate fates[] = {Fate::finished, Fate::failed, Fate::killed, Fate::lost, Fate::running};
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(job.attempts[i].fate, fates[i]) << i;
@@ -36,9 +36,9 @@ TEST(History, TellsTheFateOfEveryAttempt) {
   EXPECT_EQ(job.attempts[3].why, "SIGBUS");
   EXPECT_EQ(job.attempts[0].ended - job.attempts[0].launched, milliseconds(10));
   told.end(50, 7);
-  EXPECT_EQ(job.state, Job::State::finished);
+  EXPECT_EQ(job.status.state, JobState::finished);
   EXPECT_EQ(job.attempts[4].fate, Fate::killed);  // nothing of a job runs on after it
-  EXPECT_EQ(job.ended, milliseconds(50));
+  EXPECT_EQ(job.status.ended, milliseconds(50));
 }
 
 TEST(History, GivesEveryAttemptASlotOfItsOwn) {
@@ -65,12 +65,12 @@ TEST(History, JobsAreKilledFailedOrFinished) {
   told.end(2, 2, "job_failed");
   told.end(3, 3, "job_killed");
   told.end(3, 3, "job_failed");
-  EXPECT_EQ(told.history.job(1)->state, Job::State::finished);
-  EXPECT_EQ(told.history.job(2)->state, Job::State::failed);
-  EXPECT_EQ(told.history.job(3)->state, Job::State::killed);
-  EXPECT_EQ(told.history.job(4)->state, Job::State::running);
+  EXPECT_EQ(told.history.job(1)->status.state, JobState::finished);
+  EXPECT_EQ(told.history.job(2)->status.state, JobState::failed);
+  EXPECT_EQ(told.history.job(3)->status.state, JobState::killed);
+  EXPECT_EQ(told.history.job(4)->status.state, JobState::running);
   told.started(0);
-  EXPECT_EQ(told.history.job(4)->state, Job::State::failed);
+  EXPECT_EQ(told.history.job(4)->status.state, JobState::failed);
   EXPECT_EQ(told.history.job(5), nullptr);
 }
 
@@ -141,11 +141,11 @@ TEST(History, AWorkerThatFellSilentIsLostOnce) {
   line.reason = "not heard of for 10.0 s";
   told.history.apply(line);
   told.lost(40, 1, "the peer is gone");  // it is known no more, and this changes nothing
-  const Job& job = *told.history.job(1);
+  const LoggedJob& job = *told.history.job(1);
   EXPECT_EQ(job.attempts[0].fate, Fate::lost);
   EXPECT_EQ(job.attempts[0].ended, milliseconds(30));
-  EXPECT_EQ(job.workers_lost, 1u);
-  EXPECT_EQ(job.lost_workers, std::vector<std::string>{"w1 (not heard of for 10.0 s)"});
+  EXPECT_EQ(job.status.workers_lost, 1u);
+  EXPECT_EQ(job.status.lost_workers, std::vector<std::string>{"w1 (not heard of for 10.0 s)"});
 }
 
 TEST(History, AddsUpWhatWorkersSayOfPrefetchedBlocks) {
@@ -164,8 +164,8 @@ TEST(History, AddsUpWhatWorkersSayOfPrefetchedBlocks) {
   say(800, 2, {.prefetched_bytes = 1});
   told.end(900, 1);
   say(1000, 1, {.prefetched_bytes = 30, .read_bytes = 25, .wasted_bytes = 5, .evicted_bytes = 8});  // once more after the end
-  const Job& job = *told.history.job(1);
-  EXPECT_EQ(job.prefetch,
+  const LoggedJob& job = *told.history.job(1);
+  EXPECT_EQ(job.status.prefetch,
             (shuffle::PrefetchStats{.prefetched_bytes = 31, .read_bytes = 25, .wasted_bytes = 5, .evicted_bytes = 8}));
   ASSERT_EQ(job.prefetched.size(), 4u);
   EXPECT_EQ(job.prefetched[0].from, milliseconds(100)) << "not before it was submitted";
@@ -174,7 +174,7 @@ TEST(History, AddsUpWhatWorkersSayOfPrefetchedBlocks) {
   EXPECT_EQ(job.prefetched[2].from, milliseconds(300));
   EXPECT_EQ(job.prefetched[3].bytes.prefetched_bytes, 0u);
   EXPECT_EQ(job.prefetched[3].to, milliseconds(900)) << "not after its end";
-  EXPECT_EQ(status_of(job).prefetch, job.prefetch);
+  EXPECT_EQ(status_of(job).prefetch, job.status.prefetch);
 }
 
 TEST(History, WhatARotatedLogRepeatsOfWorkersIsOfBefore) {
@@ -195,7 +195,7 @@ TEST(TasksJson, HasPagesOfWhatIsWanted) {
   told.stage(0, 1, 0, 4);
   for (std::uint32_t task = 0; task < 4; ++task) told.launch(1, 1, 0, task, 0, 1);
   for (std::uint32_t task = 0; task < 3; ++task) told.finish(5, 1, 0, task, 0, 1, {10, 20});
-  const Job& job = *told.history.job(1);
+  const LoggedJob& job = *told.history.job(1);
   const std::string page = tasks_json(told.history, job, {.fate = "finished", .from = 1, .count = 1});
   EXPECT_NE(page.find("\"total\":3,\"from\":1"), std::string::npos) << page;
   EXPECT_NE(page.find("\"stages\":[],"), std::string::npos) << page;
@@ -215,7 +215,7 @@ TEST(TasksJson, HasWhatChangedSinceItWasLastRead) {
   told.job(0, 1);
   told.stage(0, 1, 0, 3);
   for (std::uint32_t task = 0; task < 3; ++task) told.launch(1, 1, 0, task, 0, 1 + task % 2);
-  const Job& job = *told.history.job(1);
+  const LoggedJob& job = *told.history.job(1);
   const std::uint64_t seen = told.history.changes();
   EXPECT_NE(tasks_json(told.history, job, {.since = seen}).find("\"tasks\":[]"), std::string::npos);
   told.finish(5, 1, 0, 1, 0, 2);
@@ -233,18 +233,18 @@ TEST(LogFollower, ReadsOnWhereItStoppedAndNamesWhatIsWrong) {
   const std::string path = testing::TempDir() + "weft-follower-" + std::to_string(getpid());
   std::ofstream file(path);
   file << "{\"time_ns\":1,\"event\":\"job_submitted\",\"job\":3,\"name\":\"a\"}\n{\"time_ns\":2,\"event\":\"job_fin" << std::flush;
-  LogFollower follower(path, History());
+  LogFollower follower(path, EventHistory());
   ASSERT_TRUE(follower.read());
-  EXPECT_EQ(follower.history().job(3)->state, Job::State::running);
+  EXPECT_EQ(follower.history().job(3)->status.state, JobState::running);
   file << "ished\",\"job\":3}\n" << std::flush;
   ASSERT_TRUE(follower.read());
-  EXPECT_EQ(follower.history().job(3)->state, Job::State::finished);
+  EXPECT_EQ(follower.history().job(3)->status.state, JobState::finished);
   EXPECT_FALSE(read_job(path, 4));
   file << "nonsense\n" << std::flush;
   const auto wrong = follower.read();
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().to_string().find(path + ":3"), std::string::npos) << wrong.error().to_string();
-  EXPECT_FALSE(LogFollower("/nonexistent/log", History()).read());
+  EXPECT_FALSE(LogFollower("/nonexistent/log", EventHistory()).read());
   std::remove(path.c_str());
 }
 

@@ -94,7 +94,7 @@ class Told {
     tell(made);
   }
 
-  History history;
+  EventHistory history;
   std::string log;  // the lines
 
  private:

@@ -238,7 +238,7 @@ TEST_F(IndexedLog, OneJobIsReadFromAllPieces) {
   finish(10, 1);
   const auto history = read_job(path(), 1);
   ASSERT_TRUE(history.has_value()) << history.error().to_string();
-  EXPECT_EQ(history->job(1)->state, Job::State::finished);
+  EXPECT_EQ(history->job(1)->status.state, JobState::finished);
   EXPECT_EQ(history->job(1)->attempts.size(), 1u);
   EXPECT_EQ(history->job(2), nullptr);
   EXPECT_EQ(read_job(path(), 7).error().code(), Code::not_found);
@@ -246,7 +246,7 @@ TEST_F(IndexedLog, OneJobIsReadFromAllPieces) {
 
 TEST_F(IndexedLog, AFollowerGoesOnThroughRotations) {
   submit(1, 1);
-  LogFollower follower(path(), History());
+  LogFollower follower(path(), EventHistory());
   ASSERT_TRUE(follower.read());
   finish(10, 1);
   submit(20, 2);
@@ -256,10 +256,10 @@ TEST_F(IndexedLog, AFollowerGoesOnThroughRotations) {
   finish(40, 2);
   ASSERT_TRUE(follower.read());
   ASSERT_TRUE(follower.read());
-  EXPECT_EQ(follower.history().job(1)->state, Job::State::finished);
-  EXPECT_EQ(follower.history().job(2)->state, Job::State::finished);
+  EXPECT_EQ(follower.history().job(1)->status.state, JobState::finished);
+  EXPECT_EQ(follower.history().job(2)->status.state, JobState::finished);
   EXPECT_EQ(follower.history().job(3)->attempts.size(), 1u);
-  LogFollower later(path(), History(), {2, 0});
+  LogFollower later(path(), EventHistory(), {2, 0});
   ASSERT_TRUE(later.read());
   EXPECT_EQ(later.history().job(1), nullptr);
   EXPECT_EQ(later.history().job(3)->attempts.size(), 1u);
