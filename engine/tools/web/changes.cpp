@@ -7,10 +7,10 @@
 
 #include <fmt/core.h>
 
-#include "base/json.hpp"
 #include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "engine/master/nodes/capacity_words.hpp"
+#include "engine/tools/display/job_text.hpp"
 #include "engine/tools/display/scheduling_json.hpp"
 #include "engine/tools/web/routes.hpp"
 
@@ -20,77 +20,78 @@ namespace {
 
 constexpr const char* kDone = "{}\n";
 
+/// Reads the members of the body, an object, with read(json, name), which is false for a name that it does not know.
+template <class Read>
+Result<void> read_body(const ApiCall& call, const Read& read) {
+  JsonReader json(call.request.body, "body");
+  auto done = json.object([&](std::string_view name) -> Result<void> {
+    WEFT_ASSIGN(const bool known, read(json, name));
+    return known ? Result<void>() : fail(json.error(fmt::format("unknown member '{}'", escaped(name))));
+  });
+  if (done) done = json.finish();
+  if (!done) return fail(Code::invalid_argument, done.error().to_string());
+  return {};
+}
+
 /// The members of the body, which is an object of texts or nothing. An unknown member is an error that names it.
-Result<std::map<std::string, std::string>> texts(const Call& call, std::initializer_list<std::string_view> known) {
+Result<std::map<std::string, std::string>> texts(const ApiCall& call, std::initializer_list<std::string_view> known) {
   std::map<std::string, std::string> members;
   if (trim(call.request.body).empty()) return members;
-  JsonReader json(call.request.body, "body");
-  auto read = json.object([&](std::string_view name) -> Result<void> {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return fail(json.error(fmt::format("unknown member '{}'", escaped(name))));
+  WEFT_TRY(read_body(call, [&](JsonReader& json, std::string_view name) -> Result<bool> {
+    if (std::find(known.begin(), known.end(), name) == known.end()) return false;
     WEFT_ASSIGN(members[std::string(name)], json.text());
-    return {};
-  });
-  if (read) read = json.finish();
-  if (!read) return fail(Code::invalid_argument, read.error().to_string());
+    return true;
+  }));
   return members;
 }
 
-struct Wanted {
+struct WantedDriver {
   std::string program;
   std::vector<std::string> arguments;
 };
 
-Result<Wanted> wanted_of(const Call& call) {
-  Wanted wanted;
-  JsonReader json(call.request.body, "body");
-  auto read = json.object([&](std::string_view name) -> Result<void> {
+Result<WantedDriver> driver_in(const ApiCall& call) {
+  WantedDriver wanted;
+  WEFT_TRY(read_body(call, [&](JsonReader& json, std::string_view name) -> Result<bool> {
     if (name == "arguments")
-      return json.array([&]() -> Result<void> {
-        WEFT_ASSIGN(std::string argument, json.text());
-        wanted.arguments.push_back(std::move(argument));
-        return {};
-      });
-    if (name != "program") return fail(json.error(fmt::format("unknown member '{}'", escaped(name))));
+      return json.array([&] { return json.text().map([&](std::string&& one) { wanted.arguments.push_back(std::move(one)); }); })
+          .map([] { return true; });
+    if (name != "program") return false;
     WEFT_ASSIGN(wanted.program, json.text());
-    return {};
-  });
-  if (read) read = json.finish();
-  if (!read) return fail(Code::invalid_argument, read.error().to_string());
+    return true;
+  }));
   return wanted;
 }
 
-Result<std::string> submit(Cluster& cluster, const Call& call) {
+Result<std::string> submit(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(auto* all, cluster.submissions());
-  WEFT_ASSIGN(const Wanted wanted, wanted_of(call));
+  WEFT_ASSIGN(const WantedDriver wanted, driver_in(call));
   WEFT_ASSIGN(const std::uint64_t number, all->start(wanted.program, wanted.arguments));
   return all->describe(number);
 }
 
-Result<std::string> stop(Cluster& cluster, const Call& call) {
+Result<std::string> stop(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(const std::uint64_t number, call.number(0));
   WEFT_ASSIGN(auto* all, cluster.submissions());
   WEFT_TRY(all->stop(number));
   return kDone;
 }
 
-Result<std::string> kill(Cluster& cluster, const Call& call) {
+Result<std::string> kill(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(const std::uint64_t id, call.number(0));
   const std::string reason = call.request.parameter("reason");
   WEFT_ASSIGN(const auto admin, cluster.admin());
   WEFT_TRY(admin->kill(JobId(id), reason.empty() ? "killed over HTTP" : reason));
-  JsonWriter json;
-  json.begin_object().member("id", id).member("killed", true).end_object();
-  return json.text() + "\n";
+  return tools::killed_json(id);
 }
 
-Result<std::string> drain(Cluster& cluster, const Call& call) {
+Result<std::string> drain(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(const auto files, cluster.files());
   WEFT_TRY(files->drain(call.names.at(0), call.request.method == "POST"));
   return kDone;
 }
 
-Result<std::string> set_capacity(Cluster& cluster, const Call& call) {
+Result<std::string> set_capacity(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(auto members, texts(call, {"capacity", "reason"}));
   if (const auto words = master::parse_capacity_words(members["capacity"]); !words)
     return fail(Code::invalid_argument, "capacity: " + words.error().to_string());
@@ -105,56 +106,38 @@ Result<std::string> configure(Cluster& cluster, const std::string& spec) {
   return tools::scheduler_json(info);
 }
 
-Result<std::string> use_scheduler(Cluster& cluster, const Call& call) {
+Result<std::string> use_scheduler(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(auto members, texts(call, {"scheduler"}));
   if (members["scheduler"].empty()) return fail(Code::invalid_argument, "the body names no scheduler: {\"scheduler\":\"fair\"}");
   return configure(cluster, members["scheduler"]);
 }
 
-Result<std::string> reload(Cluster& cluster, const Call&) { return configure(cluster, ""); }
+Result<std::string> reload(Cluster& cluster, const ApiCall&) { return configure(cluster, ""); }
+
+Route route(const char* method, const char* path, Answer answer, const char* schema, const char* summary, const char* command = "",
+            std::vector<Parameter> parameters = {}) {
+  return {method, path, summary, command, std::move(parameters), answer, schema};
+}
 
 }  // namespace
 
 std::vector<Route> change_routes() {
   return {
-      {"DELETE",
-       "/jobs/{job}",
-       "End a job",
-       "weft job kill",
-       {{"reason", "string", "Its driver receives this text"}},
-       kill,
-       "Killed"},
-      {"POST",
-       "/submissions",
-       "Start a program of --submit-dir, which is the driver of its job",
-       "weft submit",
-       {{"program", "string", "Its name, without a directory"}, {"arguments", "array", "What it is told; --cluster is added"}},
-       submit,
-       "Submission"},
-      {"DELETE", "/submissions/{submission}", "Ask a driver that was started over HTTP to end", "", {}, stop, "Done"},
-      {"POST",
-       "/nodes/{worker}/drain",
-       "Copy what a worker keeps to others, so that it can leave",
-       "weft node drain",
-       {},
-       drain,
-       "Done"},
-      {"DELETE", "/nodes/{worker}/drain", "Use a worker again that was drained", "weft node drain --stop", {}, drain, "Done"},
-      {"POST",
-       "/nodes/{worker}/capacity",
-       "Give a worker less than it joined with, or that again",
-       "weft node set",
-       {{"capacity", "string", "slots=2 memory=4GiB …, or nominal"}, {"reason", "string", "Why, for who lists the workers"}},
-       set_capacity,
-       "Done"},
-      {"POST",
-       "/scheduler",
-       "Change to another scheduler, or other options",
-       "weft scheduler use",
-       {{"scheduler", "string", "NAME or NAME(key=value,…)"}},
-       use_scheduler,
-       "Scheduler"},
-      {"POST", "/scheduler/reload", "Read the files of the scheduler again", "weft scheduler reload", {}, reload, "Scheduler"},
+      route("DELETE", "/jobs/{job}", kill, "Killed", "End a job", "weft job kill",
+            {{"reason", "string", "Its driver receives this text"}}),
+      route("POST", "/submissions", submit, "Submission", "Start a program of --submit-dir, which is the driver of its job",
+            "weft submit",
+            {{"program", "string", "Its name, without a directory"}, {"arguments", "array", "Its arguments; --cluster is added"}}),
+      route("DELETE", "/submissions/{submission}", stop, "Done", "Ask a driver that was started over HTTP to end"),
+      route("POST", "/nodes/{worker}/drain", drain, "Done", "Copy what a worker keeps to others, so that it can leave",
+            "weft node drain"),
+      route("DELETE", "/nodes/{worker}/drain", drain, "Done", "Use a worker again that was drained", "weft node drain --stop"),
+      route("POST", "/nodes/{worker}/capacity", set_capacity, "Done", "Give a worker less than it joined with, or that again",
+            "weft node set",
+            {{"capacity", "string", "slots=2 memory=4GiB …, or nominal"}, {"reason", "string", "Why, for weft node list"}}),
+      route("POST", "/scheduler", use_scheduler, "Scheduler", "Change to another scheduler, or other options", "weft scheduler use",
+            {{"scheduler", "string", "NAME or NAME(key=value,…)"}}),
+      route("POST", "/scheduler/reload", reload, "Scheduler", "Read the files of the scheduler again", "weft scheduler reload"),
   };
 }
 

@@ -9,9 +9,6 @@ namespace weft::web {
 
 namespace {
 
-/// Who looks at a page is not kept waiting for workers that are away.
-constexpr Duration kPatience = std::chrono::seconds(2);
-
 /// What `held` has, or what `connect` makes.
 template <class T, class Connect>
 Result<std::shared_ptr<T>> held_or_made(std::shared_ptr<T>& held, const std::string& master, Connect connect) {
@@ -22,6 +19,15 @@ Result<std::shared_ptr<T>> held_or_made(std::shared_ptr<T>& held, const std::str
   return held = std::move(*made);
 }
 
+/// Of a client that does not wait long for workers that are away, since a page or other requests wait for it.
+template <class Options>
+Options impatient() {
+  Options options;
+  options.patience = std::chrono::seconds(2);
+  options.at_first = Duration(0);
+  return options;
+}
+
 constexpr std::size_t kMostAttempts = 300'000;  // of all jobs together, kept in memory
 
 }  // namespace
@@ -30,18 +36,18 @@ Cluster::Cluster(std::string master, const std::string& event_log, master::LogPl
   if (!event_log.empty()) log_.emplace(event_log, history::EventHistory({}, kMostAttempts), log_began);
 }
 
-Result<std::string> Cluster::with_history(std::uint64_t job,
-                                          const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use) {
+Result<std::string> Cluster::with_history(
+    std::uint64_t job, const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use) {
   if (past_) {
     WEFT_ASSIGN(const auto history, past_->job(job));
     return use(*history, *history->job(job));
   }
   const std::lock_guard lock(log_mutex_);
   if (!log_)
-    return fail(Code::not_found, "this master keeps no event log, which tells of single tasks: weft master --event-log FILE");
+    return fail(Code::not_found, "this master keeps no event log, which has the single tasks: weft master --event-log FILE");
   WEFT_TRY(log_->read());
   const history::LoggedJob* found = log_->history().job(job);
-  if (found == nullptr) return fail(Code::not_found, fmt::format("the event log tells nothing of job {}", job));
+  if (found == nullptr) return fail(Code::not_found, fmt::format("the event log has no job {}", job));
   return use(log_->history(), *found);
 }
 
@@ -59,20 +65,14 @@ Result<std::shared_ptr<client::Admin>> Cluster::admin() {
 Result<std::shared_ptr<storage::files::FileSystem>> Cluster::files() {
   const std::lock_guard lock(mutex_);
   return held_or_made(files_, master_, [this] {
-    storage::files::FileSystemOptions options;
-    options.patience = kPatience;
-    options.at_first = Duration(0);  // others wait for this
-    return storage::files::FileSystem::connect(master_, std::move(options));
+    return storage::files::FileSystem::connect(master_, impatient<storage::files::FileSystemOptions>());
   });
 }
 
 Result<std::shared_ptr<storage::tables::TableClient>> Cluster::tables() {
   const std::lock_guard lock(mutex_);
   return held_or_made(tables_, master_, [this] {
-    storage::tables::TableClientOptions options;
-    options.patience = kPatience;
-    options.at_first = Duration(0);  // others wait for this
-    return storage::tables::TableClient::connect(master_, std::move(options));
+    return storage::tables::TableClient::connect(master_, impatient<storage::tables::TableClientOptions>());
   });
 }
 

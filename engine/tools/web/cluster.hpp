@@ -20,13 +20,13 @@
 
 namespace weft::web {
 
-/// Connects when it is first asked for what needs a connection. Any thread.
+/// Connects when a connection is first needed. Any thread.
 class Cluster {
  public:
-  /// `master`: "host:port". `event_log`: its file, of which what lies behind `log_began` is read; empty: it writes none.
+  /// `master`: "host:port". `event_log`: its file, which is read from `log_began` on; empty: it writes none.
   explicit Cluster(std::string master, const std::string& event_log = "", master::LogPlace log_began = {});
 
-  /// Nothing but what event logs tell, of a cluster that is gone or a job by itself. There is no master then.
+  /// The contents of event logs only, of a cluster that is gone or of a job that runs by itself. There is no master then.
   explicit Cluster(std::unique_ptr<history::LoggedJobs> past) : past_(std::move(past)) {}
 
   /// Null: there is a master.
@@ -37,11 +37,12 @@ class Cluster {
   /// not_found when none may be started.
   Result<Submissions*> submissions();
   Result<std::shared_ptr<client::Admin>> admin();
-  /// What pools used over the last hour, as far as somebody took samples.
+  /// What pools used over the last hour, as far as samples were taken.
   PoolSamples& pool_samples() { return pool_samples_; }
   Result<std::shared_ptr<storage::files::FileSystem>> files();
   Result<std::shared_ptr<storage::tables::TableClient>> tables();
-  /// Calls `use` with what the event log tells of the job, until now; not_found when it tells nothing, or there is none.
+  /// Calls `use` with the history of the job from the event log until now; not_found when the log does not have it, or there is no
+  /// log.
   Result<std::string> with_history(std::uint64_t job,
                                    const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use);
 

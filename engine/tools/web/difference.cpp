@@ -15,7 +15,7 @@ namespace weft::web {
 
 namespace {
 
-// Members that go on by themselves: who has them as they were knows what they are.
+// Members that change with time alone: a client that has an earlier value computes the present one.
 constexpr std::array<std::string_view, 6> kClocks{"\"submitted_seconds_ago\"", "\"seconds\"",
                                                   "\"deadline_seconds_left\"", "\"heard_seconds_ago\"",
                                                   "\"excluded_seconds_more\"", "\"clock_ahead_seconds\""};
@@ -52,7 +52,7 @@ std::vector<Member> members_of(std::string_view object) {
   return members;
 }
 
-struct List {
+struct KeyedList {
   std::vector<std::string_view> keys, objects;
   std::unordered_map<std::string_view, std::size_t> places;
 };
@@ -64,10 +64,10 @@ std::string_view key_of(std::string_view object) {
   return colon < object.size() ? object.substr(colon + 1, behind_value(object, colon + 1) - colon - 1) : std::string_view();
 }
 
-std::optional<List> list_of(std::string_view json) {
+std::optional<KeyedList> list_of(std::string_view json) {
   json = trim(json);
   if (!json.starts_with('[') || !json.ends_with(']')) return {};
-  List list;
+  KeyedList list;
   for (std::size_t at = 1; at + 1 < json.size();) {
     const std::size_t end = behind_value(json, at);
     const std::string_view object = json.substr(at, end - at), key = key_of(object);

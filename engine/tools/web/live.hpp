@@ -1,4 +1,4 @@
-// Server-sent events: who watches a resource of the REST interface is sent it again whenever it has changed.
+// Server-sent events: a client that watches a resource of the REST interface receives it again whenever it has changed.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ class Live {
   /// Gives the JSON of a resource, "/jobs/7" or "/files?path=/a"; called on the thread of this object.
   using Ask = std::function<Result<std::string>(const std::string& resource)>;
   /// `pause`: between two questions about a resource, at least. What takes much processor time, to ask or to compare, is done less
-  /// often, so that all of them together take a twentieth of a processor; but after `longest` at the latest.
+  /// often, so that all of them together take a twentieth of a processor, and after `longest` at the latest.
   explicit Live(Ask ask, Duration pause = std::chrono::seconds(1), Duration longest = std::chrono::seconds(10));
   ~Live();
 

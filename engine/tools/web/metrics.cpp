@@ -34,47 +34,40 @@ std::string label_value(std::string_view text) {
   return made;
 }
 
-/// Every family of workers: what it is called, and what a worker has of it.
+/// Every family of workers: its name, and its value of a worker.
 struct NodeFamily {
   const char* name;
-  const char* unit;
   const char* help;
-  Metrics::Type type;
   double (*value)(const client::NodeStatus& node);
+  Metrics::Type type = Metrics::Type::gauge;
 };
 using Node = client::NodeStatus;
-constexpr auto kGauge = Metrics::Type::gauge;
 constexpr auto kCounter = Metrics::Type::counter;
 const NodeFamily kNodeFamilies[] = {
-    {"weft_worker_slots", "", "Tasks that the worker may run at a time", kGauge,
-     [](const Node& node) { return node.capacity.cpu; }},
-    {"weft_worker_running_tasks", "", "Attempts that run there", kGauge, [](const Node& node) { return double(node.running); }},
-    {"weft_worker_heard_seconds", "seconds", "Since it was last heard", kGauge,
-     [](const Node& node) { return in_seconds(node.heard); }},
-    {"weft_worker_clock_ahead_seconds", "seconds", "Of its clock, against the master's", kGauge,
+    {"weft_worker_slots", "Tasks that the worker may run at a time", [](const Node& node) { return node.capacity.cpu; }},
+    {"weft_worker_running_tasks", "Attempts that run there", [](const Node& node) { return double(node.running); }},
+    {"weft_worker_heard_seconds", "Since it was last heard", [](const Node& node) { return in_seconds(node.heard); }},
+    {"weft_worker_clock_ahead_seconds", "Of its clock, against the master's",
      [](const Node& node) { return in_seconds(node.clock_ahead); }},
-    {"weft_worker_speed_ratio", "ratio", "Against the median of the same stages", kGauge,
-     [](const Node& node) { return node.standing.speed; }},
-    {"weft_worker_cpus", "", "Processors that its own processes use", kGauge,
-     [](const Node& node) { return node.measured.worker.cpu; }},
-    {"weft_worker_memory_bytes", "bytes", "Memory of its own processes", kGauge,
-     [](const Node& node) { return node.measured.worker.memory; }},
-    {"weft_worker_store_memory_bytes", "bytes", "Map outputs that it holds in memory", kGauge,
+    {"weft_worker_speed_ratio", "Against the median of the same stages", [](const Node& node) { return node.standing.speed; }},
+    {"weft_worker_cpus", "Processors that its own processes use", [](const Node& node) { return node.measured.worker.cpu; }},
+    {"weft_worker_memory_bytes", "Memory of its own processes", [](const Node& node) { return node.measured.worker.memory; }},
+    {"weft_worker_store_memory_bytes", "Map outputs that it holds in memory",
      [](const Node& node) { return double(node.store_memory_bytes); }},
-    {"weft_worker_store_disk_bytes", "bytes", "Map outputs that it holds in files", kGauge,
+    {"weft_worker_store_disk_bytes", "Map outputs that it holds in files",
      [](const Node& node) { return double(node.store_disk_bytes); }},
-    {"weft_worker_prefetch_memory_bytes", "bytes", "Prefetched blocks that it holds in memory", kGauge,
+    {"weft_worker_prefetch_memory_bytes", "Prefetched blocks that it holds in memory",
      [](const Node& node) { return double(node.prefetch_memory_bytes); }},
-    {"weft_worker_prefetched_bytes", "bytes", "Blocks that it prefetched", kCounter,
-     [](const Node& node) { return double(node.prefetch.prefetched_bytes); }},
-    {"weft_worker_prefetch_wasted_bytes", "bytes", "Prefetched blocks that were given up before a task read them", kCounter,
-     [](const Node& node) { return double(node.prefetch.wasted_bytes); }},
-    {"weft_worker_prefetch_evicted_bytes", "bytes", "Prefetched blocks that were moved from memory to files", kCounter,
-     [](const Node& node) { return double(node.prefetch.evicted_bytes); }},
-    {"weft_worker_cross_rack_up_bytes_per_second", "bytes_per_second", "Map outputs that it sends over its rack's uplink", kGauge,
+    {"weft_worker_prefetched_bytes", "Blocks that it prefetched",
+     [](const Node& node) { return double(node.prefetch.prefetched_bytes); }, kCounter},
+    {"weft_worker_prefetch_wasted_bytes", "Prefetched blocks that were given up before a task read them",
+     [](const Node& node) { return double(node.prefetch.wasted_bytes); }, kCounter},
+    {"weft_worker_prefetch_evicted_bytes", "Prefetched blocks that were moved from memory to files",
+     [](const Node& node) { return double(node.prefetch.evicted_bytes); }, kCounter},
+    {"weft_worker_cross_rack_up_bytes_per_second", "Map outputs that it sends over its rack's uplink",
      [](const Node& node) { return node.measured.cross_rack.up; }},
-    {"weft_worker_cross_rack_down_bytes_per_second", "bytes_per_second", "Map outputs that come to it over its rack's uplink",
-     kGauge, [](const Node& node) { return node.measured.cross_rack.down; }},
+    {"weft_worker_cross_rack_down_bytes_per_second", "Map outputs that come to it over its rack's uplink",
+     [](const Node& node) { return node.measured.cross_rack.down; }},
 };
 
 void add_workers(Metrics& metrics, const std::vector<Node>& nodes) {
@@ -85,15 +78,13 @@ void add_workers(Metrics& metrics, const std::vector<Node>& nodes) {
     slots += node.capacity.cpu;
     running += node.running;
   }
-  metrics.family("weft_workers", kGauge, "", "Workers by state");
+  metrics.family("weft_workers", "Workers by state");
   for (const auto& [state, count] : states) metrics.sample(count, {{"state", state}});
-  metrics.family("weft_slots", kGauge, "", "Tasks that all workers may run at a time");
-  metrics.sample(slots);
-  metrics.family("weft_running_tasks", kGauge, "", "Attempts that run");
-  metrics.sample(running);
+  metrics.single("weft_slots", "Tasks that all workers may run at a time", slots);
+  metrics.single("weft_running_tasks", "Attempts that run", running);
   if (nodes.size() > kMostLabelled) return;
   for (const NodeFamily& family : kNodeFamilies) {
-    metrics.family(family.name, family.type, family.unit, family.help);
+    metrics.family(family.name, family.help, family.type);
     for (const Node& node : nodes)
       if (!node.dead)
         metrics.sample(family.value(node), {{"worker", node.name}, {"rack", node.rack}, {"node", std::to_string(node.id.value())}});
@@ -102,23 +93,19 @@ void add_workers(Metrics& metrics, const std::vector<Node>& nodes) {
 
 void add_jobs(Metrics& metrics, const client::JobList& jobs) {
   std::map<std::string_view, int> states{{"running", 0}, {"finished", 0}, {"failed", 0}, {"killed", 0}};
-  double input = 0, shuffled = 0;
-  int late = 0;
+  std::uint64_t input = 0, shuffled = 0, late = 0;
   for (const master::JobStatus& job : jobs.jobs) {
     ++states[name_of(job.state)];
     if (job.state != master::JobState::running) continue;
-    input += static_cast<double>(job.input_bytes);
-    shuffled += static_cast<double>(job.shuffle_bytes);
+    input += job.input_bytes;
+    shuffled += job.shuffle_bytes;
     if (job.deadline && *job.deadline < jobs.now) ++late;
   }
-  metrics.family("weft_jobs", kGauge, "", "Jobs that the master keeps, by state");
+  metrics.family("weft_jobs", "Jobs that the master keeps, by state");
   for (const auto& [state, count] : states) metrics.sample(count, {{"state", state}});
-  metrics.family("weft_late_jobs", kGauge, "", "Running jobs whose deadline is over");
-  metrics.sample(late);
-  metrics.family("weft_running_jobs_input_bytes", kGauge, "bytes", "That running jobs have read from files");
-  metrics.sample(input);
-  metrics.family("weft_running_jobs_shuffle_bytes", kGauge, "bytes", "That running jobs have written to shuffles");
-  metrics.sample(shuffled);
+  metrics.single("weft_late_jobs", "Running jobs whose deadline is over", late);
+  metrics.single("weft_running_jobs_input_bytes", "That running jobs have read from files", input);
+  metrics.single("weft_running_jobs_shuffle_bytes", "That running jobs have written to shuffles", shuffled);
 }
 
 struct GroupFamily {
@@ -136,25 +123,28 @@ const GroupFamily kGroupFamilies[] = {
 };
 
 void add_storage(Metrics& metrics, const storage::StorageReport& report) {
-  const auto gauge = [&metrics](const char* name, const char* help, auto value) {
-    metrics.family(name, kGauge, "", help);
-    metrics.sample(static_cast<double>(value));
-  };
-  gauge("weft_files", "Files of the cluster", report.files);
-  gauge("weft_chunks", "Chunks of these files", report.chunks);
-  gauge("weft_missing_chunks", "Chunks without a replica", report.missing_chunks);
-  gauge("weft_under_replicated_chunks", "Chunks with fewer replicas than wanted", report.under_replicated);
-  gauge("weft_corrupt_replicas", "Replicas that are damaged", report.corrupt_replicas);
-  gauge("weft_safe_mode", "1 while nothing is copied or erased", report.safe_mode ? 1 : 0);
+  metrics.single("weft_files", "Files of the cluster", report.files);
+  metrics.single("weft_chunks", "Chunks of these files", report.chunks);
+  metrics.single("weft_missing_chunks", "Chunks without a replica", report.missing_chunks);
+  metrics.single("weft_under_replicated_chunks", "Chunks with fewer replicas than wanted", report.under_replicated);
+  metrics.single("weft_corrupt_replicas", "Replicas that are damaged", report.corrupt_replicas);
+  metrics.single("weft_safe_mode", "1 while nothing is copied or erased", report.safe_mode ? 1 : 0);
+}
+
+/// OpenMetrics: the end of a family's name, when that is a unit.
+std::string_view unit_of(std::string_view name) {
+  for (const std::string_view unit : {"bytes_per_second", "bytes", "seconds", "ratio"})
+    if (name.ends_with(unit)) return unit;
+  return "";
 }
 
 }  // namespace
 
-void Metrics::family(std::string_view name, Type type, std::string_view unit, std::string_view help) {
+void Metrics::family(std::string_view name, std::string_view help, Type type) {
   name_ = name;
   type_ = type;
   text_ += fmt::format("# TYPE {} {}\n", name, type == Type::counter ? "counter" : "gauge");
-  if (!unit.empty()) text_ += fmt::format("# UNIT {} {}\n", name, unit);
+  if (const std::string_view unit = unit_of(name); !unit.empty()) text_ += fmt::format("# UNIT {} {}\n", name, unit);
   text_ += fmt::format("# HELP {} {}\n", name, label_value(help));
 }
 
@@ -174,51 +164,46 @@ void Metrics::sample(double value, Labels labels) {
 std::string Metrics::text() { return text_ + "# EOF\n"; }
 
 void add_process(Metrics& metrics) {
-  metrics.family("weft_build", kGauge, "", "1, with the release");
+  metrics.family("weft_build", "1, with the release");
   metrics.sample(1, {{"version", version()}});
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
   };
-  metrics.family("process_cpu_seconds", kCounter, "seconds", "Processor time in user code and in the kernel");
-  metrics.sample(seconds(usage.ru_utime) + seconds(usage.ru_stime));
+  metrics.single("process_cpu_seconds", "Processor time in user code and in the kernel",
+                 seconds(usage.ru_utime) + seconds(usage.ru_stime), kCounter);
   if (const auto pages = read_file("/proc/self/statm"); pages) {
-    const auto words = split(*pages, ' ');
-    metrics.family("process_resident_memory_bytes", kGauge, "bytes", "Memory in use");
-    metrics.sample(static_cast<double>(parse_number<std::uint64_t>(words.at(1)).value_or(0)) *
-                   static_cast<double>(::sysconf(_SC_PAGESIZE)));
+    const double resident = static_cast<double>(parse_number<std::uint64_t>(split(*pages, ' ').at(1)).value_or(0));
+    metrics.single("process_resident_memory_bytes", "Memory in use", resident * static_cast<double>(::sysconf(_SC_PAGESIZE)));
   }
   std::error_code ignored;
   std::size_t descriptors = 0;
   for (std::filesystem::directory_iterator entry("/proc/self/fd", ignored), end; entry != end; entry.increment(ignored))
     ++descriptors;
-  metrics.family("process_open_fds", kGauge, "", "Descriptors in use");
-  metrics.sample(static_cast<double>(descriptors));
+  metrics.single("process_open_fds", "Descriptors in use", descriptors);
 }
 
-void add_cluster(Metrics& metrics, const ClusterState& state) {
+void add_cluster(Metrics& metrics, const ClusterReadings& state) {
   add_workers(metrics, state.nodes);
-  double waiting = 0;
-  for (const Group& group : state.groups) waiting += static_cast<double>(group.pending);
-  metrics.family("weft_waiting_tasks", kGauge, "", "Tasks of all jobs that could run and wait for room");
-  metrics.sample(waiting);
+  std::uint64_t waiting = 0;
+  for (const Group& group : state.groups) waiting += group.pending;
+  metrics.single("weft_waiting_tasks", "Tasks of all jobs that could run and wait for room", waiting);
   add_jobs(metrics, state.jobs);
   if (state.groups.size() <= kMostLabelled)
     for (const GroupFamily& family : kGroupFamilies) {
-      metrics.family(family.name, kGauge, "", family.help);
+      metrics.family(family.name, family.help);
       for (const Group& group : state.groups) metrics.sample(family.value(group), {{"pool", group.status.name}});
     }
-  metrics.family("weft_scheduler_refused_decisions", kCounter, "", "Decisions of the scheduler that the master refused");
-  metrics.sample(static_cast<double>(state.scheduler.trouble.refused));
-  metrics.family("weft_scheduler_faults", kCounter, "", "Calls of the scheduler that failed");
-  metrics.sample(static_cast<double>(state.scheduler.trouble.faults));
+  metrics.single("weft_scheduler_refused_decisions", "Decisions of the scheduler that the master refused",
+                 state.scheduler.trouble.refused, kCounter);
+  metrics.single("weft_scheduler_faults", "Calls of the scheduler that failed", state.scheduler.trouble.faults, kCounter);
   if (state.storage) add_storage(metrics, *state.storage);
 }
 
 Result<std::string> master_metrics(Cluster& cluster) {
   WEFT_ASSIGN(const auto admin, cluster.admin());
-  ClusterState state;
+  ClusterReadings state;
   WEFT_ASSIGN(state.nodes, admin->nodes());
   WEFT_ASSIGN(state.jobs, admin->jobs());
   WEFT_ASSIGN(state.groups, admin->groups());

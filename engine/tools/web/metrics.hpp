@@ -22,9 +22,14 @@ class Metrics {
   enum class Type : bool { gauge, counter };
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-  /// The samples that follow are of this family. The name ends in its unit, which is empty where there is none.
-  void family(std::string_view name, Type type, std::string_view unit, std::string_view help);
+  /// The samples that follow are of this family, and of the unit in which its name ends (bytes, seconds, …), if any.
+  void family(std::string_view name, std::string_view help, Type type = Type::gauge);
   void sample(double value, Labels labels = {});
+  /// A family of one sample without labels; `value` is a number.
+  void single(std::string_view name, std::string_view help, auto value, Type type = Type::gauge) {
+    family(name, help, type);
+    sample(static_cast<double>(value));
+  }
   /// Complete; nothing may be added after it.
   std::string text();
 
@@ -37,15 +42,16 @@ class Metrics {
 void add_process(Metrics& metrics);
 
 /// What a master knows, as values.
-struct ClusterState {
+struct ClusterReadings {
   std::vector<client::NodeStatus> nodes;
   client::JobList jobs;
   std::vector<client::GroupInfo> groups;
   client::SchedulerInfo scheduler;
   std::optional<storage::StorageReport> storage{};  // nothing: it keeps no files
 };
-/// Samples by worker are left out where there are more than 1,000, by pool likewise: the sets of labels are bounded.
-void add_cluster(Metrics& metrics, const ClusterState& state);
+/// Samples by worker are left out where there are more than 1,000 workers, samples by pool where there are more than 1,000 pools:
+/// the sets of labels are bounded.
+void add_cluster(Metrics& metrics, const ClusterReadings& state);
 
 /// All that the master of this page serves.
 Result<std::string> master_metrics(Cluster& cluster);

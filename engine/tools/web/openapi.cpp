@@ -1,11 +1,12 @@
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 
-#include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "engine/tools/display/json_members.hpp"
 #include "engine/tools/web/embedded.hpp"
 #include "engine/tools/web/routes.hpp"
 
@@ -13,58 +14,72 @@ namespace weft::web {
 
 namespace {
 
-void add_parameter(JsonWriter& json, const char* in, std::string_view name, const char* type, const char* meaning) {
-  json.begin_object().member("name", name).member("in", in).member("required", std::string_view(in) == "path");
-  if (*meaning != '\0') json.member("description", meaning);
-  json.key("schema").begin_object().member("type", type).end_object().end_object();
+using tools::members, tools::object, tools::objects;
+
+/// The content of a body or an answer: JSON of this schema, a value as of object().
+template <class Schema>
+auto content(const Schema& schema) {
+  return [&schema](JsonWriter& json) { write_value(json, object("application/json", object("schema", schema))); };
 }
 
-void add_content(JsonWriter& json, const char* schema) {
-  json.key("content").begin_object().key("application/json").begin_object().key("schema").begin_object();
-  json.member("$ref", fmt::format("#/components/schemas/{}", schema)).end_object().end_object().end_object();
+/// An answer, by the name of its schema.
+auto described(const char* description, const std::string& schema) {
+  return [=](JsonWriter& json) {
+    const std::string reference = "#/components/schemas/" + schema;
+    write_value(json, object("description", description, "content", content(object("$ref", reference))));
+  };
 }
 
-void add_body(JsonWriter& json, const Route& route) {
-  json.key("requestBody").begin_object().key("content").begin_object().key("application/json").begin_object().key("schema");
-  json.begin_object().member("type", "object").key("properties").begin_object();
+struct PlacedParameter {
+  const char* in;
+  std::string name;
+  const char *type, *meaning;
+};
+
+std::vector<PlacedParameter> parameters_of(const Route& route, bool posts) {
+  std::vector<PlacedParameter> all;
+  for (const std::string_view part : split(route.path, '/'))
+    if (part.starts_with('{')) all.push_back({"path", std::string(part.substr(1, part.size() - 2)), "string", ""});
+  if (std::string_view(route.method) != "GET") all.push_back({"header", "X-Weft", "string", "1, unless the body is JSON"});
+  if (!posts)
+    for (const Parameter& one : route.parameters) all.push_back({"query", one.name, one.type, one.meaning});
+  return all;
+}
+
+void write_parameter(JsonWriter& json, const PlacedParameter& parameter) {
+  members(json, "name", parameter.name, "in", parameter.in, "required", std::string_view(parameter.in) == "path");
+  if (*parameter.meaning != '\0') members(json, "description", parameter.meaning);
+  members(json, "schema", object("type", parameter.type));
+}
+
+/// The parameters as the properties of an object that is posted.
+void write_properties(JsonWriter& json, const Route& route) {
+  json.begin_object();
   for (const Parameter& parameter : route.parameters) {
-    json.key(parameter.name).begin_object().member("type", parameter.type).member("description", parameter.meaning);
-    if (std::string_view(parameter.type) == "array") json.key("items").begin_object().member("type", "string").end_object();
+    json.key(parameter.name).begin_object();
+    members(json, "type", parameter.type, "description", parameter.meaning);
+    if (std::string_view(parameter.type) == "array") members(json, "items", object("type", "string"));
     json.end_object();
   }
-  json.end_object().end_object().end_object().end_object().end_object();
+  json.end_object();
 }
 
-void add_operation(JsonWriter& json, const Route& route) {
+void write_operation(JsonWriter& json, const Route& route) {
   const bool posts = std::string_view(route.method) == "POST";
   json.key(std::string_view(route.method) == "GET" ? "get" : posts ? "post" : "delete").begin_object();
-  json.member("summary", route.summary);
-  if (*route.command != '\0') json.member("description", fmt::format("As `{}{}`.", route.command, posts ? "" : " --json"));
-  json.key("parameters").begin_array();
-  for (const std::string_view part : split(route.path, '/'))
-    if (part.starts_with('{')) add_parameter(json, "path", part.substr(1, part.size() - 2), "string", "");
-  if (std::string_view(route.method) != "GET") add_parameter(json, "header", "X-Weft", "string", "1, unless the body is JSON");
-  if (!posts)
-    for (const Parameter& one : route.parameters) add_parameter(json, "query", one.name, one.type, one.meaning);
-  json.end_array();
-  if (posts && !route.parameters.empty()) add_body(json, route);
-  json.key("responses").begin_object().key("200").begin_object().member("description", "Done");
-  add_content(json, route.schema);
-  json.end_object().key("default").begin_object().member("description", "What is wrong");
-  add_content(json, "Error");
-  json.end_object().end_object().end_object();
+  members(json, "summary", route.summary);
+  if (*route.command != '\0') members(json, "description", fmt::format("As `{}{}`.", route.command, posts ? "" : " --json"));
+  members(json, "parameters", objects(parameters_of(route, posts), write_parameter));
+  const auto properties = [&route](JsonWriter& body) { write_properties(body, route); };
+  if (posts && !route.parameters.empty())
+    members(json, "requestBody", object("content", content(object("type", "object", "properties", properties))));
+  members(json, "responses", object("200", described("Done", route.schema), "default", described("What is wrong", "Error")));
+  json.end_object();
 }
 
-}  // namespace
-
-std::string openapi_json() {
-  JsonWriter json;
-  json.begin_object().member("openapi", "3.0.3").key("info").begin_object().member("title", "weft").member("version", version());
-  json.member(
-          "description",
-          "A cluster's master. Answers are what the commands of weft print with --json; later versions may have further members.")
-      .end_object();
-  json.key("servers").begin_array().begin_object().member("url", kApi).end_object().end_array().key("paths").begin_object();
+/// By path, then by method.
+void write_paths(JsonWriter& json) {
+  json.begin_object();
   std::string_view path;
   for (const Route& route : routes()) {
     if (route.path != path) {
@@ -72,10 +87,22 @@ std::string openapi_json() {
       path = route.path;
       json.key(path).begin_object();
     }
-    add_operation(json, route);
+    write_operation(json, route);
   }
   if (!path.empty()) json.end_object();
-  json.end_object().end_object();
+  json.end_object();
+}
+
+}  // namespace
+
+std::string openapi_json() {
+  constexpr std::string_view kDescription =
+      "A cluster's master. Answers are what the commands of weft print with --json; later versions may have further members.";
+  JsonWriter json;
+  const std::vector<std::string_view> servers{kApi};
+  write_value(json, object("openapi", "3.0.3", "info", object("title", "weft", "version", version(), "description", kDescription),
+                           "servers", objects(servers, [](JsonWriter& server, auto url) { members(server, "url", url); }), "paths",
+                           write_paths));
   std::string text = json.text();
   text.pop_back();  // its last bracket: what follows belongs into it
   return fmt::format("{},\"components\":{{\"schemas\":{}}}}}\n", text, trim(embedded::schemas_json()));

@@ -7,8 +7,8 @@
 
 namespace weft::web {
 
-/// The page for every view's path ("/", "/jobs/7"), its script and its style; 404 otherwise. `of`: "logs" or
-/// "growing" logs, of which the page shows what they tell; empty: of a master.
+/// The page for every view's path ("/", "/jobs/7"), its scripts and its style; 404 otherwise. `of`: "logs" or
+/// "growing" logs, whose jobs the page shows; empty: those of a master.
 http::Response page(std::string_view path, std::string_view of = "");
 
 }  // namespace weft::web

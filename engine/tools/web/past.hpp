@@ -13,10 +13,10 @@ namespace weft::web {
 /// Without stages; "now" is the log's last line.
 client::JobList jobs_of(const history::LoggedJobs& past);
 client::JobList job_of(const history::EventHistory& history, const history::LoggedJob& job);
-/// Those of the last master; who was lost is dead.
+/// The workers of the last master; lost ones are marked dead.
 std::vector<client::NodeStatus> nodes_of(const history::LoggedJobs& past);
 
-/// A page of its own that shows one job, with all that belongs to it inside: it opens without a server.
+/// A page that shows one job, with everything inside that it needs: it opens without a server.
 std::string report_html(const history::EventHistory& history, const history::LoggedJob& job);
 
 }  // namespace weft::web

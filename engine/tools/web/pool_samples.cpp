@@ -2,12 +2,12 @@
 
 #include <set>
 
-#include "base/json.hpp"
+#include "engine/tools/display/json_members.hpp"
 
 namespace weft::web {
 
 void PoolSamples::add(TimePoint at, const std::vector<client::GroupInfo>& groups) {
-  Sample sample{at};
+  PoolSample sample{at};
   for (const client::GroupInfo& group : groups) {
     if (sample.pools.size() == kMostPools) break;
     if (group.status.used != 0 || group.status.demand != 0 || group.status.guaranteed != 0)
@@ -18,30 +18,27 @@ void PoolSamples::add(TimePoint at, const std::vector<client::GroupInfo>& groups
   if (samples_.size() > kKept) samples_.pop_front();
 }
 
+std::vector<double> PoolSamples::values(const std::string& pool, double PoolUse::*of) const {
+  std::vector<double> all;
+  for (const PoolSample& sample : samples_) {
+    const auto found = sample.pools.find(pool);
+    all.push_back(found == sample.pools.end() ? 0.0 : found->second.*of);
+  }
+  return all;
+}
+
 std::string PoolSamples::json(TimePoint now) const {
   const std::lock_guard lock(mutex_);
   std::set<std::string> names;
-  for (const Sample& sample : samples_)
+  std::vector<double> seconds_ago;
+  for (const PoolSample& sample : samples_) {
+    seconds_ago.push_back(in_seconds(now - sample.at));
     for (const auto& [name, use] : sample.pools) names.insert(name);
-  JsonWriter json;
-  json.begin_object().key("seconds_ago").begin_array();
-  for (const Sample& sample : samples_) json.value(in_seconds(now - sample.at));
-  json.end_array().key("pools").begin_array();
-  for (const std::string& name : names) {
-    const auto values = [&](const char* what, double Use::*of) {
-      json.key(what).begin_array();
-      for (const Sample& sample : samples_) {
-        const auto found = sample.pools.find(name);
-        json.value(found == sample.pools.end() ? 0.0 : found->second.*of);
-      }
-      json.end_array();
-    };
-    json.begin_object().member("name", name);
-    values("used", &Use::used);
-    values("fair_share", &Use::fair_share);
-    json.end_object();
   }
-  return json.end_array().end_object().text() + "\n";
+  const auto pool = [this](JsonWriter& json, const std::string& name) {
+    tools::members(json, "name", name, "used", values(name, &PoolUse::used), "fair_share", values(name, &PoolUse::fair_share));
+  };
+  return tools::json_line(tools::object("seconds_ago", seconds_ago, "pools", tools::objects(names, pool)));
 }
 
 PoolSampler::PoolSampler(PoolSamples& samples, Ask ask, Duration pause)

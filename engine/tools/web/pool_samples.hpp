@@ -29,19 +29,21 @@ class PoolSamples {
   std::string json(TimePoint now) const;
 
  private:
-  struct Use {
+  struct PoolUse {
     double used = 0, fair_share = 0;
   };
-  struct Sample {
+  struct PoolSample {
     TimePoint at{};
-    std::map<std::string, Use> pools{};
+    std::map<std::string, PoolUse> pools{};
   };
+  /// Of each sample, of one pool; 0 where a sample does not have it.
+  std::vector<double> values(const std::string& pool, double PoolUse::*of) const;
 
   mutable std::mutex mutex_;
-  std::deque<Sample> samples_;
+  std::deque<PoolSample> samples_;
 };
 
-/// Adds a sample every PoolSamples::kPause, on a thread of its own, until it is destroyed.
+/// Adds a sample every PoolSamples::kPause, on another thread, until it is destroyed.
 class PoolSampler {
  public:
   using Ask = std::function<Result<std::vector<client::GroupInfo>>()>;

@@ -27,15 +27,15 @@ std::optional<std::vector<std::string>> places(std::string_view route, std::stri
 }
 
 /// The route of a request; null with the methods that its path has, if any.
-struct Match {
+struct RouteMatch {
   const Route* route = nullptr;
   std::vector<std::string> names{};
   std::string methods{};
 };
 
-Match match(const http::Request& request) {
+RouteMatch match(const http::Request& request) {
   const std::string_view path = std::string_view(request.path).substr(std::min(kApi.size(), request.path.size()));
-  Match found;
+  RouteMatch found;
   for (const Route& route : routes()) {
     auto names = places(route.path, path);
     if (!names) continue;
@@ -43,10 +43,6 @@ Match match(const http::Request& request) {
     found.methods += (found.methods.empty() ? "" : ", ") + std::string(route.method);
   }
   return found;
-}
-
-std::string nothing_there(const http::Request& request) {
-  return fmt::format("there is no {}; /api/v1/openapi.json lists what there is", escaped(request.path));
 }
 
 std::vector<Route> all_routes() {
@@ -59,7 +55,7 @@ std::vector<Route> all_routes() {
 
 }  // namespace
 
-Result<std::uint64_t> Call::number(std::size_t place) const {
+Result<std::uint64_t> ApiCall::number(std::size_t place) const {
   if (const auto parsed = parse_number<std::uint64_t>(names.at(place))) return *parsed;
   return fail(Code::not_found, fmt::format("'{}' is no number", escaped(names.at(place))));
 }
@@ -70,13 +66,14 @@ std::span<const Route> routes() {
 }
 
 Result<std::string> ask(Cluster& cluster, const http::Request& request) {
-  Match found = match(request);
-  if (found.route == nullptr) return fail(Code::not_found, nothing_there(request));
-  return found.route->answer(cluster, Call{request, std::move(found.names)});
+  RouteMatch found = match(request);
+  if (found.route == nullptr)
+    return fail(Code::not_found, fmt::format("there is no {}; /api/v1/openapi.json lists all resources", escaped(request.path)));
+  return found.route->answer(cluster, ApiCall{request, std::move(found.names)});
 }
 
 http::Response answer(Cluster& cluster, const http::Request& request) {
-  if (const Match found = match(request); found.route == nullptr && !found.methods.empty())
+  if (const RouteMatch found = match(request); found.route == nullptr && !found.methods.empty())
     return http::error_response(405, fmt::format("{} takes {}", escaped(request.path), found.methods));
   auto answered = ask(cluster, request);
   if (!answered) return http::error_response(answered.error());

@@ -15,7 +15,7 @@
 namespace weft::web {
 
 /// A request on its way to the route that answers it.
-struct Call {
+struct ApiCall {
   const http::Request& request;
   std::vector<std::string> names{};  // what stands in the places of the path, in their order: {job}
 
@@ -37,9 +37,10 @@ struct Route {
   const char* command;  // that prints the same; empty: none does
   std::vector<Parameter> parameters;
   /// The JSON of the answer.
-  Result<std::string> (*answer)(Cluster& cluster, const Call& call);
+  Result<std::string> (*answer)(Cluster& cluster, const ApiCall& call);
   const char* schema;  // of the answer, in schemas.json
 };
+using Answer = decltype(Route::answer);
 
 inline constexpr std::string_view kApi = "/api/v1";
 

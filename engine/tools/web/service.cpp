@@ -1,11 +1,8 @@
 #include "engine/tools/web/service.hpp"
 
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/http/server.hpp"
-#include "engine/tools/web/live.hpp"
 #include "engine/tools/web/metrics.hpp"
 #include "engine/tools/web/pages.hpp"
 #include "engine/tools/web/routes.hpp"
@@ -30,76 +27,63 @@ http::Request as_request(const std::string& resource) {
   return request;
 }
 
-class ServiceImpl final : public Service {
- public:
-  template <class... Of>
-  explicit ServiceImpl(Of&&... cluster)
-      : cluster_(std::forward<Of>(cluster)...),
-        live_([this](const std::string& resource) { return ask(cluster_, as_request(resource)); },
-              cluster_.past() == nullptr || cluster_.past()->grows() ? kPause : kPauseOfPast) {}
-
-  Result<void> begin(const std::string& listen) {
-    http::ServerOptions server;
-    server.listen = listen;
-    WEFT_ASSIGN(server_, http::Server::start(std::move(server), [this](const http::Request& request) { return reply(request); }));
-    return {};
-  }
-  const std::string& address() const override { return server_->address(); }
-  void sample_pools() {
-    sampler_.emplace(cluster_.pool_samples(), [this]() -> Result<std::vector<client::GroupInfo>> {
-      WEFT_ASSIGN(const auto admin, cluster_.admin());
-      return admin->groups();
-    });
-  }
-  void allow_submissions(const std::string& directory) { cluster_.allow_submissions(directory); }
-
- private:
-  http::Response reply(const http::Request& request) {
-    if (request.path == kEvents) return live_.watch(request);
-    if (request.path.starts_with(kApi) && (request.path.size() == kApi.size() || request.path[kApi.size()] == '/'))
-      return answer(cluster_, request);
-    if (request.method != "GET") return http::error_response(405, "pages are read");
-    if (request.path == "/healthz") return health();
-    if (request.path == "/metrics") return metrics();
-    return page(request.path, cluster_.past() == nullptr ? "" : cluster_.past()->grows() ? "growing" : "logs");
-  }
-
-  /// Whether the master answers; of what is past, whether this process does.
-  http::Response health() {
-    if (cluster_.past() == nullptr) {
-      const auto admin = cluster_.admin();
-      const auto answered = admin ? (*admin)->scheduler() : fail(admin.error());
-      if (!answered) return http::error_response(503, answered.error().to_string());
-    }
-    return {.type = "text/plain", .body = "ok\n"};
-  }
-
-  http::Response metrics() {
-    auto text = master_metrics(cluster_);
-    if (!text) return http::error_response(text.error());
-    return {.type = kMetricsType, .body = std::move(*text)};
-  }
-
-  Cluster cluster_;
-  Live live_;
-  std::optional<PoolSampler> sampler_;    // of a master's pools
-  std::unique_ptr<http::Server> server_;  // last: nothing is asked any more when the others end
-};
-
 }  // namespace
 
+template <class... Of>
+Service::Service(Of&&... cluster)
+    : cluster_(std::forward<Of>(cluster)...),
+      live_([this](const std::string& resource) { return ask(cluster_, as_request(resource)); },
+            cluster_.past() == nullptr || cluster_.past()->grows() ? kPause : kPauseOfPast) {}
+
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
-  auto service = std::make_unique<ServiceImpl>(options.master, options.event_log, options.log_began);
-  if (!options.submit_dir.empty()) service->allow_submissions(options.submit_dir);
+  std::unique_ptr<Service> service(new Service(options.master, options.event_log, options.log_began));
+  if (!options.submit_dir.empty()) service->cluster_.allow_submissions(options.submit_dir);
   WEFT_TRY(service->begin(options.listen));
-  service->sample_pools();
-  return std::unique_ptr<Service>(std::move(service));
+  service->sampler_.emplace(service->cluster_.pool_samples(),
+                            [&from = service->cluster_]() -> Result<std::vector<client::GroupInfo>> {
+                              WEFT_ASSIGN(const auto admin, from.admin());
+                              return admin->groups();
+                            });
+  return service;
 }
 
 Result<std::unique_ptr<Service>> Service::start(const std::string& listen, std::unique_ptr<history::LoggedJobs> past) {
-  auto service = std::make_unique<ServiceImpl>(std::move(past));
+  std::unique_ptr<Service> service(new Service(std::move(past)));
   WEFT_TRY(service->begin(listen));
-  return std::unique_ptr<Service>(std::move(service));
+  return service;
+}
+
+Result<void> Service::begin(const std::string& listen) {
+  http::ServerOptions options;
+  options.listen = listen;
+  WEFT_ASSIGN(server_, http::Server::start(std::move(options), [this](const http::Request& request) { return reply(request); }));
+  return {};
+}
+
+http::Response Service::reply(const http::Request& request) {
+  if (request.path == kEvents) return live_.watch(request);
+  if (request.path.starts_with(kApi) && (request.path.size() == kApi.size() || request.path[kApi.size()] == '/'))
+    return answer(cluster_, request);
+  if (request.method != "GET") return http::error_response(405, "pages are read");
+  if (request.path == "/healthz") return health();
+  if (request.path == "/metrics") return metrics();
+  return page(request.path, cluster_.past() == nullptr ? "" : cluster_.past()->grows() ? "growing" : "logs");
+}
+
+/// Whether the master answers; of event logs, whether this process does.
+http::Response Service::health() {
+  if (cluster_.past() == nullptr) {
+    const auto admin = cluster_.admin();
+    const auto answered = admin ? (*admin)->scheduler() : fail(admin.error());
+    if (!answered) return http::error_response(503, answered.error().to_string());
+  }
+  return {.type = "text/plain", .body = "ok\n"};
+}
+
+http::Response Service::metrics() {
+  auto text = master_metrics(cluster_);
+  if (!text) return http::error_response(text.error());
+  return {.type = kMetricsType, .body = std::move(*text)};
 }
 
 }  // namespace weft::web

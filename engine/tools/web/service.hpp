@@ -2,11 +2,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "base/http/server.hpp"
 #include "base/result.hpp"
 #include "engine/master/log/event_log.hpp"
 #include "engine/tools/history/past_jobs.hpp"
+#include "engine/tools/web/cluster.hpp"
+#include "engine/tools/web/live.hpp"
 
 namespace weft::web {
 
@@ -15,19 +19,31 @@ struct ServiceOptions {
   std::string master;            // "host:port"
   std::string event_log{};       // that the master writes; empty: none
   master::LogPlace log_began{};  // where this master began to write there
-  std::string submit_dir{};      // whose programs may be started over HTTP; empty: none
+  std::string submit_dir{};      // of programs that may be started over HTTP; empty: none may
 };
 
 class Service {
  public:
-  /// Serves until destroyed, as a client of the master, on threads of its own: the master's thread has no more to do than for any
+  /// Serves until destroyed, as a client of the master and on other threads: the master's thread does no more for it than for any
   /// other client. Errors: port in use, address not ours.
   static Result<std::unique_ptr<Service>> start(const ServiceOptions& options);
-  /// The same for what event logs tell, of a cluster that is gone or a job that runs by itself.
+  /// The same for jobs of event logs, of a cluster that is gone or of a job that runs by itself.
   static Result<std::unique_ptr<Service>> start(const std::string& listen, std::unique_ptr<history::LoggedJobs> past);
-  virtual ~Service() = default;
   /// "host:port" as bound.
-  virtual const std::string& address() const = 0;
+  const std::string& address() const { return server_->address(); }
+
+ private:
+  template <class... Of>
+  explicit Service(Of&&... cluster);
+  Result<void> begin(const std::string& listen);
+  http::Response reply(const http::Request& request);
+  http::Response health();
+  http::Response metrics();
+
+  Cluster cluster_;
+  Live live_;
+  std::optional<PoolSampler> sampler_;    // of a master's pools
+  std::unique_ptr<http::Server> server_;  // last: nothing is asked any more when the others end
 };
 
 }  // namespace weft::web

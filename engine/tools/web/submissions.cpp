@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
-#include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "engine/tools/display/json_members.hpp"
 #include "runtime/worker/spawn.hpp"
 
 namespace weft::web {
@@ -40,6 +40,14 @@ Result<std::string> file_of(const std::string& directory, const std::string& pro
   if (!std::filesystem::is_regular_file(file, ignored) || ::access(file.c_str(), X_OK) != 0)
     return fail(Code::not_found, fmt::format("there is no program {} in --submit-dir", escaped(program)));
   return file;
+}
+
+Result<void> check_arguments(const std::vector<std::string>& arguments) {
+  if (arguments.size() > kMostArguments)
+    return fail(Code::invalid_argument, fmt::format("a program gets at most {} arguments", kMostArguments));
+  if (std::any_of(arguments.begin(), arguments.end(), [](const std::string& each) { return each.find('\0') != std::string::npos; }))
+    return fail(Code::invalid_argument, "no argument may have a byte 0");
+  return {};
 }
 
 Result<std::pair<Fd, Fd>> new_pipe() {
@@ -68,18 +76,18 @@ struct Submissions::Driver {
   std::string program;
   std::vector<std::string> arguments;
   Fd from{};       // what it writes; its thread's
-  Fd process{};    // likewise
+  Fd process{};    // its process; its thread's, too
   pid_t pid = -1;  // -1: it has ended
   int exit_code = 0;
   std::string output;
   std::jthread thread;  // last: it ends before the others do
 
+  /// Starts the process.
+  Result<void> launch(const std::string& file, const std::string& master);
   void write(JsonWriter& json) const {
-    json.begin_object().member("submission", number).member("program", program).key("arguments").begin_array();
-    for (const std::string& argument : arguments) json.value(argument);
-    json.end_array().member("state", pid < 0 ? "ended" : "running");
-    if (pid < 0) json.member("exit_code", exit_code);
-    json.member("output", output.substr(output.size() - std::min(output.size(), kOutputBytes))).end_object();
+    tools::members(json, "submission", number, "program", program, "arguments", arguments, "state", pid < 0 ? "ended" : "running");
+    if (pid < 0) tools::members(json, "exit_code", exit_code);
+    tools::members(json, "output", output.substr(output.size() - std::min(output.size(), kOutputBytes)));
   }
 };
 
@@ -95,40 +103,38 @@ Submissions::~Submissions() {
   drivers_.clear();  // waits for their threads
 }
 
+Result<void> Submissions::Driver::launch(const std::string& file, const std::string& master) {
+  WEFT_ASSIGN(auto ends, new_pipe());
+  runtime::SpawnOptions spawned;
+  spawned.path = file;
+  spawned.arguments = {file};
+  spawned.arguments.insert(spawned.arguments.end(), arguments.begin(), arguments.end());
+  spawned.arguments.insert(spawned.arguments.end(), {"--cluster", master});
+  spawned.output = ends.second.get();
+  spawned.own_group = true;
+  WEFT_ASSIGN(pid, runtime::spawn(spawned));
+  from = std::move(ends.first);
+  process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (process.valid()) return {};
+  const int error = errno;
+  ::kill(pid, SIGKILL);
+  (void)::waitpid(pid, nullptr, 0);
+  return fail(errno_error("cannot start " + file, error));
+}
+
 Result<std::uint64_t> Submissions::start(const std::string& program, const std::vector<std::string>& arguments) {
   WEFT_ASSIGN(const std::string file, file_of(directory_, program));
-  if (arguments.size() > kMostArguments)
-    return fail(Code::invalid_argument, fmt::format("a program gets at most {} arguments", kMostArguments));
-  if (std::any_of(arguments.begin(), arguments.end(), [](const std::string& each) { return each.find('\0') != std::string::npos; }))
-    return fail(Code::invalid_argument, "no argument may have a byte 0");
-  std::vector<std::string> words{file};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  words.insert(words.end(), {"--cluster", master_});
-  WEFT_ASSIGN(auto ends, new_pipe());
-
+  WEFT_TRY(check_arguments(arguments));
   const std::lock_guard lock(mutex_);
   const auto running = std::count_if(drivers_.begin(), drivers_.end(), [](const auto& each) { return each.second->pid > 0; });
   if (static_cast<std::size_t>(running) >= kMostRunning)
     return fail(Code::resource_exhausted,
                 fmt::format("{} programs run that were started over HTTP; wait until one has ended", running));
   auto driver = std::make_unique<Driver>();
-  runtime::SpawnOptions spawned;
-  spawned.path = file;
-  spawned.arguments = std::move(words);
-  spawned.output = ends.second.get();
-  spawned.own_group = true;
-  WEFT_ASSIGN(driver->pid, runtime::spawn(spawned));
-  driver->number = ++last_;
   driver->program = program;
   driver->arguments = arguments;
-  driver->from = std::move(ends.first);
-  driver->process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, driver->pid, 0)));
-  if (!driver->process.valid()) {
-    const int error = errno;
-    ::kill(driver->pid, SIGKILL);
-    (void)::waitpid(driver->pid, nullptr, 0);
-    return fail(errno_error("cannot start " + file, error));
-  }
+  WEFT_TRY(driver->launch(file, master_));
+  driver->number = ++last_;
   driver->thread = std::jthread([this, &followed = *driver] { follow(followed); });
   Log("http").info("submission {}: started {} as process {}", driver->number, program, driver->pid);
   drivers_.emplace(driver->number, std::move(driver));
@@ -158,29 +164,31 @@ void Submissions::forget_the_oldest() {
     driver = driver->second->pid < 0 ? drivers_.erase(driver) : std::next(driver);
 }
 
-Result<void> Submissions::stop(std::uint64_t number) {
-  const std::lock_guard lock(mutex_);
+Result<const Submissions::Driver*> Submissions::driver(std::uint64_t number) const {
   const auto found = drivers_.find(number);
   if (found == drivers_.end()) return fail(Code::not_found, fmt::format("there is no submission {}", number));
-  if (found->second->pid > 0) ::kill(-found->second->pid, SIGTERM);
+  return found->second.get();
+}
+
+Result<void> Submissions::stop(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  WEFT_ASSIGN(const Driver* found, driver(number));
+  if (found->pid > 0) ::kill(-found->pid, SIGTERM);
   return {};
 }
 
 Result<std::string> Submissions::describe(std::uint64_t number) const {
   const std::lock_guard lock(mutex_);
-  const auto found = drivers_.find(number);
-  if (found == drivers_.end()) return fail(Code::not_found, fmt::format("there is no submission {}", number));
+  WEFT_ASSIGN(const Driver* found, driver(number));
   JsonWriter json;
-  found->second->write(json);
-  return json.text() + "\n";
+  json.begin_object();
+  found->write(json);
+  return json.end_object().text() + "\n";
 }
 
 std::string Submissions::list() const {
   const std::lock_guard lock(mutex_);
-  JsonWriter json;
-  json.begin_array();
-  for (const auto& [number, driver] : drivers_) driver->write(json);
-  return json.end_array().text() + "\n";
+  return tools::json_line(tools::objects(drivers_, [](JsonWriter& json, const auto& each) { each.second->write(json); }));
 }
 
 }  // namespace weft::web

@@ -28,7 +28,7 @@ class Submissions {
   Result<std::uint64_t> start(const std::string& program, const std::vector<std::string>& arguments);
   /// Asks the driver and its children to end (SIGTERM); nothing happens when it has ended. not_found when there is none.
   Result<void> stop(std::uint64_t number);
-  /// JSON (Submission in schemas.json); not_found when there is none, or so many came since that it is forgotten.
+  /// JSON (Submission in schemas.json); not_found when there is none, or it has ended and 256 later ones have come.
   Result<std::string> describe(std::uint64_t number) const;
   std::string list() const;
 
@@ -36,6 +36,8 @@ class Submissions {
   struct Driver;
 
   void follow(Driver& driver);
+  /// Under the mutex; not_found.
+  Result<const Driver*> driver(std::uint64_t number) const;
   void forget_the_oldest();
 
   const std::string directory_;

@@ -15,32 +15,28 @@ constexpr Duration kLate = std::chrono::seconds(10), kSilent = std::chrono::minu
 }  // namespace
 
 void add_worker(Metrics& metrics, const runtime::protocol::Heartbeat& heartbeat) {
-  const auto add = [&metrics](const char* name, Metrics::Type type, const char* unit, const char* help, auto value) {
-    metrics.family(name, type, unit, help);
-    metrics.sample(static_cast<double>(value));
-  };
-  using enum Metrics::Type;
   const auto& [worker, machine, in, out, racks] = heartbeat.measured;
-  add("weft_self_cpus", gauge, "", "Processors that the worker and its executors use", worker.cpu);
-  add("weft_self_memory_bytes", gauge, "bytes", "Memory of the worker and its executors", worker.memory);
-  add("weft_self_machine_cpus", gauge, "", "Processors in use on its machine, by everybody", machine.cpu);
-  add("weft_self_machine_memory_bytes", gauge, "bytes", "Memory in use on its machine, by everybody", machine.memory);
-  add("weft_self_disk_read_bytes_per_second", gauge, "bytes_per_second", "Read from disks of its machine", machine.disk_read);
-  add("weft_self_disk_write_bytes_per_second", gauge, "bytes_per_second", "Written to disks of its machine", machine.disk_write);
-  add("weft_self_network_in_bytes_per_second", gauge, "bytes_per_second", "That comes to its machine", machine.network_in);
-  add("weft_self_network_out_bytes_per_second", gauge, "bytes_per_second", "That its machine sends", machine.network_out);
-  add("weft_self_cross_rack_in_bytes_per_second", gauge, "bytes_per_second", "Of map outputs and chunks from other racks", in);
-  add("weft_self_cross_rack_out_bytes_per_second", gauge, "bytes_per_second", "Of map outputs and chunks to other racks", out);
-  add("weft_self_store_memory_bytes", gauge, "bytes", "Map outputs held in memory", heartbeat.store_memory_bytes);
-  add("weft_self_store_disk_bytes", gauge, "bytes", "Map outputs held in files", heartbeat.store_disk_bytes);
-  add("weft_self_prefetch_memory_bytes", gauge, "bytes", "Prefetched blocks held in memory", heartbeat.prefetch_memory_bytes);
-  add("weft_self_prefetch_file_bytes", gauge, "bytes", "Prefetched blocks held in files", heartbeat.prefetch_file_bytes);
-  add("weft_self_prefetched_bytes", counter, "bytes", "Blocks that were prefetched", heartbeat.prefetch.prefetched_bytes);
-  add("weft_self_prefetch_read_bytes", counter, "bytes", "Of these, read by tasks", heartbeat.prefetch.read_bytes);
-  add("weft_self_prefetch_wasted_bytes", counter, "bytes", "Of these, given up before a task read them",
-      heartbeat.prefetch.wasted_bytes);
-  add("weft_self_prefetch_evicted_bytes", counter, "bytes", "Of these, moved from memory to files",
-      heartbeat.prefetch.evicted_bytes);
+  metrics.single("weft_self_cpus", "Processors that the worker and its executors use", worker.cpu);
+  metrics.single("weft_self_memory_bytes", "Memory of the worker and its executors", worker.memory);
+  metrics.single("weft_self_machine_cpus", "Processors in use on its machine, by everybody", machine.cpu);
+  metrics.single("weft_self_machine_memory_bytes", "Memory in use on its machine, by everybody", machine.memory);
+  metrics.single("weft_self_disk_read_bytes_per_second", "Read from disks of its machine", machine.disk_read);
+  metrics.single("weft_self_disk_write_bytes_per_second", "Written to disks of its machine", machine.disk_write);
+  metrics.single("weft_self_network_in_bytes_per_second", "That comes to its machine", machine.network_in);
+  metrics.single("weft_self_network_out_bytes_per_second", "That its machine sends", machine.network_out);
+  metrics.single("weft_self_cross_rack_in_bytes_per_second", "Of map outputs and chunks from other racks", in);
+  metrics.single("weft_self_cross_rack_out_bytes_per_second", "Of map outputs and chunks to other racks", out);
+  metrics.single("weft_self_store_memory_bytes", "Map outputs held in memory", heartbeat.store_memory_bytes);
+  metrics.single("weft_self_store_disk_bytes", "Map outputs held in files", heartbeat.store_disk_bytes);
+  metrics.single("weft_self_prefetch_memory_bytes", "Prefetched blocks held in memory", heartbeat.prefetch_memory_bytes);
+  metrics.single("weft_self_prefetch_file_bytes", "Prefetched blocks held in files", heartbeat.prefetch_file_bytes);
+  metrics.single("weft_self_prefetched_bytes", "Blocks that were prefetched", heartbeat.prefetch.prefetched_bytes,
+                 Metrics::Type::counter);
+  metrics.single("weft_self_prefetch_read_bytes", "Of these, read by tasks", heartbeat.prefetch.read_bytes, Metrics::Type::counter);
+  metrics.single("weft_self_prefetch_wasted_bytes", "Of these, given up before a task read them", heartbeat.prefetch.wasted_bytes,
+                 Metrics::Type::counter);
+  metrics.single("weft_self_prefetch_evicted_bytes", "Of these, moved from memory to files", heartbeat.prefetch.evicted_bytes,
+                 Metrics::Type::counter);
 }
 
 Result<std::unique_ptr<WorkerMetrics>> WorkerMetrics::start(const std::string& listen) {

@@ -89,8 +89,8 @@ Parsed parse(const std::string& text) {
   return parsed;
 }
 
-ClusterState two_workers() {
-  ClusterState state;
+ClusterReadings two_workers() {
+  ClusterReadings state;
   for (std::uint32_t i = 1; i <= 2; ++i) {
     client::NodeStatus& node = state.nodes.emplace_back();
     node.id = NodeId(i);
@@ -154,7 +154,7 @@ TEST(MetricsText, OfAWorkerToo) {
 }
 
 TEST(MetricsText, DoesNotGrowWithoutBound) {
-  ClusterState state = two_workers();
+  ClusterReadings state = two_workers();
   state.nodes.resize(10'000, state.nodes[1]);
   Metrics metrics;
   add_cluster(metrics, state);
