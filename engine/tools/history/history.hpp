@@ -58,7 +58,7 @@ struct PrefetchReport {
 };
 
 struct LoggedJob {
-  master::JobStatus status{};      // without stages and the sums over them: status_of() adds these
+  master::JobStatus status{};  // without stages and the sums over them: status_of() adds these
   master::JobOptions options{};
   std::vector<master::LoggedStage> stages{};
   std::vector<LoggedAttempt> attempts{};                                                   // in the order of their launches
