@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include <CLI/CLI.hpp>
 
@@ -45,8 +46,11 @@ void add_parsed(CLI::App& command, const std::string& name, T& value, const char
 template <class Options>
 class Command {
  public:
+  Command(CLI::App& parent, Action& action, const std::string& name, const std::string& help, Result<void> (*run)(const Options&))
+      : Command(parent, action, name, help, [run](const Options& options) { return run(options); }) {}
+  /// `run` is an object to be called.
   template <class Run>
-  Command(CLI::App& parent, Action& action, const std::string& name, const std::string& help, Run run)
+  requires std::is_class_v<Run> Command(CLI::App& parent, Action& action, const std::string& name, const std::string& help, Run run)
       : options_(std::make_shared<Options>()), app_(parent.add_subcommand(name, help)) {
     app_->callback([options = options_, run, &action] { action = [options, run] { return run(*options); }; });
   }

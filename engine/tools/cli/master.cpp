@@ -187,7 +187,8 @@ void add_http_options(CLI::App& command, MasterOptions& options) {
 }  // namespace
 
 void add_master(CLI::App& app, Action& action) {
-  const Command<MasterOptions> made(app, action, "master", "Run a master: it takes jobs and gives their tasks to workers", run);
+  const Command<MasterOptions> made(app, action, "master", "Run a master: it takes jobs and gives their tasks to workers",
+                                    [](const MasterOptions& given) { return run(given); });
   CLI::App& command = made.app();
   MasterOptions& options = made.options();
   master::ServerOptions& server = options.server;

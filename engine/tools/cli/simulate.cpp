@@ -176,8 +176,9 @@ void add_cluster_options(CLI::App& command, SimulateOptions& options) {
 }  // namespace
 
 void add_simulate(CLI::App& app, Action& action) {
-  const Command<SimulateOptions> simulation(
-      app, action, "simulate", "Run a workload on a cluster in virtual time, under one scheduler or several", simulate);
+  const Command<SimulateOptions> simulation(app, action, "simulate",
+                                            "Run a workload on a cluster in virtual time, under one scheduler or several",
+                                            [](SimulateOptions& given) { return simulate(given); });
   CLI::App& command = simulation.app();
   SimulateOptions& options = simulation.options();
   experiment::Options& what = options.what;

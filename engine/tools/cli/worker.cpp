@@ -152,7 +152,8 @@ void print_settings() {
 }  // namespace
 
 void add_worker(CLI::App& app, Action& action) {
-  Command<WorkerSettings> command(app, action, "worker", "Run tasks on this machine for a master", run);
+  Command<WorkerSettings> command(app, action, "worker", "Run tasks on this machine for a master",
+                                  [](const WorkerSettings& given) { return run(given); });
   add_settings(command.app(), command.options().settings);
   add_chunk_options(command.app(), command.options().chunks);
   command.value("--http", &WorkerSettings::http, "HOST:PORT",
