@@ -12,6 +12,7 @@
 #include "base/rpc/rpc.hpp"
 #include "base/text.hpp"
 #include "driver.hpp"
+#include "engine/client/job_flags.hpp"
 #include "engine/client/job_page.hpp"
 
 namespace weft {
@@ -107,28 +108,6 @@ void declare_scheduling(CLI::App& app, client::RunOptions& run) {
       ->group(kGroup);
 }
 
-/// Each as the list of the options of jobs describes it.
-void declare_job(CLI::App& app, master::JobOptions& job) {
-  for (const master::JobOption& option : master::job_options()) {
-    const auto check = [&option](const std::string& text) {
-      master::JobOptions ignored;
-      const auto set = option.set(text, ignored);
-      return set ? std::string() : set.error().to_string();
-    };
-    const auto take = [&option, &job](const std::string& text) { (void)option.set(text, job); };  // checked before
-    const std::string name = "--" + option.name;
-    CLI::Option* const declared =
-        option.repeatable
-            ? app.add_option_function<std::vector<std::string>>(
-                     name, [take](const std::vector<std::string>& texts) { std::for_each(texts.begin(), texts.end(), take); },
-                     option.help)
-                  ->take_all()
-                  ->allow_extra_args(false)
-            : app.add_option_function<std::string>(name, take, option.help);
-    declared->check(CLI::Validator(check, option.value))->group(kGroup);
-  }
-}
-
 }  // namespace
 
 std::string given_output(const CLI::App& app) {
@@ -142,7 +121,9 @@ std::string given_output(const CLI::App& app) {
 void declare_common(CLI::App& app, CommonOptions& options) {
   declare_place(app, options.run);
   declare_scheduling(app, options.run);
-  declare_job(app, options.run.job);
+  client::add_job_flags(app, kGroup, [&options](const master::JobOption& option, const std::string& text) {
+    (void)option.set(text, options.run.job);
+  });
   app.add_option("--tmp", options.run.temporary_directory, "Directory for temporary files")->type_name("DIR")->group(kGroup);
   app.add_flag("--overwrite", options.overwrite, "Replace outputs of earlier runs (directories with a _SUCCESS)")->group(kGroup);
   app.add_option_function<std::string>(

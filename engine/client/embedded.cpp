@@ -73,7 +73,7 @@ class EmbeddedSession final : public Session, private master::CoreDriver::BackEn
     WEFT_TRY(apply(std::move(node)));
     master::JobOptions job = options_.job;
     if (job.user.empty()) job.user = user_name();
-    job.shuffle_replicas = 1;  // there is one node
+    job.shuffle_replicas.reset();  // there is one node
     WEFT_ASSIGN(auto submitted, master::submission(kJob, options_.job_name, std::move(job), now()));
     return apply(std::move(submitted));
   }

@@ -105,8 +105,9 @@ Result<rpc::Payload> ClientRequests::on_explain(JobId id) {
 Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connection, client::Submit submit) {
   const JobId id = parts_.recorder.new_job();
   JobOptions& options = submit.options;
-  if (!options.shuffle_mode) options.shuffle_mode = parts_.options.shuffle_mode;
-  if (!options.shuffle_replicas) options.shuffle_replicas = parts_.options.shuffle_replicas;
+  if (!options.shuffle_mode && parts_.options.shuffle_mode != shuffle::Mode::memory)
+    options.shuffle_mode = parts_.options.shuffle_mode;
+  if (!options.shuffle_replicas && parts_.options.shuffle_replicas > 1) options.shuffle_replicas = parts_.options.shuffle_replicas;
   if (!options.slow_start) options.slow_start = parts_.options.core.slow_start;
   WEFT_ASSIGN(auto event, submission(id, submit.name, options, parts_.shell.now()));
   WEFT_TRY(parts_.shell.apply(std::move(event)));

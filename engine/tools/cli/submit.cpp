@@ -1,14 +1,13 @@
 // weft submit PROGRAM -- ARGUMENTS: runs a job program with --cluster. The program is the driver; it stays in the foreground.
 #include <cerrno>
 #include <filesystem>
-#include <map>
 #include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "engine/client/job_flags.hpp"
 #include "engine/tools/cli/command.hpp"
-#include "schedulers/view/hints.hpp"
 
 namespace weft::tools {
 
@@ -18,8 +17,7 @@ struct SubmitOptions {
   MasterOption master;
   std::string program;
   std::vector<std::string> arguments;
-  std::map<std::string, std::string> job{};  // options that are passed on to the program, unless they are empty
-  std::vector<std::string> hints{};
+  std::vector<std::string> job{};  // options that are passed on to the program
 };
 
 /// A name without a directory is looked for here before $PATH: a job may be called join or sort. The error says why an existing
@@ -44,9 +42,7 @@ Result<void> submit(const SubmitOptions& options) {
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   words.insert(words.end(), {"--cluster", options.master.address});
   if (!options.master.patience_given.empty()) words.insert(words.end(), {"--patience", options.master.patience_given});
-  for (const auto& [option, value] : options.job)
-    if (!value.empty()) words.insert(words.end(), {option, value});
-  for (const std::string& hint : options.hints) words.insert(words.end(), {"--hint", hint});
+  words.insert(words.end(), options.job.begin(), options.job.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -69,20 +65,10 @@ void add_submit(CLI::App& app, Action& action) {
   Command<SubmitOptions> command(app, action, "submit", "Run a job program on the cluster; its own options stand behind --",
                                  submit);
   command.master().argument("PROGRAM", &SubmitOptions::program, "The job program: a file, or a name of $PATH");
-  const auto pass = [&](const char* option, const char* value, const char* help) {
-    add_value(command.app(), option, command.options().job[option], value, help);
-  };
-  pass("--user", "NAME", "On whose behalf the job runs (default: your login name)");
-  pass("--pool", "NAME", "Pool or queue of the scheduler");
-  pass("--priority", "N", "Jobs with a larger number go first");
-  pass("--weight", "X", "Its part of what jobs share, against theirs, where the scheduler shares (default: 1)");
-  pass("--deadline", "TIME", "When the job should be done, counted from its start, such as 10min");
-  pass("--demand", "RESOURCES", "What each task takes of its node, such as cpu=1,memory=512MiB");
-  add_value(command.app(), "--hint", command.options().hints, "KEY=VALUE",
-            "What schedulers may know of the job, such as shuffle_ratio=0.4; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->check(parsed_by(schedulers::parse_hint));
+  client::add_job_flags(command.app(), "The job",
+                        [&job = command.options().job](const master::JobOption& option, const std::string& text) {
+                          job.insert(job.end(), {"--" + option.name, text});
+                        });
   command.app().add_option("ARGUMENT", command.options().arguments, "Words for the program, behind --");
 }
 

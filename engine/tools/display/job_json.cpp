@@ -30,6 +30,11 @@ void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
           job.error, "submitted_seconds_ago", in_seconds(now - job.submitted), "seconds", in_seconds(age(job, now)), "tasks",
           job.tasks, "finished_tasks", job.finished_tasks, "running_tasks", job.running_tasks, "priority", job.priority, "weight",
           job.weight.value_or(1));
+  if (!job.options.empty()) {
+    json.key("options").begin_object();
+    for (const auto& [name, text] : job.options) json.member(name, text);
+    json.end_object();
+  }
   if (job.shuffle_replicas > 1) members(json, "shuffle_replicas", job.shuffle_replicas);
   if (job.deadline) members(json, "deadline_seconds_left", in_seconds(time_to_deadline(job, now)));
   if (job.expected) write_expectation(json, job, now);

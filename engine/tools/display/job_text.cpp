@@ -130,6 +130,15 @@ std::string figures_table(const master::JobStatus& job) {
   return any ? "\n" + table.text() : std::string();
 }
 
+/// Those that have no line of their own.
+std::string other_options(const master::JobStatus& job) {
+  std::string text;
+  for (const auto& [name, value] : job.options)
+    if (name != "user" && name != "pool" && name != "weight" && name != "deadline")
+      text += fmt::format(" --{} {}", name, printable(value));
+  return text;
+}
+
 }  // namespace
 
 std::string jobs_table(const client::JobList& jobs) {
@@ -147,6 +156,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
                   job.state == master::JobState::running ? "running" : "ran", human_duration(age(job, now)));
   if (!job.pool.empty()) text += fmt::format("pool {}\n", job.pool);
   if (job.weight.value_or(1) != 1) text += fmt::format("weight {}\n", *job.weight);
+  if (const std::string options = other_options(job); !options.empty()) text += fmt::format("options:{}\n", options);
   if (job.deadline) {
     const Duration left = time_to_deadline(job, now);
     text += left >= Duration(0) ? fmt::format("deadline: {} to spare\n", human_duration(left))

@@ -344,6 +344,7 @@ function summaryOf(job) {
     ...(running && done ? [['left, about', duration(job.seconds * (1 - done) / done)]] : []), ['user', job.user || '–'], ['pool', job.pool || '–'],
     ...(job.deadline_seconds_left == null ? [] : [['to the deadline', duration(job.deadline_seconds_left)]]),
     ['input', bytes(job.input_bytes)], ['shuffle', bytes(job.shuffle_bytes)], ['prefetched', bytes(job.prefetch.prefetched_bytes)], ['wasted', bytes(job.prefetch.wasted_bytes)], ['evicted', bytes(job.prefetch.evicted_bytes)]]),
+  Object.keys(job.options ?? {}).length ? h('p', {}, 'options: ', h('code', {}, Object.entries(job.options).map(([name, value]) => `--${name} ${value}`).join(' '))) : '',
   job.error ? h('p', {class: 'bad'}, job.error) : ''];
 }
 

@@ -22,6 +22,7 @@ master::JobStatus running_job() {
   master::JobStatus job;
   job.id = JobId(7);
   job.name = "word\ncount", job.user = "ann", job.pool = "nightly";
+  job.options = {{"user", "ann"}, {"pool", "nightly"}, {"slow-start", "0.25"}, {"max-bad-records", "1%"}};
   job.submitted = 10s;
   job.deadline = 100s;
   job.input_bytes = 8 * kMiB, job.input_records = 1000, job.shuffle_bytes = 3 * kMiB;
@@ -45,6 +46,7 @@ TEST(JobText, OfARunningJobHasItsStagesAndEstimates) {
   const std::string text = job_text(running_job(), 40s);
   EXPECT_THAT(text, HasSubstr("job 7 word\\ncount (running), user ann, running for 30.0 s\n"));
   EXPECT_THAT(text, HasSubstr("pool nightly\n"));
+  EXPECT_THAT(text, HasSubstr("options: --max-bad-records 1% --slow-start 0.25\n"));
   EXPECT_THAT(text, HasSubstr("deadline: 1 min 00 s to spare\n"));
   EXPECT_THAT(text, HasSubstr("SPECULATIVE"));
   EXPECT_THAT(text, HasSubstr("3, 1 won"));
