@@ -12,31 +12,31 @@ constexpr std::size_t kRemembered = 4096;  // bytes of a log's end that are reco
 }  // namespace
 
 std::string LogTail::add(const std::vector<client::JobLog>& logs) {
-  std::string told;
+  std::string lines;
   for (const client::JobLog& log : logs) {
     if (!log.error.empty()) continue;
-    Seen& seen = seen_[log.node];
+    SeenLog& seen = seen_[log.node];
     const std::string_view text = as_chars(log.text.view());
     const std::size_t same = text.rfind(seen.end);  // of nothing: the end
     std::string_view fresh = text;
     if (!seen.end.empty() && same != std::string_view::npos) fresh.remove_prefix(same + seen.end.size());
     if (same == std::string_view::npos) {
-      told += log.node + "| (some output is left out: weft job logs shows it)\n";
+      lines += log.node + "| (some output is left out: weft job logs shows it)\n";
       seen.line.clear();
     }
     for (std::size_t end; (end = fresh.find('\n')) != std::string_view::npos; fresh.remove_prefix(end + 1))
-      ((told += log.node) += "| ").append(std::exchange(seen.line, {})).append(fresh.substr(0, end + 1));
+      ((lines += log.node) += "| ").append(std::exchange(seen.line, {})).append(fresh.substr(0, end + 1));
     seen.line += fresh;
     seen.end = text.substr(text.size() - std::min(text.size(), kRemembered));
   }
-  return told;
+  return lines;
 }
 
 std::string LogTail::rest() {
-  std::string told;
+  std::string lines;
   for (auto& [node, seen] : seen_)
-    if (!seen.line.empty()) told += node + "| " + std::exchange(seen.line, {}) + "\n";
-  return told;
+    if (!seen.line.empty()) lines += node + "| " + std::exchange(seen.line, {}) + "\n";
+  return lines;
 }
 
 }  // namespace weft::tools

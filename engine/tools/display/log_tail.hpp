@@ -19,11 +19,11 @@ class LogTail {
   std::string rest();
 
  private:
-  struct Seen {
+  struct SeenLog {
     std::string end;   // of the log, as last given
     std::string line;  // without its end yet
   };
-  std::map<std::string, Seen> seen_;  // by worker
+  std::map<std::string, SeenLog> seen_;  // by worker
 };
 
 }  // namespace weft::tools

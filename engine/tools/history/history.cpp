@@ -230,7 +230,7 @@ void EventHistory::note_replica(const master::EventLine& line, LoggedJob& job) {
 
 /// The node reports sums since the job began, and once more after its end.
 void EventHistory::note_prefetched(const master::EventLine& line, LoggedJob& job) {
-  PrefetchReport& before = job.reported.try_emplace(line.node, PrefetchReport{job.status.submitted, {}}).first->second;
+  PrefetchTotals& before = job.reported.try_emplace(line.node, PrefetchTotals{job.status.submitted, {}}).first->second;
   const shuffle::PrefetchStats more = difference(line.prefetch, before.bytes);
   job.status.prefetch += more;
   const Time to = job.status.state == JobState::running ? line.at : std::min(line.at, job.status.ended);

@@ -52,7 +52,7 @@ struct Prefetched {
 };
 
 /// What a node last reported of the blocks that it prefetched for a job, and when.
-struct PrefetchReport {
+struct PrefetchTotals {
   Time at{0};
   shuffle::PrefetchStats bytes{};
 };
@@ -67,7 +67,7 @@ struct LoggedJob {
   std::size_t output_cells = 0;                                                            // that `outputs` ever had
   bool outputs_left_out = false;                                                           // kMostOutputCells
   std::vector<LoggedReplica> replicas{};
-  std::map<std::uint32_t, PrefetchReport> reported{};  // by node
+  std::map<std::uint32_t, PrefetchTotals> reported{};  // by node
   std::vector<Prefetched> prefetched{};                // the increments between reports, at most kMostPrefetched
   // For EventHistory:
   std::map<std::uint64_t, std::size_t> open{};         // places in `attempts` of those that run

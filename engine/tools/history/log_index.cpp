@@ -44,23 +44,23 @@ Result<IndexedPiece> look_at(const master::LogPiece& piece, std::uint64_t end, b
   return now;
 }
 
-enum class Change : std::uint8_t { none, compressed, grown, other };
+enum class PieceChange : std::uint8_t { none, compressed, grown, other };
 
-Change change_of(const IndexedPiece& was, const IndexedPiece& now) {
-  if (was.head != now.head || was.tail != now.tail || (was.compressed && !now.compressed)) return Change::other;
-  if (!was.compressed && now.compressed) return was.time == now.time ? Change::compressed : Change::grown;
-  if (was.size == now.size) return was.time == now.time ? Change::none : Change::other;
-  return !now.compressed && now.size > was.size ? Change::grown : Change::other;
+PieceChange change_of(const IndexedPiece& was, const IndexedPiece& now) {
+  if (was.head != now.head || was.tail != now.tail || (was.compressed && !now.compressed)) return PieceChange::other;
+  if (!was.compressed && now.compressed) return was.time == now.time ? PieceChange::compressed : PieceChange::grown;
+  if (was.size == now.size) return was.time == now.time ? PieceChange::none : PieceChange::other;
+  return !now.compressed && now.size > was.size ? PieceChange::grown : PieceChange::other;
 }
 
-struct Match {
+struct PieceMatch {
   bool changed = false;  // the index, at all
   bool grown = false;    // the last of its pieces
 };
 
 /// What the index knows of pieces that are still there, as the first of `pieces`; false when one of them is another now. Those at
 /// the beginning that are gone take their jobs with them.
-bool match(const std::vector<master::LogPiece>& pieces, LogIndex& index, Match& found) {
+bool match(const std::vector<master::LogPiece>& pieces, LogIndex& index, PieceMatch& found) {
   const auto first = std::find_if(index.pieces.begin(), index.pieces.end(),
                                   [&](const IndexedPiece& was) { return was.name == pieces.front().name; });
   const auto gone = static_cast<std::uint32_t>(first - index.pieces.begin());
@@ -71,10 +71,10 @@ bool match(const std::vector<master::LogPiece>& pieces, LogIndex& index, Match& 
     if (was.name != pieces[i].name) return false;
     auto now = look_at(pieces[i], was.end, !was.compressed);
     if (!now) return false;  // shorter than it was
-    const Change change = change_of(was, *now);
-    if (change == Change::other || (change == Change::grown && i + 1 < index.pieces.size())) return false;
-    found.grown = found.grown || change == Change::grown;
-    found.changed = found.changed || change != Change::none || gone > 0;
+    const PieceChange change = change_of(was, *now);
+    if (change == PieceChange::other || (change == PieceChange::grown && i + 1 < index.pieces.size())) return false;
+    found.grown = found.grown || change == PieceChange::grown;
+    found.changed = found.changed || change != PieceChange::none || gone > 0;
     was = *now;
     if (was.compressed) was.tail = 0;
   }
@@ -184,7 +184,7 @@ Result<LogIndex> read_on(const std::vector<master::LogPiece>& pieces, LogIndex i
 
 Result<LogIndex> index_of(const std::vector<master::LogPiece>& pieces, std::optional<LogIndex> kept, bool& changed) {
   LogIndex index;
-  Match found;
+  PieceMatch found;
   const bool fits = kept && match(pieces, *kept, found);
   if (fits) index = std::move(*kept);
   changed = !fits || found.changed || index.pieces.size() < pieces.size();

@@ -18,7 +18,7 @@ namespace {
 constexpr int kVersion = 2;
 constexpr std::uint64_t kMostBytes = 1ull << 30;
 
-struct Head {
+struct IndexHead {
   int version = 0;
   std::uint64_t bytes = 0;
   std::uint32_t checksum = 0;
@@ -119,7 +119,7 @@ void members(Io& io, StoredIndex& stored) {
 }
 
 template <class Io>
-void members(Io& io, Head& head) {
+void members(Io& io, IndexHead& head) {
   io("weft_index", head.version);
   io("bytes", head.bytes);
   io("crc32c", head.checksum);
@@ -164,7 +164,7 @@ Result<LogIndex> load_index(const std::string& path) {
   WEFT_ASSIGN(const std::string text, read_file(path, kMostBytes));
   const auto damaged = [&] { return fail(Code::corrupt, fmt::format("the index {} is damaged", path)); };
   const std::size_t line = text.find('\n');
-  Head head;
+  IndexHead head;
   if (line == std::string::npos || !parse(std::string_view(text).substr(0, line), path, head)) return damaged();
   if (head.version != kVersion) return fail(Code::version_mismatch, fmt::format("the index {} is of another release", path));
   const std::string_view body = std::string_view(text).substr(line + 1);
@@ -193,7 +193,7 @@ Result<void> save_index(const std::string& path, const LogIndex& index) {
   }
   for (const auto& [id, job] : index.jobs) stored.jobs.push_back(job);
   const std::string body = to_json(stored);
-  Head head{kVersion, body.size(), crc32c(as_bytes(body))};
+  IndexHead head{kVersion, body.size(), crc32c(as_bytes(body))};
   return write_file(path, to_json(head) + '\n' + body);
 }
 
