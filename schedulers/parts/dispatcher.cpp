@@ -76,7 +76,7 @@ void Dispatcher::offer_jobs(OrderingPolicy& policy) {
   }
 }
 
-/// In two rounds where tasks are reserved for other nodes (reservations.hpp).
+/// In two rounds where tasks are reserved for other nodes (task_reservations.hpp).
 void Dispatcher::offer_jobs(OrderingPolicy& policy, SlotKind kind) {
   // Free capacity and pending tasks only become fewer in a pass, so a job that nothing suited will find nothing later. Not so where
   // the best place for one task depends on the capacity that another has taken, where a locality wait ends, or where one of several

@@ -119,8 +119,8 @@ class JobGroups {
 class Urgency {
  public:
   virtual ~Urgency() = default;
-  /// True: no task of the job is reserved for the node that its input is prefetched to (reservations.hpp), because fetching again
-  /// costs the job less than waiting.
+  /// True: no task of the job is reserved for the node that its input is prefetched to (task_reservations.hpp), because fetching
+  /// again costs the job less than waiting.
   virtual bool urgent(const ClusterView& view, const JobInfo& job) const = 0;
 };
 

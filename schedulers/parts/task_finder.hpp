@@ -11,7 +11,7 @@
 
 #include "schedulers/parts/dispatch_call.hpp"
 #include "schedulers/parts/node_search.hpp"
-#include "schedulers/parts/reservations.hpp"
+#include "schedulers/parts/task_reservations.hpp"
 
 namespace weft::schedulers {
 
@@ -23,7 +23,7 @@ class TaskFinder final : private NodeTrial {
   void on_event(const Notice& notice);
   /// A call begins, with the nodes of the DispatchCall.
   void begin_call();
-  /// A round begins (reservations.hpp). In the second, nodes that took nothing are tried again.
+  /// A round begins (task_reservations.hpp). In the second, nodes that took nothing are tried again.
   void begin_round(bool first);
   /// Whether a second round may find more.
   bool kept_reservations() const { return reservations_.kept(); }
@@ -60,7 +60,7 @@ class TaskFinder final : private NodeTrial {
   DispatchCall& call_;
   std::array<std::string, 4> reasons_;  // by locality; of tasks without input files
   NodeSearch search_;
-  Reservations reservations_;
+  TaskReservations reservations_;
   std::map<NodeId, Granted> granted_;                   // where the composition limits it
   std::unordered_map<JobId, Resources> least_demands_;  // of each resource, by jobs that have not changed since
 };

@@ -136,7 +136,7 @@ class Scheduler {
   virtual std::optional<std::uint32_t> far_prefetches(RackId rack) const { return (void)rack, std::nullopt; }
 
   /// True: after schedule() no runnable task fits any usable node, except tasks that are reserved for another node across a known
-  /// uplink (parts/reservations.hpp).
+  /// uplink (parts/task_reservations.hpp).
   virtual bool work_conserving() const { return false; }
   /// Pools or queues, parents before children.
   virtual std::vector<GroupStatus> groups(const ClusterView& view) const { return (void)view, std::vector<GroupStatus>(); }

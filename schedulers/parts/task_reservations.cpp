@@ -1,4 +1,4 @@
-#include "schedulers/parts/reservations.hpp"
+#include "schedulers/parts/task_reservations.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ Time time_to_fetch(const ClusterView& view, const JobInfo& job, const StageInfo&
   double far = 1;
   for (const auto& [id, part] : there) far -= id == node.rack ? part : 0;
   const double rate = rack->uplink.down / static_cast<double>(std::max<std::size_t>(1, rack->nodes.size()));
-  const double longest = std::chrono::duration<double>(Reservations::kLongestKept).count();
+  const double longest = std::chrono::duration<double>(TaskReservations::kLongestKept).count();
   const double seconds = std::min(longest, std::max(0.0, far) * mean_shuffle_input(job, stage) / rate);
   return std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds));
 }
@@ -33,8 +33,8 @@ Time time_to_fetch(const ClusterView& view, const JobInfo& job, const StageInfo&
 /// How long a task stays reserved while other jobs use the free capacity.
 Time longest_kept(const StageInfo& stage, Time to_fetch) {
   const Estimate<Time> each = task_duration(stage);
-  if (each.source == EstimateSource::assumed || to_fetch > each.value / 2) return Reservations::kLongestKept;
-  return std::min(Reservations::kLongestKept, each.value / 2);
+  if (each.source == EstimateSource::assumed || to_fetch > each.value / 2) return TaskReservations::kLongestKept;
+  return std::min(TaskReservations::kLongestKept, each.value / 2);
 }
 
 /// Whether the node is known to need longer than `longest` until it has launched all tasks of the stage that were placed there.
@@ -51,8 +51,8 @@ bool busy_for_longer(const ClusterView& view, const StageInfo& stage, NodeId id,
 
 }  // namespace
 
-bool Reservations::keeps(const ClusterView& view, const JobInfo& job, const StageInfo& stage, std::uint32_t task,
-                         const NodeInfo& node, Decisions& decisions) {
+bool TaskReservations::keeps(const ClusterView& view, const JobInfo& job, const StageInfo& stage, std::uint32_t task,
+                             const NodeInfo& node, Decisions& decisions) {
   const MaybeNode reserved = stage.tasks[task].preplaced;
   if (!reserved || reserved == node.id) return false;
   const bool uplinks = rack_behind_uplink(view, node) != nullptr;
@@ -71,13 +71,13 @@ bool Reservations::keeps(const ClusterView& view, const JobInfo& job, const Stag
   return true;
 }
 
-void Reservations::launched(JobId job, const StageInfo& stage, std::uint32_t task, NodeId node) {
+void TaskReservations::launched(JobId job, const StageInfo& stage, std::uint32_t task, NodeId node) {
   for (Waits* waits : {&busy_, &idle_}) {
     if (!waits->empty() && stage.tasks[task].preplaced == node) waits->erase({job, stage.id});
   }
 }
 
-void Reservations::ended(JobId job) {
+void TaskReservations::ended(JobId job) {
   for (Waits* waits : {&busy_, &idle_}) erase_job(*waits, job);
 }
 

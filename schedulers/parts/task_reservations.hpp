@@ -1,5 +1,5 @@
-// Reservations of preplaced tasks: while other nodes have other work, a task is kept for the node that its input is prefetched to
-// (SCache).
+// TaskReservations of preplaced tasks: while other nodes have other work, a task is kept for the node that its input is prefetched
+// to (SCache).
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ namespace weft::schedulers {
 /// would take longer than the other node needs to reach the task, the task stays reserved for as long as fetching would take. So
 /// a wait for a node that never takes the task costs no more than moving the task would have cost. Tasks of urgent jobs (Urgency)
 /// are never reserved.
-class Reservations {
+class TaskReservations {
  public:
   static constexpr Time kLongestKept = std::chrono::seconds(5);
 
