@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -602,20 +603,21 @@ TEST_F(JournalFiles, WhoeverWaitsIsToldOfNoRecordThatIsStillBeingWritten) {
   const auto reactor = rpc::Reactor::start("test");
   Journal journal(open(), *reactor, [](const Error& error) { ADD_FAILURE() << error.to_string(); });
   std::atomic<int> told{0};
-  const auto promise = [&](std::uint64_t id) {
-    journal.append(record_of(job_status(id, JobState::finished)), true);
-    journal.when_durable([&, id](const Result<void>&) {
-      EXPECT_TRUE(check_journal(path)->ended.contains(JobId(id))) << id;
-      ++told;
-    });
+  const std::function<void(std::uint64_t)> promise_two = [&](std::uint64_t first) {
+    const auto promise = [&](std::uint64_t id) {
+      journal.append(record_of(job_status(id, JobState::finished)), true);
+      journal.when_durable([&, id](const Result<void>&) {
+        EXPECT_EQ(journal.durable(), id % 2 == 0) << id;  // of two, the second is promised by now, and written only when it is told
+        EXPECT_TRUE(check_journal(path)->ended.contains(JobId(id))) << id;
+        ++told;
+        if (id % 2 == 0 && id < 20) promise_two(id + 1);
+      });
+    };
+    promise(first);
+    reactor->post([promise, first] { promise(first + 1); });  // while the first is written
   };
-  reactor->run([&] {
-    for (std::uint64_t id = 1; id <= 20; ++id)  // each while the one before is written
-      reactor->post([&, id] { promise(id); });
-  });
-  for (const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-       told < 20 && std::chrono::steady_clock::now() < until;)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  reactor->run([&] { promise_two(1); });
+  EXPECT_TRUE(weft::test::eventually([&] { return told == 20; }));
   EXPECT_EQ(told, 20);
   reactor->stop();
   journal.close();
