@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cgroup.hpp"
+#include "base/guarded.hpp"
 #include "base/text.hpp"
 #include "runtime/executor/process.hpp"
 #include "runtime/protocol/output_mark.hpp"
@@ -73,8 +74,7 @@ Result<void> ExecutorProcess::spawn_process() {
 
 void ExecutorProcess::shake_hands(Fd socket) {
   reactor_.adopt(std::move(socket), kStartDeadline, handler(), protocol::one_release_limits(),
-                 [this, alive = std::weak_ptr(alive_)](Result<rpc::ConnectionPtr> connected) {
-                   if (alive.expired()) return;
+                 guarded(alive_, [this](Result<rpc::ConnectionPtr> connected) {
                    if (!connected) return closed(connected.error().to_string());
                    connection_ = std::move(*connected);
                    if (ending_) return connection_->close();
@@ -83,27 +83,25 @@ void ExecutorProcess::shake_hands(Fd socket) {
                    connection_->notify(protocol::kSetup, std::move(setup));
                    set_up_ = true;
                    for (auto& [type, payload] : std::exchange(waiting_, {})) connection_->notify(type, std::move(payload));
-                 });
+                 }));
 }
 
 rpc::Handler ExecutorProcess::handler() {
   rpc::Handler handler;
-  std::weak_ptr<bool> alive = alive_;
-  handler.on_request = [this, alive](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
-    if (!alive.expired()) callbacks_.on_request(std::move(message), std::move(responder));
-  };
-  handler.on_notify = [this, alive](const rpc::ConnectionPtr& connection, rpc::Message message) {
-    if (alive.expired()) return;
+  handler.on_request = guarded(alive_, [this](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
+    callbacks_.on_request(std::move(message), std::move(responder));
+  });
+  handler.on_notify = guarded(alive_, [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
     const auto understood = on_message(message);
     if (understood) return;
     fault_ = understood.error().to_string();
     connection->close();
-  };
-  handler.on_close = [this, alive](const rpc::ConnectionPtr&, const Error& error) {
+  });
+  handler.on_close = guarded(alive_, [this](const rpc::ConnectionPtr&, const Error& error) {
     // That the executor is gone says its exit status; anything else is why it goes.
     const bool ended = error.code() == Code::unavailable || error.code() == Code::cancelled;
-    if (!alive.expired()) closed(ended ? "" : error.to_string());
-  };
+    closed(ended ? "" : error.to_string());
+  });
   return handler;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.hpp"
 #include "base/text.hpp"
 #include "runtime/worker/last_words.hpp"
 
@@ -18,35 +19,31 @@ constexpr Duration kLongestBackoff = 5s;
 
 rpc::Handler Registration::handler() {
   rpc::Handler handler;
-  const std::weak_ptr<bool> alive = alive_;
-  handler.on_request = [this, alive](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
-    if (alive.expired()) return;
+  handler.on_request = guarded(alive_, [this](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
     if (message.type == protocol::kPresence) return responder.reply({});
     if (message.type != protocol::kReadLog) return responder.fail(Error(Code::invalid_argument, "unknown request"));
     auto request = protocol::decode<protocol::LogRequest>(message);
     if (!request) return responder.fail(request.error());
     callbacks_.on_read_log(*request, std::move(responder));
-  };
-  handler.on_notify = [this, alive](const rpc::ConnectionPtr& connection, rpc::Message message) {
-    if (alive.expired()) return;
+  });
+  handler.on_notify = guarded(alive_, [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
     if (message.type != protocol::kCommands && callbacks_.on_other && callbacks_.on_other(message)) return;
     auto commands = message.type == protocol::kCommands ? protocol::decode<protocol::Commands>(message)
                                                         : fail(Code::corrupt, "the master sent an unknown message");
     if (commands) return callbacks_.on_commands(std::move(commands->commands));
     log_.warn("{}; disconnecting", commands.error().to_string());
     connection->close();
-  };
-  handler.on_close = [this, alive](const rpc::ConnectionPtr& connection, const Error& error) {
-    if (!alive.expired() && connection == connection_) lost(error);
-  };
+  });
+  handler.on_close = guarded(alive_, [this](const rpc::ConnectionPtr& connection, const Error& error) {
+    if (connection == connection_) lost(error);
+  });
   return handler;
 }
 
 void Registration::connect() {
   if (closed_) return;
   reactor_.connect(master_, kConnectDeadline, handler(), protocol::one_release_limits(),
-                   [this, alive = std::weak_ptr(alive_)](auto connected) {
-                     if (alive.expired()) return;
+                   guarded(alive_, [this](Result<rpc::ConnectionPtr> connected) {
                      if (closed_) {
                        if (connected) (*connected)->close();
                      } else if (connected) {
@@ -54,14 +51,14 @@ void Registration::connect() {
                      } else {
                        lost(connected.error());
                      }
-                   });
+                   }));
 }
 
 void Registration::register_worker(rpc::ConnectionPtr connection) {
   connection_ = std::move(connection);
   connection_->request(protocol::kRegister, protocol::encode(registration_), kRegisterDeadline,
-                       [this, alive = std::weak_ptr(alive_), to = connection_](Result<rpc::Message> answer) {
-                         if (alive.expired() || to != connection_) return;
+                       guarded(alive_, [this, to = connection_](Result<rpc::Message> answer) {
+                         if (to != connection_) return;
                          auto decoded = answer ? protocol::decode<protocol::Registered>(*answer) : fail(std::move(answer).error());
                          if (decoded) return on_registered(*decoded);
                          if (decoded.error().code() == Code::already_exists) {  // its name: trying again would change nothing
@@ -70,7 +67,7 @@ void Registration::register_worker(rpc::ConnectionPtr connection) {
                          }
                          log_.warn("the master refused the registration: {}", decoded.error().to_string());
                          to->close();
-                       });
+                       }));
 }
 
 void Registration::on_registered(const protocol::Registered& answer) {
@@ -121,9 +118,7 @@ void Registration::report(std::vector<protocol::Event> events) {
   if (!registered_) return;
   std::move(events.begin(), events.end(), std::back_inserter(events_));
   if (std::exchange(flush_posted_, true)) return;
-  reactor_.post([this, alive = std::weak_ptr(alive_)] {
-    if (!alive.expired()) flush();
-  });
+  reactor_.post(guarded(alive_, [this] { flush(); }));
 }
 
 void Registration::report(const protocol::ReplicaEnded& ended) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/guarded.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/rpc/derived.hpp"
@@ -25,14 +26,6 @@ constexpr std::uint32_t kMostTries = 50;
 constexpr std::size_t kReportedAtOnce = 50'000;
 constexpr std::size_t kErasedAtOnce = 100;
 constexpr auto kSilence = std::chrono::minutes(1);  // of the disks, after which this worker is silent, too: others have its chunks
-
-/// A callback that comes after the end of what it is for does nothing.
-template <class F>
-auto guarded(std::weak_ptr<bool> alive, F function) {
-  return [alive = std::move(alive), function = std::move(function)](auto&&... arguments) mutable {
-    if (!alive.expired()) function(std::forward<decltype(arguments)>(arguments)...);
-  };
-}
 
 class WorkerChunks final : public ChunkService {
  public:
@@ -94,14 +87,11 @@ class WorkerChunks final : public ChunkService {
     // At once: what else waits for disks, a mass deletion say, must not make this worker look dead.
     if (SystemClock().now() - measured_ < kSilence) master_->notify(kStorageSpace, rpc::encode_derived(StorageJoin{"", space_}));
     if (std::exchange(measuring_, true)) return;
-    shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, &reactor = shell_.reactor] {
-      const Space space = space_of(*store);
-      reactor.post([this, alive, space] {
-        if (alive.expired()) return;
-        measuring_ = false;
-        measured(space);
-      });
-    });
+    do_chore([store = store_] { return space_of(*store); },
+             [this](const Space& space) {
+               measuring_ = false;
+               measured(space);
+             });
   }
 
   void node_lost(const std::string& address, const Error& why) override {
@@ -109,6 +99,15 @@ class WorkerChunks final : public ChunkService {
   }
 
  private:
+  /// Runs `work` where disks may be waited for, then done(what it returned) here, unless this object is gone.
+  template <class Work, class Done>
+  void do_chore(Work work, Done done) {
+    shell_.chores.post([work = std::move(work), done = guarded(alive_, std::move(done)), &reactor = shell_.reactor]() mutable {
+      auto made = std::make_shared<decltype(work())>(work());
+      reactor.post([made, done = std::move(done)]() mutable { done(std::move(*made)); });
+    });
+  }
+
   static Space space_of(const ChunkStore& store) {
     Space space;
     for (const DirectorySpace& directory : store.space()) {
@@ -145,16 +144,11 @@ class WorkerChunks final : public ChunkService {
     options.scrub_interval = options_.scrub_interval;
     options.listener = [this, alive = std::weak_ptr(alive_), &reactor = shell_.reactor](ChunkEvent event,
                                                                                         std::span<const ChunkInfo> chunks) {
-      reactor.post([this, alive, event, some = std::vector<ChunkInfo>(chunks.begin(), chunks.end())] {
-        if (!alive.expired()) on_event(event, some);
-      });
+      reactor.post(
+          guarded(alive, [this, event, some = std::vector<ChunkInfo>(chunks.begin(), chunks.end())] { on_event(event, some); }));
     };
-    shell_.chores.post([this, alive = std::weak_ptr(alive_), options = std::move(options), &reactor = shell_.reactor] {
-      auto opened = std::make_shared<Result<std::unique_ptr<ChunkStore>>>(ChunkStore::open(options));
-      reactor.post([this, alive, opened] {
-        if (!alive.expired()) on_opened(std::move(*opened));
-      });
-    });
+    do_chore([options = std::move(options)] { return ChunkStore::open(options); },
+             [this](Result<std::unique_ptr<ChunkStore>> opened) { on_opened(std::move(opened)); });
   }
 
   void on_opened(Result<std::unique_ptr<ChunkStore>> opened) {
@@ -176,21 +170,18 @@ class WorkerChunks final : public ChunkService {
   }
 
   void join() {
-    shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, &reactor = shell_.reactor] {
-      const Space space = space_of(*store);
-      reactor.post([this, alive, space] {
-        if (alive.expired() || !master_) return;
-        measured(space);
-        const auto to = master_;
-        to->request(kStorageJoin, rpc::encode_derived(StorageJoin{shell_.data_address, space}), kMasterDeadline,
-                    guarded(alive_, [this, to](Result<rpc::Message> answer) {
-                      if (to != master_) return;
-                      if (!answer) return again(answer.error());
-                      report();
-                      log_.info("reports its chunks to cluster {}", cluster_);
-                    }));
-      });
-    });
+    do_chore([store = store_] { return space_of(*store); },
+             [this](const Space& space) {
+               if (!master_) return;
+               measured(space);
+               master_->request(kStorageJoin, rpc::encode_derived(StorageJoin{shell_.data_address, space}), kMasterDeadline,
+                                guarded(alive_, [this, to = master_](Result<rpc::Message> answer) {
+                                  if (to != master_) return;
+                                  if (!answer) return again(answer.error());
+                                  report();
+                                  log_.info("reports its chunks to cluster {}", cluster_);
+                                }));
+             });
   }
 
   /// All chunks, then the updates since. The first piece, which names none, goes before they are listed: of what the master hears
@@ -200,29 +191,29 @@ class WorkerChunks final : public ChunkService {
     joined_ = true;
     listing_ = true;
     master_->notify(kBlockReport, rpc::encode_derived(ChunkReport{{}, true, false}));
-    shell_.chores.post([this, alive = std::weak_ptr(alive_), store = store_, to = master_, &reactor = shell_.reactor] {
-      auto stored = store->list();
-      auto damaged = store->quarantined();
-      reactor.post([this, alive, to, stored = std::move(stored), damaged = std::move(damaged)] {
-        if (alive.expired() || to != master_) return;
-        for (std::size_t from = 0; from == 0 || from < stored.size(); from += kReportedAtOnce) {
-          const std::size_t end = std::min(stored.size(), from + kReportedAtOnce);
-          ChunkReport piece{{}, false, end == stored.size()};
-          for (std::size_t i = from; i < end; ++i) piece.chunks.push_back(stored[i].info);
-          to->notify(kBlockReport, rpc::encode_derived(piece));
-        }
-        std::vector<ChunkNote> aside;
-        for (const StoredChunk& chunk : damaged) aside.push_back({ChunkEvent::corrupt, chunk.info});
-        update_.notes.insert(update_.notes.begin(), aside.begin(), aside.end());  // what has become of them since comes after
-        log_.debug("keeps {} chunks", stored.size());
-        listing_ = false;
-        flush();
-        // Not all workers at once.
-        const auto share = static_cast<double>(75 + random_.below(51)) / 100;
-        next_report_ = shell_.reactor.after(std::chrono::duration_cast<Duration>(options_.report_interval * share), [this] {
-          if (joined_) report();
-        });
-      });
+    do_chore([store = store_] { return std::pair(store->list(), store->quarantined()); },
+             [this, to = master_](const auto& chunks) {
+               if (to == master_) report(chunks.first, chunks.second);
+             });
+  }
+
+  void report(const std::vector<StoredChunk>& stored, const std::vector<StoredChunk>& damaged) {
+    for (std::size_t from = 0; from == 0 || from < stored.size(); from += kReportedAtOnce) {
+      const std::size_t end = std::min(stored.size(), from + kReportedAtOnce);
+      ChunkReport piece{{}, false, end == stored.size()};
+      for (std::size_t i = from; i < end; ++i) piece.chunks.push_back(stored[i].info);
+      master_->notify(kBlockReport, rpc::encode_derived(piece));
+    }
+    std::vector<ChunkNote> aside;
+    for (const StoredChunk& chunk : damaged) aside.push_back({ChunkEvent::corrupt, chunk.info});
+    update_.notes.insert(update_.notes.begin(), aside.begin(), aside.end());  // events since then come after
+    log_.debug("keeps {} chunks", stored.size());
+    listing_ = false;
+    flush();
+    // Not all workers at once.
+    const auto share = static_cast<double>(75 + random_.below(51)) / 100;
+    next_report_ = shell_.reactor.after(std::chrono::duration_cast<Duration>(options_.report_interval * share), [this] {
+      if (joined_) report();
     });
   }
 
@@ -234,10 +225,7 @@ class WorkerChunks final : public ChunkService {
         [this, registration = std::weak_ptr(registration_), store = store_, ids, from, to, &reactor = shell_.reactor] {
           if (registration.expired()) return;
           store->erase(std::span(*ids).subspan(from, to - from));
-          if (to == ids->size()) return;
-          reactor.post([this, registration, ids, to] {
-            if (!registration.expired()) erase(ids, to);
-          });
+          if (to != ids->size()) reactor.post(guarded(registration, [this, ids, to] { erase(ids, to); }));
         });
   }
 
@@ -245,9 +233,7 @@ class WorkerChunks final : public ChunkService {
   void verify(ChunkId id) {
     shell_.chores.post([this, registration = std::weak_ptr(registration_), store = store_, id, &reactor = shell_.reactor] {
       if (registration.expired() || !store->check(id)) return;
-      reactor.post([this, registration, id] {
-        if (!registration.expired()) on_event(ChunkEvent::verified, {ChunkInfo{id, 0, 0}});
-      });
+      reactor.post(guarded(registration, [this, id] { on_event(ChunkEvent::verified, {ChunkInfo{id, 0, 0}}); }));
     });
   }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "base/text.hpp"
 
 namespace weft::shuffle {
@@ -16,10 +17,7 @@ void Evictions::write(std::vector<HeldPtr> blocks, BlockMover::Written done) {
     Error full(Code::resource_exhausted,
                many ? std::to_string(most_files_) + " such files are open already, and no more may be"
                     : human_bytes(counts_->held.load()) + " lie in such files already, " + human_bytes(most_) + " may");
-    reactor_.post([alive = std::weak_ptr(alive_), full = std::move(full), done = std::move(done)] {
-      if (alive.lock()) done(fail(full));
-    });
-    return;
+    return reactor_.post(guarded(alive_, [full = std::move(full), done = std::move(done)] { done(fail(full)); }));
   }
   counts_->held += bytes;
   ++counts_->files;
@@ -42,9 +40,7 @@ void Evictions::write(std::vector<HeldPtr> blocks, BlockMover::Written done) {
       outcome = fail(std::move(written).error().wrap("writing to " + directory));
     }
     blocks.clear();
-    reactor.post([alive = std::move(alive), outcome = std::move(outcome), done = std::move(done)] {
-      if (alive.lock()) done(outcome);
-    });
+    reactor.post(guarded(alive, [outcome = std::move(outcome), done = std::move(done)] { done(outcome); }));
   });
 }
 
@@ -53,9 +49,7 @@ void Evictions::read(FilePtr file, std::shared_ptr<const SegmentRoom> room, Bloc
                     done = std::move(done)]() mutable {
     auto blocks = file->read(std::move(room));
     file.reset();
-    reactor.post([alive = std::move(alive), blocks = std::move(blocks), done = std::move(done)] {
-      if (alive.lock()) done(blocks);
-    });
+    reactor.post(guarded(alive, [blocks = std::move(blocks), done = std::move(done)] { done(blocks); }));
   });
 }
 

@@ -1,14 +1,13 @@
 #include "shuffle/transfer/same_host.hpp"
 
-#include <optional>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
 
+#include "base/guarded.hpp"
 #include "base/hash.hpp"
 #include "base/rpc/capnp.hpp"
-#include "base/rpc/peers.hpp"
 #include "shuffle/transfer/transfer.capnp.h"
 
 namespace weft::shuffle {
@@ -89,64 +88,35 @@ rpc::Handler same_host_handler(const Store& store) {
   return handler;
 }
 
-class SameHost::Impl : public std::enable_shared_from_this<Impl> {
- public:
-  struct Request {
-    JobId job;
-    ShuffleId shuffle;
-    std::vector<MapAttempt> maps;
-    Done done;
-  };
-
-  Impl(rpc::Reactor& reactor, bool enabled) : reactor_(reactor) {
-    if (enabled)
-      peers_.emplace(reactor, rpc::PeersOptions{same_host_limits(), kConnectDeadline, kMostAddresses, true}, same_host_endpoint);
-  }
-
-  void find_out(const std::string& address, std::function<void(bool)> done) {
-    if (!peers_) return done(false);
-    peers_->get(address, [done = std::move(done)](const Result<rpc::ConnectionPtr>& connection) { done(connection.has_value()); });
-  }
-
-  void open(const std::string& address, Request request) {
-    if (!peers_) return refuse(request.done, Error(Code::unavailable, "map outputs are not shared with workers of the same host"));
-    peers_->get(address, [this, request = std::move(request)](const Result<rpc::ConnectionPtr>& connection) {
-      connection ? ask(*connection, request) : refuse(request.done, connection.error());
-    });
-  }
-
-  void forget(const std::string& address) {
-    if (peers_) peers_->forget(address);
-  }
-  void shutdown() { peers_.reset(); }
-
- private:
-  void refuse(Done done, Error why) {
-    reactor_.post([weak = weak_from_this(), done = std::move(done), why = std::move(why)] {
-      if (weak.lock()) done(fail(why));
-    });
-  }
-
-  void ask(const rpc::ConnectionPtr& connection, const Request& request) {
-    rpc::Payload payload;
-    payload.header = encode(request.job, request.shuffle, request.maps);
-    connection->request(kOpenOutputs, std::move(payload), kOpenDeadline,
-                        [weak = weak_from_this(), wanted = request.maps.size(), done = request.done](Result<rpc::Message> reply) {
-                          if (!weak.lock()) return;
-                          reply ? done(descriptors(*std::move(reply), wanted)) : done(fail(std::move(reply).error()));
-                        });
-  }
-
-  rpc::Reactor& reactor_;
-  std::optional<rpc::Peers> peers_;  // by data address, when enabled; calls nothing back once it is gone
-};
-
-SameHost::SameHost(rpc::Reactor& reactor, bool enabled) : impl_(std::make_shared<Impl>(reactor, enabled)) {}
-SameHost::~SameHost() { impl_->shutdown(); }
-void SameHost::open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done) {
-  impl_->open(address, {job, shuffle, std::move(maps), std::move(done)});
+SameHost::SameHost(rpc::Reactor& reactor, bool enabled) : reactor_(reactor) {
+  if (enabled)
+    peers_.emplace(reactor, rpc::PeersOptions{same_host_limits(), kConnectDeadline, kMostAddresses, true}, same_host_endpoint);
 }
-void SameHost::find_out(const std::string& address, std::function<void(bool)> done) { impl_->find_out(address, std::move(done)); }
-void SameHost::forget(const std::string& address) { impl_->forget(address); }
+
+void SameHost::find_out(const std::string& address, std::function<void(bool)> done) {
+  if (!peers_) return done(false);
+  peers_->get(address, [done = std::move(done)](const Result<rpc::ConnectionPtr>& connection) { done(connection.has_value()); });
+}
+
+void SameHost::open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done) {
+  const auto refuse = [this](const Done& to, Error why) {
+    reactor_.post(guarded(alive_, [to, why = std::move(why)] { to(fail(why)); }));
+  };
+  if (!peers_) return refuse(done, Error(Code::unavailable, "map outputs are not shared with workers of the same host"));
+  peers_->get(address, [this, refuse, job, shuffle, maps = std::move(maps), done](const Result<rpc::ConnectionPtr>& connection) {
+    if (!connection) return refuse(done, connection.error());
+    rpc::Payload payload;
+    payload.header = encode(job, shuffle, maps);
+    (*connection)
+        ->request(kOpenOutputs, std::move(payload), kOpenDeadline,
+                  guarded(alive_, [wanted = maps.size(), done](Result<rpc::Message> reply) {
+                    done(reply ? descriptors(*std::move(reply), wanted) : fail(std::move(reply).error()));
+                  }));
+  });
+}
+
+void SameHost::forget(const std::string& address) {
+  if (peers_) peers_->forget(address);
+}
 
 }  // namespace weft::shuffle

@@ -1,24 +1,26 @@
 // Map outputs of other workers of this machine, by descriptor: their readers map them, and no byte is moved.
 //
 // A worker offers its store under a name that only processes of its machine (of its network namespace) and its user can connect to,
-// derived from its data address. Who cannot connect is on another host and fetches blocks instead (block_fetcher.hpp).
+// derived from its data address. A worker that cannot connect is on another host and fetches blocks instead (block_fetcher.hpp).
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fd.hpp"
 #include "base/ids.hpp"
 #include "base/result.hpp"
+#include "base/rpc/peers.hpp"
 #include "base/rpc/rpc.hpp"
 #include "shuffle/store/store.hpp"
 
 namespace weft::shuffle {
 
 inline constexpr rpc::MessageType kOpenOutputs = 301;
-/// At most so many outputs are requested at a time: each is a descriptor.
+/// The most outputs that are requested at a time: each is a descriptor.
 inline constexpr std::size_t kOutputsPerRequest = 60;
 
 /// Where workers of the same host reach the worker with that data address.
@@ -28,13 +30,12 @@ rpc::Limits same_host_limits();
 /// connections.
 rpc::Handler same_host_handler(const Store& store);
 
-/// Requests descriptors from workers of the same host, over cached connections, and is the one place that knows who they are.
+/// Requests descriptors from workers of the same host, over cached connections, and is the one place that knows which they are.
 /// Reactor thread only; after destruction no callback comes.
 class SameHost {
  public:
   /// `enabled`: false where map outputs are not shared; then no worker is on the same host.
   explicit SameHost(rpc::Reactor& reactor, bool enabled = true);
-  ~SameHost();
   SameHost(const SameHost&) = delete;
   SameHost& operator=(const SameHost&) = delete;
 
@@ -47,12 +48,13 @@ class SameHost {
   using Done = std::function<void(Result<std::vector<Fd>>)>;
   /// `maps`: at most kOutputsPerRequest. `done` is called exactly once, later, on the reactor's thread.
   void open(const std::string& address, JobId job, ShuffleId shuffle, std::vector<MapAttempt> maps, Done done);
-  /// That worker is gone: whoever waits for it is notified at once.
+  /// That worker is gone: requests to it fail at once.
   void forget(const std::string& address);
 
  private:
-  class Impl;
-  std::shared_ptr<Impl> impl_;
+  rpc::Reactor& reactor_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::optional<rpc::Peers> peers_;  // by data address, when enabled; calls nothing back once it is gone
 };
 
 }  // namespace weft::shuffle
