@@ -1,9 +1,10 @@
-// Which partitions are expected to be read here, what there is of them elsewhere, and what is to be fetched next. Private to the
+// Which partitions are expected to be read here, what other workers have of them, and what is to be fetched next. Private to the
 // prefetcher.
 #pragma once
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,11 +13,14 @@
 #include <vector>
 
 #include "shuffle/prefetch/block_cache.hpp"
-#include "shuffle/prefetch/prefetch.hpp"
+#include "shuffle/prefetch/prefetch_options.hpp"
 
 namespace weft::shuffle {
 
-/// One that is expected to be read here.
+/// Called with the blocks of a partition that are here.
+using BlocksTaken = std::function<void(std::vector<HeldPtr>)>;
+
+/// A partition that is expected to be read here.
 struct ExpectedPartition {
   std::uint32_t rank = 0;                   // in the order of reading
   std::map<std::string, std::size_t> next;  // by address: outputs before that position were fetched, or are under way
@@ -25,8 +29,8 @@ struct ExpectedPartition {
   std::uint64_t map_bytes = 0;  // of a map, as in the last fetch; 0: none has come
   std::size_t maps = 0;         // of that fetch
   bool taken = false;
-  std::uint64_t unread = 0;                // bytes that no task has taken, wherever they are
-  std::vector<Prefetcher::Taken> waiting;  // for the flights, and for what comes back from files
+  std::uint64_t unread = 0;          // bytes that no task has taken, wherever they are
+  std::vector<BlocksTaken> waiting;  // for the flights, and for what comes back from files
 };
 
 struct ExpectedShuffle {
@@ -58,12 +62,14 @@ struct Candidate {
 class Expected {
  public:
   using Key = std::pair<JobId, ShuffleId>;
-  explicit Expected(PrefetchOptions options) : options_(std::move(options)) {}
+  explicit Expected(const PrefetchOptions& options) : options_(options) {}
 
   std::map<Key, ExpectedShuffle>& shuffles() { return shuffles_; }
   const std::map<Key, ExpectedShuffle>& shuffles() const { return shuffles_; }
   /// Null when it is not expected.
   ExpectedPartition* find(const Key& key, std::uint32_t number);
+  /// The partition of a candidate; it must be expected.
+  ExpectedPartition& partition_of(const Candidate& what) { return shuffles_.at(what.key()).partitions.at(what.partition); }
   Candidate candidate(const Key& key, std::uint32_t number, const std::string& address) const;
 
   /// Notes where there is something to fetch or to bring back for the partition; for all of them; from that address.
@@ -89,7 +95,7 @@ class Expected {
   std::optional<Candidate> last_in_memory() const;
 
  private:
-  const PrefetchOptions options_;
+  const PrefetchOptions& options_;
   std::map<Key, ExpectedShuffle> shuffles_;
   std::set<Candidate> candidates_;
 };

@@ -4,13 +4,13 @@
 #include <set>
 #include <utility>
 
+#include "base/guarded.hpp"
 #include "base/text.hpp"
-#include "shuffle/prefetch/evictions.hpp"
-#include "shuffle/prefetch/prefetch_impl.hpp"
+#include "shuffle/prefetch/worker_mover.hpp"
 
 namespace weft::shuffle {
 
-void Prefetcher::Impl::expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
+void Prefetcher::expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
   const Key key{job, shuffle};
   auto& known = expected_.shuffles()[key].partitions;
   for (const auto& [number, partition] : known) expected_.unlist(key, number);
@@ -19,7 +19,7 @@ void Prefetcher::Impl::expect(JobId job, ShuffleId shuffle, const std::vector<st
     if (at->second.taken || wanted.contains(at->first)) {
       ++at;
     } else {
-      release(job, at->second);
+      memory_.release(job, at->second);
       at = known.erase(at);
     }
   }
@@ -28,21 +28,21 @@ void Prefetcher::Impl::expect(JobId job, ShuffleId shuffle, const std::vector<st
   pump();
 }
 
-void Prefetcher::Impl::defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
+void Prefetcher::defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
   const Key key{job, shuffle};
   ExpectedShuffle& known = expected_.shuffles()[key];
   known.deferred = {partitions.begin(), partitions.end()};
   for (auto& [number, partition] : known.partitions) {
     expected_.unlist(key, number);
-    if (!known.deferred.contains(number)) stay(partition);
+    if (!known.deferred.contains(number)) memory_.stay(partition);
     expected_.list(key, number);
-    settle(key, number);
+    memory_.settle(key, number);
   }
   pump();
 }
 
-void Prefetcher::Impl::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& offered, std::uint64_t block_bytes,
-                             bool complete) {
+void Prefetcher::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& offered, std::uint64_t block_bytes,
+                       bool complete) {
   const Key key{job, shuffle};
   ExpectedShuffle& outputs = expected_.shuffles()[key];
   outputs.block_bytes = block_bytes;
@@ -56,33 +56,32 @@ void Prefetcher::Impl::offer(JobId job, ShuffleId shuffle, const std::vector<Rem
     fresh_at[output.address].push_back(output.map);
   }
   for (auto& [address, maps] : fresh_at)
-    mover_->find_out(address, [weak = weak_from_this(), key, address = address, maps = std::move(maps)](bool same_host) {
-      const auto self = weak.lock();
-      if (self && !self->closed_) self->found_out(key, address, maps, same_host);
-    });
+    mover_->find_out(address, guarded(alive_, [this, key, address = address, maps = std::move(maps)](bool same_host) {
+                       found_out(key, address, maps, same_host);
+                     }));
   expected_.list(key);
-  starved_ = false;  // what others keep in the store comes and goes
+  memory_.try_again();  // what others keep in the store comes and goes
   pump();
 }
 
-std::uint64_t Prefetcher::Impl::block_bytes(JobId job, ShuffleId shuffle) const {
+std::uint64_t Prefetcher::block_bytes(JobId job, ShuffleId shuffle) const {
   const auto known = expected_.shuffles().find({job, shuffle});
   return known == expected_.shuffles().end() ? 0 : known->second.block_bytes;
 }
 
-void Prefetcher::Impl::take(JobId job, ShuffleId shuffle, std::uint32_t number, Taken done) {
+void Prefetcher::take(JobId job, ShuffleId shuffle, std::uint32_t number, Taken done) {
   const Key key{job, shuffle};
   ExpectedPartition* partition = expected_.find(key, number);
   if (partition == nullptr) return done({});
   expected_.unlist(key, number);
   partition->taken = true;
   partition->waiting.push_back(std::move(done));
-  stay(*partition);
-  bring_back_taken(key, number, *partition);
+  memory_.stay(*partition);
+  memory_.bring_back_taken(key, number, *partition);
   answer(job, *partition);
 }
 
-void Prefetcher::Impl::drop(JobId job, ShuffleId shuffle, std::uint32_t number) {
+void Prefetcher::drop(JobId job, ShuffleId shuffle, std::uint32_t number) {
   const Key key{job, shuffle};
   ExpectedPartition* partition = expected_.find(key, number);
   if (partition == nullptr) return;
@@ -91,7 +90,7 @@ void Prefetcher::Impl::drop(JobId job, ShuffleId shuffle, std::uint32_t number) 
   pump();
 }
 
-void Prefetcher::Impl::drop(JobId job, ShuffleId shuffle) {
+void Prefetcher::drop(JobId job, ShuffleId shuffle) {
   const auto outputs = expected_.shuffles().find({job, shuffle});
   if (outputs == expected_.shuffles().end()) return;
   for (auto& [number, partition] : outputs->second.partitions) give_up(outputs->first, number, partition);
@@ -99,54 +98,27 @@ void Prefetcher::Impl::drop(JobId job, ShuffleId shuffle) {
   pump();
 }
 
-void Prefetcher::Impl::drop(JobId job) {
+void Prefetcher::drop(JobId job) {
   auto& shuffles = expected_.shuffles();
   for (auto at = shuffles.lower_bound({job, ShuffleId(0)}); at != shuffles.end() && at->first.first == job;) {
     const ShuffleId shuffle = (at++)->first.second;
     drop(job, shuffle);
   }
-  const auto found = accounts_.extract(job);
-  if (found.empty()) return;
-  const PrefetchStats& bytes = found.mapped().bytes;
-  dropped_.emplace_back(job, bytes);
-  if (options_.quiet) return;
+  const auto bytes = accounts_.drop(job);
+  if (!bytes || options_.quiet) return;
   log_.info("job {}: {} were prefetched, {} of it was read by tasks, {} was wasted; {} of it went to disk as {}, {} came back",
-            job.value(), human_bytes(bytes.prefetched_bytes), human_bytes(bytes.read_bytes), human_bytes(bytes.wasted_bytes),
-            human_bytes(bytes.evicted_bytes), human_bytes(bytes.evicted_file_bytes), human_bytes(bytes.returned_bytes));
+            job.value(), human_bytes(bytes->prefetched_bytes), human_bytes(bytes->read_bytes), human_bytes(bytes->wasted_bytes),
+            human_bytes(bytes->evicted_bytes), human_bytes(bytes->evicted_file_bytes), human_bytes(bytes->returned_bytes));
 }
 
-void Prefetcher::Impl::forget(const std::string& address, const Error& why) {
+void Prefetcher::forget(const std::string& address, const Error& why) {
   expected_.pass_over(address);
   mover_->forget(address, why);
 }
 
-PrefetcherState Prefetcher::Impl::state() const {
-  PrefetcherState stats = stats_;
-  if (mover_) stats.file_bytes = mover_->file_bytes();
-  return stats;
-}
+PrefetcherState Prefetcher::state() const { return {accounts_.all(), memory_.stats(), mover_->file_bytes()}; }
 
-Prefetcher::JobBytes Prefetcher::Impl::changed_jobs() {
-  JobBytes jobs = std::exchange(dropped_, {});
-  for (auto& [job, account] : accounts_)
-    if (std::exchange(account.changed, false)) jobs.emplace_back(job, account.bytes);
-  return jobs;
-}
-
-void Prefetcher::Impl::count(JobId job, std::uint64_t PrefetchStats::*what, std::uint64_t bytes) {
-  Account& account = accounts_[job];
-  account.bytes.*what += bytes;
-  account.changed = true;
-  stats_.*what += bytes;
-}
-
-void Prefetcher::Impl::shutdown() {
-  closed_ = true;
-  mover_.reset();
-  expected_.shuffles().clear();
-}
-
-void Prefetcher::Impl::found_out(const Key& key, const std::string& address, const std::vector<MapAttempt>& maps, bool same_host) {
+void Prefetcher::found_out(const Key& key, const std::string& address, const std::vector<MapAttempt>& maps, bool same_host) {
   const auto shuffle = expected_.shuffles().find(key);
   if (same_host || shuffle == expected_.shuffles().end()) return;
   ExpectedShuffle& outputs = shuffle->second;
@@ -157,44 +129,40 @@ void Prefetcher::Impl::found_out(const Key& key, const std::string& address, con
   pump();
 }
 
-void Prefetcher::Impl::limit_far(std::uint32_t most) {
+void Prefetcher::limit_far(std::uint32_t most) {
   most_far_ = most;
   pump();
 }
 
 /// The first that need not wait for others from other racks.
-std::optional<Candidate> Prefetcher::Impl::next_candidate() const {
+std::optional<Candidate> Prefetcher::next_candidate() const {
   const std::set<Candidate>& all = expected_.candidates();
   const auto next = std::ranges::find_if(all, [this](const Candidate& one) { return !held_back(one.address); });
   return next == all.end() ? std::nullopt : std::optional(*next);
 }
 
-void Prefetcher::Impl::pump() {
-  while (!closed_ && !starved_ && leaving_ == 0 && flights_ < options_.fetch.pull.in_flight) {
+void Prefetcher::pump() {
+  while (!memory_.starved() && !memory_.leaving() && flights_ + memory_.returning() < options_.fetch.pull.in_flight) {
     const std::optional<Candidate> found = next_candidate();
     if (!found) return;
     const Candidate& next = *found;
     const Expected::Wanted wanted = next.comes_back() ? Expected::Wanted() : expected_.next_fetch(next);
-    const std::uint64_t bytes = next.comes_back() ? partition_of(next).cache.next_file_bytes() : wanted.bytes;
+    const std::uint64_t bytes = next.comes_back() ? expected_.partition_of(next).cache.next_file_bytes() : wanted.bytes;
     if (bytes > options_.memory_bytes) {
       expected_.erase(next);  // too large for this: its task asks for it
       continue;
     }
-    if (!make_room(&next, bytes)) return;
+    if (!memory_.make_room(&next, bytes)) return;
     if (!next.comes_back())
       fetch(next, wanted.maps);
-    else if (leaving_ > 0 || !bring_back(next))
+    else if (memory_.leaving() || !memory_.bring_back(next))
       return;
   }
 }
 
-ExpectedPartition& Prefetcher::Impl::partition_of(const Candidate& what) {
-  return expected_.shuffles().at(what.key()).partitions.at(what.partition);
-}
-
-void Prefetcher::Impl::fetch(const Candidate& what, std::size_t count) {
+void Prefetcher::fetch(const Candidate& what, std::size_t count) {
   expected_.erase(what);
-  ExpectedPartition& partition = partition_of(what);
+  ExpectedPartition& partition = expected_.partition_of(what);
   const ExpectedShuffle& shuffle = expected_.shuffles().at(what.key());
   const std::vector<MapAttempt>& there = shuffle.by_address.at(what.address);
   std::size_t& next = partition.next[what.address];
@@ -209,13 +177,12 @@ void Prefetcher::Impl::fetch(const Candidate& what, std::size_t count) {
   const bool far = far_.contains(what.address);
   if (far) ++far_flights_;
   auto maps = request.maps;
-  mover_->fetch(std::move(request), [weak = weak_from_this(), what, far, maps = std::move(maps)](FetchOutcome outcome) mutable {
-    const auto self = weak.lock();
-    if (self && !self->closed_) self->fetched(what, far, std::move(maps), std::move(outcome));
+  mover_->fetch(std::move(request), [this, what, far, maps = std::move(maps)](FetchOutcome outcome) mutable {
+    fetched(what, far, std::move(maps), std::move(outcome));
   });
 }
 
-void Prefetcher::Impl::fetched(const Candidate& what, bool far, std::vector<MapAttempt> maps, FetchOutcome outcome) {
+void Prefetcher::fetched(const Candidate& what, bool far, std::vector<MapAttempt> maps, FetchOutcome outcome) {
   --flights_;
   if (far) --far_flights_;
   if (!outcome.blocks) {
@@ -230,107 +197,38 @@ void Prefetcher::Impl::fetched(const Candidate& what, bool far, std::vector<MapA
       std::uint64_t bytes = 0;
       for (const PartitionSize& of_map : outcome.blocks->partitions) bytes += of_map.bytes;
       partition->map_bytes = bytes / maps.size() + 1;
-      keep(what, *partition, std::move(maps), std::move(*outcome.blocks));
+      memory_.keep(what, *partition, std::move(maps), std::move(*outcome.blocks));
     }
-    settle(what.key(), what.partition);
+    memory_.settle(what.key(), what.partition);
     answer(what.job, *partition);
   } else if (outcome.blocks) {
-    count_unwanted(what.job, outcome.blocks->size);
+    accounts_.count_unwanted(what.job, outcome.blocks->size);
   }
   pump();
 }
 
-/// Of a job that is over only the sums tell it.
-void Prefetcher::Impl::count_unwanted(JobId job, std::uint64_t bytes) {
-  for (std::uint64_t PrefetchStats::*what : {&PrefetchStats::prefetched_bytes, &PrefetchStats::wasted_bytes}) {
-    if (accounts_.contains(job)) {
-      count(job, what, bytes);
-    } else {
-      stats_.*what += bytes;
-    }
-  }
-}
-
-void Prefetcher::Impl::keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps,
-                            SealedSegment blocks) {
-  count(what.job, &PrefetchStats::prefetched_bytes, blocks.size);
-  auto room = std::make_shared<const SegmentRoom>(rooms_.reserve_exactly(what.job, blocks.size));
-  starved_ = room->bytes() == 0;
-  if (starved_ || !make_room(&what, blocks.size)) return count(what.job, &PrefetchStats::wasted_bytes, blocks.size);
-  partition.unread += blocks.size;
-  stats_.held_bytes += blocks.size;
-  ++stats_.held_segments;
-  partition.cache.add(std::make_shared<const HeldBlocks>(HeldBlocks{std::move(blocks), std::move(maps), std::move(room)}));
-}
-
-void Prefetcher::Impl::answer(JobId job, ExpectedPartition& partition) {
+void Prefetcher::answer(JobId job, ExpectedPartition& partition) {
   if (partition.flights > 0 || partition.cache.away() || partition.waiting.empty()) return;
-  if (partition.unread > 0) count(job, &PrefetchStats::read_bytes, std::exchange(partition.unread, 0));
+  if (partition.unread > 0) accounts_.count(job, &PrefetchStats::read_bytes, std::exchange(partition.unread, 0));
   for (const Taken& done : std::exchange(partition.waiting, {})) done(partition.cache.in_memory());
 }
 
-void Prefetcher::Impl::give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition) {
+void Prefetcher::give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition) {
   expected_.unlist(key, number);
-  release(key.first, partition);
+  memory_.release(key.first, partition);
   partition.flights = 0;
   answer(key.first, partition);
 }
-
-namespace {
-
-/// A worker's.
-class WorkerMover final : public BlockMover {
- public:
-  WorkerMover(rpc::Reactor& reactor, rpc::Reactor& background, const Store& store, SameHost& same_host,
-              const PrefetchOptions& options)
-      : same_host_(same_host),
-        fetcher_(reactor, options.fetch),
-        evictions_(reactor, background, store.directory(), options.disk_bytes, options.segments) {}
-  void find_out(const std::string& address, std::function<void(bool)> done) override {
-    same_host_.find_out(address, std::move(done));
-  }
-  void fetch(FetchRequest request, FetchDone done) override { fetcher_.fetch(std::move(request), std::move(done)); }
-  void forget(const std::string& address, const Error& why) override { fetcher_.forget(address, why); }
-  void write(std::vector<HeldPtr> blocks, Written done) override { evictions_.write(std::move(blocks), std::move(done)); }
-  void read(FilePtr file, std::shared_ptr<const SegmentRoom> room, Read done) override {
-    evictions_.read(std::move(file), std::move(room), std::move(done));
-  }
-  std::uint64_t file_bytes() const override { return evictions_.file_bytes(); }
-
- private:
-  SameHost& same_host_;
-  BlockFetcher fetcher_;
-  Evictions evictions_;
-};
-
-}  // namespace
 
 Prefetcher::Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host,
                        const PrefetchOptions& options)
     : Prefetcher(std::make_unique<WorkerMover>(reactor, background, store, same_host, options), store, options) {}
 Prefetcher::Prefetcher(std::unique_ptr<BlockMover> mover, RoomGiver& rooms, const PrefetchOptions& options)
-    : impl_(std::make_shared<Impl>(std::move(mover), rooms, options)) {}
-Prefetcher::~Prefetcher() { impl_->shutdown(); }
-void Prefetcher::expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
-  impl_->expect(job, shuffle, partitions);
-}
-void Prefetcher::defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions) {
-  impl_->defer(job, shuffle, partitions);
-}
-void Prefetcher::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes,
-                       bool complete) {
-  impl_->offer(job, shuffle, outputs, block_bytes, complete);
-}
-std::uint64_t Prefetcher::block_bytes(JobId job, ShuffleId shuffle) const { return impl_->block_bytes(job, shuffle); }
-void Prefetcher::limit_far(std::uint32_t most) { impl_->limit_far(most); }
-void Prefetcher::take(JobId job, ShuffleId shuffle, std::uint32_t partition, Taken done) {
-  impl_->take(job, shuffle, partition, std::move(done));
-}
-void Prefetcher::drop(JobId job, ShuffleId shuffle, std::uint32_t partition) { impl_->drop(job, shuffle, partition); }
-void Prefetcher::drop(JobId job, ShuffleId shuffle) { impl_->drop(job, shuffle); }
-void Prefetcher::drop(JobId job) { impl_->drop(job); }
-void Prefetcher::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
-PrefetcherState Prefetcher::state() const { return impl_->state(); }
-Prefetcher::JobBytes Prefetcher::changed_jobs() { return impl_->changed_jobs(); }
+    : options_(options), mover_(std::move(mover)), memory_(options_, expected_, accounts_, rooms, *mover_, [this] {
+        for (auto& [key, shuffle] : expected_.shuffles())
+          for (auto& [number, partition] : shuffle.partitions)
+            if (partition.taken) answer(key.first, partition);
+        pump();
+      }) {}
 
 }  // namespace weft::shuffle

@@ -7,39 +7,24 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "shuffle/prefetch/block_mover.hpp"
+#include "shuffle/prefetch/expected.hpp"
+#include "shuffle/prefetch/prefetch_accounts.hpp"
+#include "shuffle/prefetch/prefetch_memory.hpp"
+#include "shuffle/prefetch/prefetch_options.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 #include "shuffle/store/store.hpp"
-#include "shuffle/transfer/block_server.hpp"
 #include "shuffle/transfer/same_host.hpp"
 
 namespace weft::shuffle {
-
-struct PrefetchOptions {
-  std::uint64_t memory_bytes = 0;          // held at most, all of it in the store's budget; what is under way comes on top
-  std::uint64_t disk_bytes = 0;            // of blocks in files at most, as they take memory; beyond it they are given up
-  std::size_t segments = 2048;             // held at most, and as many in files: each is a descriptor
-  std::uint32_t round = 1;                 // partitions that are read at a time: those of earlier rounds come first
-  std::uint64_t fetch_bytes = 4u << 20;    // wanted size of one fetch
-  bool quiet = false;                      // logs nothing that is usual where it runs
-  std::uint64_t least_bytes = 128u << 10;  // less waits for more, until all outputs are known
-  // Tasks wait for what is under way, so nothing is tried twice: they ask themselves for what did not come.
-  FetchOptions fetch{.pull = {.in_flight = 4, .attempts = 1, .reply_deadline = std::chrono::seconds(5)}};
-};
-
-/// Since start, but what is held.
-struct PrefetcherState : PrefetchStats {
-  std::uint64_t held_bytes = 0, held_segments = 0;
-  std::uint64_t file_bytes = 0;     // what files take now
-  std::uint64_t evictions = 0;      // of a partition
-  std::uint64_t dropped_bytes = 0;  // left memory and could not be written or read back, so they are fetched again
-};
 
 /// A map output and where it is.
 struct RemoteOutput {
@@ -56,29 +41,27 @@ class Prefetcher {
   Prefetcher(rpc::Reactor& reactor, rpc::Reactor& background, Store& store, SameHost& same_host, const PrefetchOptions& options);
   /// Over whatever moves the blocks. `rooms` outlives this object and what it gave.
   Prefetcher(std::unique_ptr<BlockMover> mover, RoomGiver& rooms, const PrefetchOptions& options);
-  ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// These partitions of the shuffle will be read here, in about this order. Replaces what was said before; what is held of
-  /// others is given up, unless its task has begun.
+  /// These partitions of the shuffle will be read here, in about this order. Replaces the order of earlier calls; what is held of
+  /// other partitions is given up, unless its task has begun.
   void expect(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
-  /// These of the expected partitions, of now and of later calls of expect(), wait out of memory, all others are wanted in it.
-  /// Replaces what was said before.
+  /// Of the expected partitions, now and after later calls of expect(), these wait out of memory; all others are wanted in it.
   void defer(JobId job, ShuffleId shuffle, const std::vector<std::uint32_t>& partitions);
   /// Outputs that are there; each is offered once or more often. One that is offered at another address has moved, and is fetched
   /// from there for partitions that do not have it. `block_bytes`: about what a map wrote for a partition; `complete`: these are
   /// the last ones.
-  void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& outputs, std::uint64_t block_bytes, bool complete);
+  void offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOutput>& offered, std::uint64_t block_bytes, bool complete);
 
-  /// What a map of that shuffle wrote for a partition, in the mean, as offer() last said; 0: nothing of it was offered.
+  /// What a map of that shuffle wrote for a partition, in the mean, as the last offer() had it; 0: nothing of it was offered.
   std::uint64_t block_bytes(JobId job, ShuffleId shuffle) const;
 
-  /// So many fetches from other racks are under way at a time, at most: where an uplink is saturated. What comes from this rack
-  /// does not wait for them.
+  /// At most this many fetches from other racks are under way at a time: for saturated uplinks. Fetches from this rack do not wait
+  /// for them.
   void limit_far(std::uint32_t most);
 
-  using Taken = std::function<void(std::vector<HeldPtr>)>;
+  using Taken = BlocksTaken;
   /// The task that reads the partition has begun: gives it what is here, once what is under way has come and what is in files is
   /// back, and prefetches no more. `done` is called at once, or later on the reactor's thread.
   void take(JobId job, ShuffleId shuffle, std::uint32_t partition, Taken done);
@@ -86,17 +69,41 @@ class Prefetcher {
   void drop(JobId job, ShuffleId shuffle, std::uint32_t partition);
   void drop(JobId job, ShuffleId shuffle);
   void drop(JobId job);
-  /// Nobody need wait for anything from there any more.
+  /// The worker at that address is gone: nothing from it is waited for any more.
   void forget(const std::string& address, const Error& why);
 
   PrefetcherState state() const;
-  using JobBytes = std::vector<std::pair<JobId, PrefetchStats>>;
-  /// Of each job of which something has changed since the last call: all since its start. Of a dropped job once more.
-  JobBytes changed_jobs();
+  using JobBytes = PrefetchAccounts::JobBytes;
+  /// Of each job whose numbers have changed since the last call: all since its start. Of a dropped job once more.
+  JobBytes changed_jobs() { return accounts_.take_changed(); }
 
  private:
-  class Impl;
-  std::shared_ptr<Impl> impl_;
+  using Key = Expected::Key;
+
+  /// Outputs at an address of which it is known whether it is this host.
+  void found_out(const Key& key, const std::string& address, const std::vector<MapAttempt>& maps, bool same_host);
+  /// Begins what may begin. Nothing does while blocks are on their way to files: their memory is not free yet.
+  void pump();
+  /// Nothing may be fetched from there until another fetch from another rack has ended.
+  bool held_back(const std::string& address) const { return far_flights_ >= most_far_ && far_.contains(address); }
+  std::optional<Candidate> next_candidate() const;
+  void fetch(const Candidate& what, std::size_t count);
+  void fetched(const Candidate& what, bool far, std::vector<MapAttempt> maps, FetchOutcome outcome);
+  /// Gives tasks that wait what is here, if nothing of the partition is on its way.
+  void answer(JobId job, ExpectedPartition& partition);
+  void give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition);
+
+  const PrefetchOptions options_;
+  const Log log_{"prefetch"};
+  Expected expected_{options_};
+  PrefetchAccounts accounts_;
+  std::uint32_t flights_ = 0;      // fetches under way
+  std::uint32_t far_flights_ = 0;  // of these, from other racks
+  std::uint32_t most_far_ = UINT32_MAX;
+  std::set<std::string> far_;  // addresses in other racks
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::unique_ptr<BlockMover> mover_;  // calls nothing back once it is gone; goes before what its callbacks use
+  PrefetchMemory memory_;
 };
 
 }  // namespace weft::shuffle

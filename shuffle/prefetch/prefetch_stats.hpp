@@ -1,11 +1,11 @@
-// What became of blocks that were prefetched for the tasks that read them.
+// What is counted of blocks that were prefetched for the tasks that read them.
 #pragma once
 
 #include <cstdint>
 
 namespace weft::shuffle {
 
-/// All in bytes as they take memory, but those of files.
+/// Bytes as they take memory, except those of files. Since the worker, or the job, began.
 struct PrefetchStats {
   std::uint64_t prefetched_bytes = 0;
   std::uint64_t read_bytes = 0;          // of these by tasks, each once
@@ -20,6 +20,17 @@ struct PrefetchStats {
     return *this;
   }
   bool operator==(const PrefetchStats&) const = default;
+};
+
+/// What is in memory now, and what left it since start.
+struct PrefetchMemoryStats {
+  std::uint64_t held_bytes = 0, held_segments = 0;
+  std::uint64_t evictions = 0;      // of a partition
+  std::uint64_t dropped_bytes = 0;  // left memory and could not be written or read back, so they are fetched again
+};
+
+struct PrefetcherState : PrefetchStats, PrefetchMemoryStats {
+  std::uint64_t file_bytes = 0;  // what files take now
 };
 
 }  // namespace weft::shuffle

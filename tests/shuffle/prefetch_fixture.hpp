@@ -15,6 +15,7 @@
 
 #include "base/file.hpp"
 #include "shuffle/prefetch/prefetch.hpp"
+#include "shuffle/transfer/block_server.hpp"
 
 namespace weft::shuffle::test {
 
