@@ -1,7 +1,9 @@
-// How values become bytes: Codec<T> for arithmetic types, enums, strings, pairs, tuples, arrays, vectors, sets, maps, optionals
-// and plain aggregates of those. Specialise weft::Codec<T> for anything else.
+// How values become bytes: Codec<T> for arithmetic types, enums, ids, durations, strings, pairs, tuples, arrays, vectors, sets, maps,
+// optionals and plain aggregates of those. Specialise weft::Codec<T> for anything else. Messages within a release use the same
+// forms (base/rpc/derived.hpp).
 //
-//   numbers, enums      their own size, little-endian            vector, string   varint count, then the elements
+//   numbers, enums,     their own size, little-endian            vector, string   varint count, then the elements
+//   ids, durations
 //   bool, optional      one byte 0 or 1 (then the value)         the rest         their parts in order
 //   sets, maps (also hashed ones)   varint count, then the elements in an order
 //   nothing (empty struct, tuple<>)   one zero byte: every encoded value has at least one byte
@@ -9,7 +11,7 @@
 // No padding byte is ever encoded, so equal values have equal bytes. Keys rely on that: two keys are the same key when their
 // encoded bytes are equal. For floating-point keys this means that 0.0 and -0.0 are two keys, and a NaN equals itself.
 //
-// Decoding checks every length and throws CodecError. std::string_view encodes like std::string and decodes to a view of the
+// Decoding checks every length, and the values of enumerations E that have a last_of(E{}); it throws CodecError. std::string_view encodes like std::string and decodes to a view of the
 // encoded bytes: it lives as long as they do.
 #pragma once
 
@@ -22,8 +24,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/encoder.hpp"
 #include "base/fields.hpp"
+#include "base/ids.hpp"
 #include "base/lean/algorithm.hpp"
 #include "base/owned.hpp"
 
@@ -63,7 +67,7 @@ T decode(Decoder& in) {
 
 namespace detail {
 
-/// The encoding of T is its object representation (only codecs of this header say so).
+/// The encoding of T is its object representation (only codecs of this header declare that).
 template <class T>
 constexpr bool is_flat() {
   if constexpr (std::is_array_v<T>) {
@@ -163,7 +167,8 @@ T load_fixed(const std::byte* at);
 
 template <class T>
 requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) struct Codec<T> {
-  static constexpr bool kFlat = !std::is_same_v<T, bool> && !std::is_same_v<T, long double>;
+  static constexpr bool kHasLast = requires { last_of(T{}); };
+  static constexpr bool kFlat = !std::is_same_v<T, bool> && !std::is_same_v<T, long double> && !kHasLast;
 
   static void encode(T value, Encoder& out) {
     if constexpr (std::is_same_v<T, long double>) {
@@ -184,12 +189,30 @@ requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) struct Codec<T> {
       if (byte > 1) throw CodecError("encoded record is damaged or of another type: a truth value is neither 0 nor 1");
       return byte != 0;
     } else {
-      return in.take_value<T>();
+      const T value = in.take_value<T>();
+      if constexpr (kHasLast) {
+        if (value > last_of(T{})) throw CodecError("encoded record is damaged or of another type: a value of an enumeration has no name");
+      }
+      return value;
     }
   }
 
  private:
   static constexpr std::size_t kLongDoubleBytes = sizeof(long double) == 16 ? 10 : sizeof(long double);  // x87: the rest is padding
+};
+
+template <class Tag, class Rep>
+struct Codec<Id<Tag, Rep>> {
+  static constexpr bool kFlat = true;
+  static void encode(Id<Tag, Rep> id, Encoder& out) { out.append_value(id); }
+  static Id<Tag, Rep> decode(Decoder& in) { return in.take_value<Id<Tag, Rep>>(); }
+};
+
+template <>
+struct Codec<Duration> {
+  static constexpr bool kFlat = true;
+  static void encode(Duration duration, Encoder& out) { out.append_value(duration); }
+  static Duration decode(Decoder& in) { return in.take_value<Duration>(); }
 };
 
 template <>

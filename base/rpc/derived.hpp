@@ -1,14 +1,13 @@
 // Messages between sides of one release: the declaration of the struct is the format (docs/formats/frame.md). Members follow one
-// another in the order of their declaration:
+// another in the order of their declaration, in the forms of base/codec.hpp, and besides:
 //
-//   numbers, ids, durations    their own size, little-endian       string, vector, map   varint count, then the elements
-//   bool                       one byte, 0 or 1                    optional              one byte, 0 or 1, then the value
-//   enum                       its value, at most last_of(E{})     variant               one byte, the index, then the value
-//   Buffer, SharedBytes        a varint length; the bytes follow the message as bulk
-//   plain aggregates           their members; one zero byte when there are none
+//   variant                     one byte, the index, then the value
+//   Buffer, SharedBytes         a varint length; the bytes follow the message as bulk
+//   shared_ptr<const vector>    as the vector: shared by messages to several receivers, never null
 //
-// Decoding checks every length and every value that not all bytes can be; what it allocates is in proportion to the message.
-// For .cpp files: a header declares encode() and decode() of its folder's messages (runtime/protocol/task.hpp).
+// Every enumeration E has its last_of(E{}). Decoding checks every length and every value that not all bytes can be; what it allocates
+// is in proportion to the message. For .cpp files: a header declares encode() and decode() of its folder's messages
+// (runtime/protocol/task.hpp).
 #pragma once
 
 #include <chrono>
@@ -24,10 +23,8 @@
 
 #include <fmt/core.h>
 
-#include "base/encoder.hpp"
-#include "base/fields.hpp"
+#include "base/codec.hpp"
 #include "base/hash.hpp"
-#include "base/ids.hpp"
 #include "base/rpc/bulk.hpp"
 #include "base/rpc/rpc.hpp"
 
@@ -45,175 +42,53 @@ struct DerivedIn {
   BulkReader bulk;
 };
 
-/// How a T is written and read, and the hash that stands for its layout. Specialised below for what the head of this file lists,
-/// and by others for types with a form of their own. write() may move bulk bytes out of the value.
+/// How a T is written and read: by its codec, and where it has none by the forms that messages have besides. write() may move bulk
+/// bytes out of the value.
 template <class T>
 struct Derived {
-  static_assert(PlainAggregate<T>, "only plain structs of up to 24 members have a derived form");
+  static_assert(Encodable<T> || PlainAggregate<T>, "only plain structs of up to 24 members have a derived form");
 
   static void write(T& value, DerivedOut& out) {
-    if constexpr (std::is_empty_v<T>) out.header.append_value(std::uint8_t{0});
-    std::apply([&](auto&... member) { (Derived<std::remove_reference_t<decltype(member)>>::write(member, out), ...); },
-               fields_of(value));
-  }
-  static T read(DerivedIn& in) {
-    if constexpr (std::is_empty_v<T>) in.header.take(1);
-    T value{};
-    std::apply([&](auto&... member) { ((member = Derived<std::remove_reference_t<decltype(member)>>::read(in)), ...); },
-               fields_of(value));
-    return value;
-  }
-  static constexpr std::uint64_t layout() { return layout_of(static_cast<FieldsOf<T>*>(nullptr)); }
-
- private:
-  template <class... Member>
-  static constexpr std::uint64_t layout_of(std::tuple<Member&...>*) {
-    std::uint64_t hash = sizeof...(Member);
-    ((hash = hash_combine(hash, Derived<Member>::layout())), ...);
-    return hash;
-  }
-};
-
-namespace detail {
-
-[[noreturn]] inline void refuse(const char* what) { throw CodecError(what); }
-
-constexpr std::uint64_t layout(std::uint64_t kind, std::initializer_list<std::uint64_t> parts) {
-  std::uint64_t hash = mix64(0x64657269 + kind);
-  for (const std::uint64_t part : parts) hash = hash_combine(hash, part);
-  return hash;
-}
-
-inline bool read_flag(DerivedIn& in) {
-  const auto byte = in.header.take_value<std::uint8_t>();
-  if (byte > 1) refuse("a truth value is neither 0 nor 1");
-  return byte != 0;
-}
-
-/// A count of elements that each take at least one byte, and how many of them to reserve for before they are there.
-inline std::size_t read_count(DerivedIn& in) { return in.header.take_count(); }
-inline std::size_t trusted(std::size_t count) { return count < 1024 ? count : 1024; }
-
-}  // namespace detail
-
-template <class T>
-requires std::is_arithmetic_v<T>
-struct Derived<T> {
-  static void write(T value, DerivedOut& out) { out.header.append_value(value); }
-  static T read(DerivedIn& in) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return detail::read_flag(in);
+    if constexpr (Encodable<T>) {
+      Codec<T>::encode(value, out.header);
     } else {
-      return in.header.take_value<T>();
+      std::apply([&]<class... Member>(Member&... member) { (Derived<Member>::write(member, out), ...); }, fields_of(value));
     }
   }
-  static constexpr std::uint64_t layout() {
-    return detail::layout(1, {sizeof(T), std::is_signed_v<T>, std::is_floating_point_v<T>, std::is_same_v<T, bool>});
-  }
-};
-
-template <class T>
-requires std::is_enum_v<T>
-struct Derived<T> {
-  using Value = std::underlying_type_t<T>;
-  static_assert(std::is_unsigned_v<Value>);
-  static constexpr Value kLast = static_cast<Value>(last_of(T{}));  // declared beside the enum
-
-  static void write(T value, DerivedOut& out) { out.header.append_value(static_cast<Value>(value)); }
   static T read(DerivedIn& in) {
-    const auto value = in.header.take_value<Value>();
-    if (value > kLast) detail::refuse("a value of an enumeration has no name");
-    return static_cast<T>(value);
+    if constexpr (Encodable<T>) {
+      return Codec<T>::decode(in.header);
+    } else {
+      T value{};
+      std::apply([&]<class... Member>(Member&... member) { ((member = Derived<Member>::read(in)), ...); }, fields_of(value));
+      return value;
+    }
   }
-  static constexpr std::uint64_t layout() { return detail::layout(2, {sizeof(T), kLast}); }
-};
-
-template <class Tag, class Rep>
-struct Derived<Id<Tag, Rep>> {
-  static void write(Id<Tag, Rep> id, DerivedOut& out) { out.header.append_value(id.value()); }
-  static Id<Tag, Rep> read(DerivedIn& in) { return Id<Tag, Rep>(in.header.take_value<Rep>()); }
-  static constexpr std::uint64_t layout() { return detail::layout(3, {sizeof(Rep)}); }
-};
-
-template <>
-struct Derived<Duration> {
-  static void write(Duration value, DerivedOut& out) { out.header.append_value(value.count()); }
-  static Duration read(DerivedIn& in) { return Duration(in.header.take_value<Duration::rep>()); }
-  static constexpr std::uint64_t layout() { return detail::layout(4, {}); }
-};
-
-template <>
-struct Derived<std::string> {
-  static void write(const std::string& text, DerivedOut& out) {
-    out.header.append_varint(text.size());
-    out.header.append(as_bytes(text));
-  }
-  static std::string read(DerivedIn& in) {
-    const std::size_t size = in.header.take_count();
-    return {reinterpret_cast<const char*>(in.header.take(size)), size};
-  }
-  static constexpr std::uint64_t layout() { return detail::layout(5, {}); }
 };
 
 template <class T>
-struct Derived<std::vector<T>> {
+requires(!Encodable<std::vector<T>>) struct Derived<std::vector<T>> {
   static void write(std::vector<T>& items, DerivedOut& out) {
     out.header.append_varint(items.size());
     for (T& item : items) Derived<T>::write(item, out);
   }
   static std::vector<T> read(DerivedIn& in) {
-    std::size_t left = detail::read_count(in);
+    constexpr std::size_t kTrusted = 1024;  // before the elements are there
+    std::size_t left = in.header.take_count();
     std::vector<T> items;
-    for (items.reserve(detail::trusted(left)); left > 0; --left) items.push_back(Derived<T>::read(in));
+    for (items.reserve(left < kTrusted ? left : kTrusted); left > 0; --left) items.push_back(Derived<T>::read(in));
     return items;
   }
-  static constexpr std::uint64_t layout() { return detail::layout(6, {Derived<T>::layout()}); }
 };
 
-/// Shared by messages to several receivers: never null, and without bulk bytes.
 template <class T>
 struct Derived<std::shared_ptr<const std::vector<T>>> {
   static void write(const std::shared_ptr<const std::vector<T>>& items, DerivedOut& out) {
-    out.header.append_varint(items->size());
-    for (T item : *items) Derived<T>::write(item, out);
+    Codec<std::vector<T>>::encode(*items, out.header);
   }
   static std::shared_ptr<const std::vector<T>> read(DerivedIn& in) {
-    return std::make_shared<const std::vector<T>>(Derived<std::vector<T>>::read(in));
+    return std::make_shared<const std::vector<T>>(Codec<std::vector<T>>::decode(in.header));
   }
-  static constexpr std::uint64_t layout() { return Derived<std::vector<T>>::layout(); }
-};
-
-template <class Key, class Value>
-struct Derived<std::map<Key, Value>> {
-  static void write(std::map<Key, Value>& items, DerivedOut& out) {
-    out.header.append_varint(items.size());
-    for (auto& [key, value] : items) {
-      Derived<Key>::write(key, out);
-      Derived<Value>::write(value, out);
-    }
-  }
-  static std::map<Key, Value> read(DerivedIn& in) {
-    std::map<Key, Value> items;
-    for (std::size_t left = detail::read_count(in); left > 0; --left) {
-      Key key = Derived<Key>::read(in);
-      items.insert_or_assign(std::move(key), Derived<Value>::read(in));
-    }
-    return items;
-  }
-  static constexpr std::uint64_t layout() { return detail::layout(7, {Derived<Key>::layout(), Derived<Value>::layout()}); }
-};
-
-template <class T>
-struct Derived<std::optional<T>> {
-  static void write(std::optional<T>& value, DerivedOut& out) {
-    out.header.append_value(static_cast<std::uint8_t>(value.has_value()));
-    if (value) Derived<T>::write(*value, out);
-  }
-  static std::optional<T> read(DerivedIn& in) {
-    if (!detail::read_flag(in)) return std::nullopt;
-    return Derived<T>::read(in);
-  }
-  static constexpr std::uint64_t layout() { return detail::layout(8, {Derived<T>::layout()}); }
 };
 
 template <class... T>
@@ -228,10 +103,22 @@ struct Derived<std::variant<T...>> {
   static Variant read(DerivedIn& in) {
     constexpr Variant (*kReaders[])(DerivedIn&) = {[](DerivedIn& from) { return Variant(Derived<T>::read(from)); }...};
     const auto index = in.header.take_value<std::uint8_t>();
-    if (index >= sizeof...(T)) detail::refuse("a message of a kind nobody knows");
+    if (index >= sizeof...(T)) throw CodecError("a message of an unknown kind");
     return kReaders[index](in);
   }
-  static constexpr std::uint64_t layout() { return detail::layout(9, {Derived<T>::layout()...}); }
+};
+
+template <>
+struct Derived<Buffer> {
+  static void write(Buffer& value, DerivedOut& out) {
+    out.header.append_varint(value.size());
+    if (value.size() != 0) out.bulk.emplace_back(std::move(value));
+  }
+  static Buffer read(DerivedIn& in) {
+    auto bytes = in.bulk.take(in.header.take_varint());
+    if (!bytes) throw CodecError(bytes.error().message());
+    return std::move(*bytes);
+  }
 };
 
 template <>
@@ -240,22 +127,76 @@ struct Derived<SharedBytes> {
     out.header.append_varint(value.bytes.size());
     if (!value.bytes.empty()) out.bulk.push_back(value);
   }
-  static SharedBytes read(DerivedIn& in);
-  static constexpr std::uint64_t layout() { return detail::layout(10, {}); }
+  static SharedBytes read(DerivedIn& in) { return SharedBytes(Derived<Buffer>::read(in)); }
 };
 
+namespace detail {
+
+constexpr std::uint64_t layout(std::uint64_t form, std::initializer_list<std::uint64_t> parts) {
+  std::uint64_t hash = mix64(0x64657269 + form);
+  for (const std::uint64_t part : parts) hash = hash_combine(hash, part);
+  return hash;
+}
+
+}  // namespace detail
+
+/// A hash of the form of T and of its parts: it is the same for types with the same bytes.
+template <class T>
+struct Layout {
+  static constexpr std::uint64_t kHash = [] {
+    if constexpr (std::is_enum_v<T>) {
+      using Value = std::underlying_type_t<T>;
+      static_assert(std::is_unsigned_v<Value>);
+      return detail::layout(2, {sizeof(T), static_cast<Value>(last_of(T{}))});  // declared beside the enum
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      return detail::layout(1, {sizeof(T), std::is_signed_v<T>, std::is_floating_point_v<T>, std::is_same_v<T, bool>});
+    } else if constexpr (requires { Codec<T>::kLayout; }) {
+      return Codec<T>::kLayout;
+    } else {
+      return Layout<FieldsOf<T>>::kHash;
+    }
+  }();
+};
+template <class... Member>
+struct Layout<std::tuple<Member&...>> {
+  static constexpr std::uint64_t kHash = detail::layout(0, {Layout<Member>::kHash...});
+};
+template <class Tag, class Rep>
+struct Layout<Id<Tag, Rep>> {
+  static constexpr std::uint64_t kHash = detail::layout(3, {sizeof(Rep)});
+};
 template <>
-struct Derived<Buffer> {
-  static void write(Buffer& value, DerivedOut& out) { Derived<SharedBytes>::write(SharedBytes(std::move(value)), out); }
-  static Buffer read(DerivedIn& in) {
-    auto bytes = in.bulk.take(in.header.take_varint());
-    if (!bytes) throw CodecError(bytes.error().message());
-    return std::move(*bytes);
-  }
-  static constexpr std::uint64_t layout() { return detail::layout(10, {}); }
+struct Layout<Duration> {
+  static constexpr std::uint64_t kHash = detail::layout(4, {});
 };
-
-inline SharedBytes Derived<SharedBytes>::read(DerivedIn& in) { return SharedBytes(Derived<Buffer>::read(in)); }
+template <>
+struct Layout<std::string> {
+  static constexpr std::uint64_t kHash = detail::layout(5, {});
+};
+template <class T>
+struct Layout<std::vector<T>> {
+  static constexpr std::uint64_t kHash = detail::layout(6, {Layout<T>::kHash});
+};
+template <class T>
+struct Layout<std::shared_ptr<const std::vector<T>>> : Layout<std::vector<T>> {};
+template <class Key, class Value>
+struct Layout<std::map<Key, Value>> {
+  static constexpr std::uint64_t kHash = detail::layout(7, {Layout<Key>::kHash, Layout<Value>::kHash});
+};
+template <class T>
+struct Layout<std::optional<T>> {
+  static constexpr std::uint64_t kHash = detail::layout(8, {Layout<T>::kHash});
+};
+template <class... T>
+struct Layout<std::variant<T...>> {
+  static constexpr std::uint64_t kHash = detail::layout(9, {Layout<T>::kHash...});
+};
+template <>
+struct Layout<Buffer> {
+  static constexpr std::uint64_t kHash = detail::layout(10, {});
+};
+template <>
+struct Layout<SharedBytes> : Layout<Buffer> {};
 
 /// The message as what a frame carries.
 template <class M>
@@ -285,7 +226,7 @@ template <class... M>
 struct MessageList {
   template <class Wanted>
   static constexpr bool kHas = (std::is_same_v<Wanted, M> || ...);
-  static constexpr std::uint64_t layout() { return detail::layout(11, {Derived<M>::layout()...}); }
+  static constexpr std::uint64_t layout() { return detail::layout(11, {Layout<M>::kHash...}); }
 };
 
 }  // namespace weft::rpc

@@ -9,25 +9,21 @@
 #include "storage/files/protocol.hpp"
 #include "storage/tables/protocol.hpp"
 
-namespace weft::rpc {
-
 /// A job has thousands of these, most of them small: two varints.
 template <>
-struct Derived<shuffle::PartitionSize> {
-  static void write(const shuffle::PartitionSize& size, DerivedOut& out) {
-    out.header.append_varint(size.records);
-    out.header.append_varint(size.bytes);
+struct weft::Codec<weft::shuffle::PartitionSize> {
+  static void encode(const shuffle::PartitionSize& size, Encoder& out) {
+    out.append_varint(size.records);
+    out.append_varint(size.bytes);
   }
-  static shuffle::PartitionSize read(DerivedIn& in) {
+  static shuffle::PartitionSize decode(Decoder& in) {
     shuffle::PartitionSize size;
-    size.records = in.header.take_varint();
-    size.bytes = in.header.take_varint();
+    size.records = in.take_varint();
+    size.bytes = in.take_varint();
     return size;
   }
-  static constexpr std::uint64_t layout() { return 1; }  // to be counted up when the two functions change
+  static constexpr std::uint64_t kLayout = 1;  // to be counted up when the two functions change
 };
-
-}  // namespace weft::rpc
 
 namespace weft::runtime::protocol {
 

@@ -10,13 +10,6 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 
-/// As the number.
-template <class Tag, class Rep>
-struct weft::Codec<weft::Id<Tag, Rep>> {
-  static void encode(weft::Id<Tag, Rep> id, Encoder& out) { Codec<Rep>::encode(id.value(), out); }
-  static weft::Id<Tag, Rep> decode(Decoder& in) { return weft::Id<Tag, Rep>(Codec<Rep>::decode(in)); }
-};
-
 namespace weft::storage::tables {
 
 using TableId = Id<struct TableTag, std::uint64_t>;              // never reused; 0 is none
