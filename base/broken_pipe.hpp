@@ -1,4 +1,4 @@
-// Pipes whose reader has gone: `weft job list | head -1`. A program that prints lives on and is told by the write, as by any other.
+// Pipes without a reader any more: `weft job list | head -1`. A program that prints lives on, and its write fails, as any other.
 #pragma once
 
 namespace weft {
@@ -7,7 +7,7 @@ namespace weft {
 /// this one starts are not affected. Unless the signal is ignored already.
 void outlive_broken_pipes();
 
-/// Whether the descriptor is a pipe or a socket whose reader has gone. Does not block.
+/// Whether the descriptor is a pipe or a socket that has lost its reader. Does not block.
 bool reader_is_gone(int fd);
 
 }  // namespace weft

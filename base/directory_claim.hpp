@@ -10,8 +10,8 @@
 namespace weft {
 
 /// Claims a directory that is there for as long as the descriptor is open: a lock (flock) on the directory itself, which ends with
-/// the process, whatever ends that. unavailable when another process has it: `whose`, "master" or "worker", is in the message. An
+/// the process, whatever ends that. unavailable when another process has it: `role`, "master" or "worker", is in the message. An
 /// invalid descriptor where the file system has no such locks.
-Result<Fd> claim_directory(const std::string& path, std::string_view whose);
+Result<Fd> claim_directory(const std::string& path, std::string_view role);
 
 }  // namespace weft

@@ -42,7 +42,7 @@ std::size_t module_count = 0;
 std::atomic<FatalSignalHook> hook{nullptr};
 std::atomic<bool> named{false};
 std::atomic<int> crash_log{-1};
-std::atomic<pid_t> speaker{0};  // the thread that has begun to say something
+std::atomic<pid_t> speaker{0};  // the thread that has begun to write its line
 
 /// A line of text put together without memory of its own; what does not fit is cut.
 class Line {

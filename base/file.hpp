@@ -17,7 +17,7 @@ namespace weft {
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit = 64u << 20);
 /// Writes all of `bytes` at the descriptor's position. After an error, some of them may be written.
 Result<void> write_all(int fd, ByteView bytes);
-/// Creates or replaces the file, durably and as a whole, as base/named_file.hpp says for all files that have names. After an error
+/// Creates or replaces the file, durably and as a whole, by the rules of base/named_file.hpp. After an error
 /// the old file is there.
 Result<void> write_file(const std::filesystem::path& path, std::string_view content);
 

@@ -46,7 +46,7 @@ class Log {
     write(LogLevel::error, format, fmt::make_format_args(args...));
   }
 
-  /// Tells whether lines of this level are written, for callers to whom composing a line is expensive.
+  /// Whether lines of this level are written, for lines that are expensive to compose.
   static bool enabled(LogLevel level);
   const std::string& component() const { return component_; }
 

@@ -1,4 +1,4 @@
-// Checksums of mapped files, whose disk may fail, or which may be truncated, while they are read.
+// Checksums of mapped files that may be truncated, or lose their disk, while they are read.
 #pragma once
 
 #include <cstdint>

@@ -147,7 +147,7 @@ NamedFile& NamedFile::operator=(NamedFile&& other) noexcept {
 
 /// Under a name that has nothing of the target's: that one may be as long as names may be.
 Result<void> NamedFile::open_beside(const std::string& target) {
-  do {  // not mkostemp(): the mode is the umask's to say
+  do {  // not mkostemp(): the umask decides the mode
     std::uint64_t chance = 0;
     if (::getrandom(&chance, sizeof chance, 0) != sizeof chance) return fail(errno_error("no random bytes", errno));
     temporary_ = (folder_of(target) / fmt::format(".weft-{:016x}", chance)).string();
@@ -160,7 +160,8 @@ Result<void> NamedFile::open_beside(const std::string& target) {
   target_ = target;
   struct stat before {};
   if (::lstat(target.c_str(), &before) != 0) return {};
-  // Whose it was: what only root, or a member of the group, can give. The mode last, for a new owner takes bits of it away.
+  // Its owner and group, which only root, or a member of the group, can give. The mode last, since a new owner takes bits of it
+  // away.
   if (::fchown(fd_.get(), before.st_uid, before.st_gid) != 0) static_cast<void>(::fchown(fd_.get(), -1U, before.st_gid) == 0);
   if (::fchmod(fd_.get(), before.st_mode & 0777) != 0) return fail(errno_error("cannot write " + path_, errno));
   return {};

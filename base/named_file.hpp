@@ -1,4 +1,4 @@
-// A file that somebody named for what weft writes: --stats, --port-file, `weft fs get … FILE`. Whatever writes one does it here, so
+// A file that a user named for what weft writes: --stats, --port-file, `weft fs get … FILE`. All of them are written here, so
 // that a name means the same everywhere:
 //
 //   nothing yet, or a regular file   written beside under another name and renamed when it is complete: it is there whole or as it
@@ -34,7 +34,7 @@ enum class IfExists : std::uint8_t {
 /// something that is opened and written. invalid_argument: a directory, no name, links in a circle.
 Result<std::optional<std::string>> replaceable_file(const std::string& path);
 
-/// What will keep the file from being written, as far as that can be told without writing it.
+/// What will keep the file from being written, as far as that is known without writing it.
 Result<void> check_named_file(const std::string& path, IfExists exists);
 
 /// The file while it is written. Destroyed without close(), nothing of a regular file stays. One thread at a time.

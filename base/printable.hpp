@@ -24,7 +24,7 @@ std::string printable_lines(std::string_view text);
 
 /// Returns the number of bytes of the well-formed character that `text` begins with (Unicode, table 3-7); 0 when there is none.
 std::size_t utf8_length(std::string_view text);
-/// Returns the number of the character, all of whose bytes utf8_length() told.
+/// Returns the code point of a character of utf8_length() bytes.
 char32_t code_point(std::string_view character);
 /// Returns whether the character acts on a terminal or on the text around it rather than being seen.
 bool is_invisible(char32_t code);

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// What is told of the numbers. All 0 when there are none.
+/// The summary of the numbers. All 0 when there are none.
 struct Distribution {
   std::uint64_t total = 0;  // of all together; stays at the largest number that there is
   std::uint64_t min = 0, median = 0, p95 = 0, max = 0;

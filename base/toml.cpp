@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-/// Of a line. Dotted keys nest tables, and to read or free nested tables takes stack for each; who means it stays far below.
+/// Of a line. Dotted keys nest tables, and reading or freeing nested tables takes stack for each; real files stay far below.
 constexpr std::ptrdiff_t kMostDots = 1000;
 
 Result<void> check_nesting(std::string_view text, std::string_view source) {

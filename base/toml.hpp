@@ -1,8 +1,8 @@
 // The TOML library, and the one way in which weft reads a text with it. For .cpp files: it is large.
 //
-// toml++ 3.3 asks of letters whether they are white space with a switch whose default case it takes for unreachable, and reaches it
+// toml++ 3.3 tests letters for white space with a switch that takes its default case for unreachable, and reaches it
 // with those of U+00A1–U+0499, U+2C5E–U+3057 and U+FB26–U+FEFE: undefined behaviour outside strings and comments, and within
-// strings after a line that ends in a backslash. Here that case says no.
+// strings after a line that ends in a backslash. Here that case is "no".
 #pragma once
 
 #include <cstdint>

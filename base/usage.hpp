@@ -17,7 +17,7 @@
 
 namespace weft {
 
-/// Counted since some beginning, but for the memory, which is in use now. Amounts are bytes.
+/// Counted since some beginning, except the memory, which is in use now. Amounts are bytes.
 struct UsageCounters {
   Duration cpu{0};  // of all processors together
   std::uint64_t memory = 0;
@@ -30,7 +30,7 @@ struct UsageCounters {
 /// process. Returns nothing when there is no such process.
 std::optional<UsageCounters> process_usage(pid_t process, const std::filesystem::path& root = "/");
 /// Of the machine: memory that is not available, whole disks (partitions and stacked devices are not counted again), and all
-/// network devices but the loopback.
+/// network devices except the loopback.
 UsageCounters machine_usage(const std::filesystem::path& root = "/");
 /// Of the control group of version 2 that this process is in: anonymous and shared memory without the page cache. Nothing when
 /// there is none, when it is the topmost one (that is the machine), or when it does not account for the processor.
@@ -38,7 +38,7 @@ std::optional<UsageCounters> group_usage(const std::filesystem::path& root = "/"
 
 /// Of one thread, since it began.
 struct ThreadUsage {
-  Duration ready{0};  // it could have run, but others had the processors, or its control group had had its part of them
+  Duration ready{0};  // it could have run, while others had the processors, or its control group had used up its part of them
   std::uint64_t disk_written = 0;  // bytes that it made disks write; what lies in memory alone does not count
 };
 

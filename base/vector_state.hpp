@@ -11,7 +11,7 @@ namespace weft {
 /// Clears the upper halves of this thread's vector registers, in about a nanosecond. Does nothing on processors without AVX.
 void clear_upper_halves();
 
-/// Whether something is in the upper halves of this thread's vector registers. Nothing where the processor does not tell.
+/// Whether something is in the upper halves of this thread's vector registers. Nothing where the processor does not know.
 std::optional<bool> upper_halves_in_use();
 
 }  // namespace weft

@@ -21,7 +21,7 @@ struct Candidate {
 struct Completion {
   std::vector<Candidate> candidates;
   bool files = false;  // and files of this machine
-  std::string wanted;  // otherwise: the value or argument that is written here ("JOB"), for who knows more; may be empty
+  std::string wanted;  // otherwise: the name of the value or argument ("JOB"), for a caller that can complete it; may be empty
 };
 
 /// What can stand in place of the last of `words` (without the program's name), which may be empty or the beginning of a word.

@@ -20,7 +20,7 @@ std::shared_ptr<CLI::FormatterBase> help_layout();
 std::string value_word(const CLI::Option& option);
 /// The values that it can have when these are words; otherwise empty.
 std::vector<std::string> choices_of(const CLI::Option& option);
-/// What it means, then in brackets what is not said of it yet: the numbers it can be, its default, the variable of the environment.
+/// What it means, then in brackets what its text leaves out: the numbers it can be, its default, the variable of the environment.
 std::string meaning_of(const CLI::Option& option);
 /// "weft job status [OPTIONS] JOB"
 std::string usage_of(const CLI::App& command);

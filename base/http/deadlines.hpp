@@ -14,7 +14,7 @@ class Deadlines {
   /// From now on the connection has until then; it may be known already. `fd` is its socket, and is open until forget().
   void set(const void* connection, int fd, TimePoint until);
   void forget(const void* connection);
-  /// Shuts down the sockets of those that are late, each once: whoever serves them notices and closes them.
+  /// Shuts down the sockets of clients that are late, each once: the server notices, and closes them.
   void enforce(TimePoint now);
 
  private:

@@ -21,13 +21,13 @@ class EventStream {
   void keep_alive();
   /// The client sees the end of the stream.
   void close();
-  /// The server has been told that the client is gone, or close() was called.
+  /// The client is gone, or close() was called.
   bool closed() const;
 
   // For the server, on its thread.
 
   enum class Took { some, nothing, end };
-  /// Puts what is to be sent into `into`, at most `room` bytes, and says in `taken` how many. When there is nothing, `wait` is
+  /// Puts what is to be sent into `into`, at most `room` bytes, and sets `taken` to their number. When there is nothing, `wait` is
   /// called under the lock, and `wake` once when there is something again.
   Took take(char* into, std::size_t room, std::size_t& taken, const std::function<void()>& wait, std::function<void()> wake);
   /// The connection is no more: wakes nobody any longer.

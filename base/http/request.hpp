@@ -41,13 +41,13 @@ struct Guarded {
   std::optional<std::string> host{}, origin{}, content_type{}, custom{};  // `custom`: X-Weft
 };
 
-/// Which names of this server a request may use, and whether what it asks for may come of somebody else's web page. Nothing when it
+/// Which names of this server a request may use, and whether a foreign web page may have made it. Nothing when it
 /// is served. Against DNS rebinding: a server of the loopback interface answers to names of loopback only, another one to
 /// addresses, to names without a dot, and to `names`. Against forms and scripts of other pages: what changes something has the
 /// header X-Weft or is JSON, which browsers send to another site only with that site's consent; and an Origin is the server's own.
 std::optional<Response> refused(const Guarded& headers, bool loopback, const std::vector<std::string>& names);
 
-/// {"error":"…","code":"not_found"} with the status that says the same.
+/// {"error":"…","code":"not_found"} with the status for that code.
 Response error_response(const Error& error);
 Response error_response(int status, std::string_view message);
 

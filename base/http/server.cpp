@@ -34,7 +34,7 @@ struct Exchange {
   std::optional<Response> response{};
 };
 
-/// What keeps a stream's connection and says when its reader is gone.
+/// Keeps a stream's connection, and notices that its reader is gone.
 struct StreamReader {
   std::shared_ptr<EventStream> events;
   MHD_Connection* connection = nullptr;
@@ -50,7 +50,7 @@ MHD_Result note_parameter(void* into, MHD_ValueKind, const char* name, const cha
   return MHD_YES;
 }
 
-/// How many headers tell how long the body is. Where two do, servers in a row may disagree on where the next request begins.
+/// How many headers give the length of the body. Where two do, servers in a row may disagree on where the next request begins.
 MHD_Result count_lengths(void* count, MHD_ValueKind, const char* name, const char*) {
   const bool length =
       ::strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 || ::strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
@@ -100,7 +100,7 @@ Result<Listening> listen(const std::string& text) {
 
 }  // namespace
 
-/// libmicrohttpd 0.9.75 asks epoll once more, and may wait for as long, when it was told of exactly as many events (128) as it
+/// libmicrohttpd 0.9.75 asks epoll once more, and may wait for as long, when it got exactly as many events (128) as it
 /// takes at a time, before it handles any of them. Its own thread would then stand still for 40 s while all connections have
 /// something to read.
 constexpr int kLongestWait = 100;  // milliseconds
@@ -259,7 +259,7 @@ MHD_Result ServerImpl::reply(Exchange& exchange) {
                   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
                   "'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")})
     MHD_add_response_header(response, name, value);
-  if (answer.status == 400) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");  // who knows what follows
+  if (answer.status == 400) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");  // what follows is unknown
   if (answer.status == 405) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST, DELETE");
   const MHD_Result queued = MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
   MHD_destroy_response(response);

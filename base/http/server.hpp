@@ -1,4 +1,4 @@
-// A small HTTP/1.1 server for what daemons show and are told: pages, REST, metrics. libmicrohttpd inside, in server.cpp only.
+// A small HTTP/1.1 server for daemons: pages, REST, metrics. libmicrohttpd inside, in server.cpp only.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ namespace weft::http {
 
 struct ServerOptions {
   std::string listen{};                            // "host:port"; port 0 takes any
-  std::vector<std::string> names{};                // besides the host in `listen`, for who is not on loopback (refused())
+  std::vector<std::string> names{};                // besides the host in `listen`, for clients that are not on loopback (refused())
   unsigned connections = 500;                      // more wait until one ends
   std::size_t header_bytes = 32u << 10;            // of a request, with its line; more is answered with 431 or 414
   std::size_t body_bytes = 1u << 20;               // more is answered with 413
   unsigned threads = 2;                            // that answer
   std::size_t queued = 256;                        // requests that wait for them; more are answered with 503
   Duration request = std::chrono::seconds(20);     // until a connection has sent a whole request; then it is closed
-  Duration response = std::chrono::minutes(2);     // until it has taken the answer, likewise; not for streams of events
+  Duration response = std::chrono::minutes(2);     // until it has taken the answer; not for streams of events
   Duration keep_alive = std::chrono::seconds(15);  // how often streams of events are written to
 };
 

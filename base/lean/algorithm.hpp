@@ -2,7 +2,7 @@
 // on ranges and the parallel ones, which take the compiler longer than all of weft's own headers of the same size.
 #pragma once
 
-#include <iterator>  // tells whose library it is
+#include <iterator>  // defines the macro of the library
 
 #if defined(__GLIBCXX__) && __has_include(<bits/stl_algo.h>)
 #include <bits/stl_algo.h>

@@ -2,7 +2,7 @@
 // the streams that <chrono> brings.
 #pragma once
 
-#include <ratio>  // tells whose library it is
+#include <ratio>  // defines the macro of the library
 
 #if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
 #include <bits/chrono.h>

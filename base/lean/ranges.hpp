@@ -2,7 +2,7 @@
 // views.
 #pragma once
 
-#include <iterator>  // tells whose library it is
+#include <iterator>  // defines the macro of the library
 
 #if defined(__GLIBCXX__) && __has_include(<bits/ranges_base.h>)
 #include <bits/ranges_base.h>

@@ -10,7 +10,7 @@ namespace weft::rpc {
 
 class Acceptor final : public Listener {
  public:
-  /// Who hears of what comes.
+  /// Receives what comes.
   struct Owner {
     /// Takes each connected non-blocking socket.
     std::function<void(Fd)> accepted;

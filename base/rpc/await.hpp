@@ -12,7 +12,7 @@
 
 namespace weft::rpc {
 
-/// Calls `start(done)` on the reactor's thread and waits until `done` is called, there or later. Whoever starts something sets its
+/// Calls `start(done)` on the reactor's thread and waits until `done` is called, there or later. What is started must have a
 /// deadline. unavailable when the reactor ends meanwhile.
 template <class T>
 Result<T> await(Reactor& reactor, std::string_view what, std::function<void(std::function<void(Result<T>)>)> start) {

@@ -21,7 +21,7 @@ struct ReceiveBuffer {
 /// Life: handshaking → open → (draining →) closed. Loop's thread only.
 class Channel final : public Connection {
  public:
-  /// Who hears of the life of a channel.
+  /// Receives the events of a channel.
   struct Owner {
     /// Once: the handshake succeeded (give the handler back; then `ready` follows), or the connection failed before that.
     std::function<Handler(const ConnectionPtr&)> opened;

@@ -44,7 +44,7 @@ FixedPart encode_head(const FrameHead& head, ByteView header);
 
 /// Whether `start` (any length) can be the start of a frame; corrupt, quoting it, when it cannot.
 Result<void> check_magic(ByteView start);
-/// Everything but the checksum. corrupt, or version_mismatch for a frame (other than hello) of another version.
+/// Everything except the checksum. corrupt, or version_mismatch for a frame (other than hello) of another version.
 Result<FrameHead> decode_head(std::span<const std::byte, kFixedSize> fixed);
 /// corrupt unless the checksum in `fixed` is that of fixed part and header.
 Result<void> check_sum(std::span<const std::byte, kFixedSize> fixed, ByteView header);
@@ -52,7 +52,7 @@ Result<void> check_sum(std::span<const std::byte, kFixedSize> fixed, ByteView he
 /// "weft 0.1.0"
 std::string software_version();
 
-/// What a side says of itself first.
+/// What a side sends about itself first.
 struct Hello {
   std::string software = software_version();
   std::uint64_t layout = 0;  // of the derived messages that it speaks (base/rpc/derived.hpp); 0: none

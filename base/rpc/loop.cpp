@@ -207,7 +207,7 @@ Loop::Loop(std::string name) : impl_(std::make_shared<Impl>()) {
   std::promise<void> go;         // the thread's id is known to in_thread() before anything runs
   thread_ = std::thread([impl = impl_, name = std::move(name), start = go.get_future()]() mutable noexcept {
     name_thread(std::move(name));
-    const SignalStack stack;  // all signals but the fatal ones are blocked here
+    const SignalStack stack;  // all signals except the fatal ones are blocked here
     start.wait();
     const auto work = asio::make_work_guard(impl->io);
     impl->io.run();

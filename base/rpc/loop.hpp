@@ -25,7 +25,7 @@ class Watch {
   virtual Fd release() = 0;
 };
 
-/// All members but post() and shut_down() on the loop's thread.
+/// All members except post() and shut_down() on the loop's thread.
 class Loop {
  public:
   explicit Loop(std::string name);

@@ -32,7 +32,7 @@ class Newcomers {
     return handshaking_.size() < most_ ? std::nullopt : std::optional(*handshaking_.begin());
   }
   /// Which one the process can best do without when its descriptors run short: the oldest that handshakes, then the oldest that
-  /// has said nothing since.
+  /// has sent nothing since.
   std::optional<Number> most_dispensable() const {
     if (!handshaking_.empty()) return *handshaking_.begin();
     return silent_.empty() ? std::nullopt : std::optional(*silent_.begin());

@@ -38,7 +38,7 @@ class Peers::Impl : public std::enable_shared_from_this<Impl> {
   struct Peer {
     ConnectionPtr connection;
     std::optional<Error> failure;
-    std::uint64_t attempt = 0;  // tells its connecting from that to one that was forgotten meanwhile
+    std::uint64_t attempt = 0;  // distinguishes it from a connect to a peer that was forgotten meanwhile
     std::vector<Done> waiting;  // while it is being connected to
   };
 

@@ -16,7 +16,7 @@ struct PeersOptions {
   Limits limits;
   Duration connect_deadline = std::chrono::seconds(3);
   std::size_t most = 4096;         // addresses remembered
-  bool remember_failures = false;  // who could not be connected to once is not tried again (until forgotten)
+  bool remember_failures = false;  // a peer that could not be connected to is not tried again (until forgotten)
 };
 
 /// Reactor thread only, construction and destruction too; after destruction no callback comes.
@@ -34,7 +34,7 @@ class Peers {
 
   /// `done` is called exactly once: at once when the connection is there, later otherwise.
   void get(const std::string& address, Done done);
-  /// Closes the connection; failures are forgotten too. Who waits for a connection to it gets that answer at once (unavailable).
+  /// Closes the connection; failures are forgotten too. Requests that wait for the connection fail at once (unavailable).
   void forget(const std::string& address);
 
  private:

@@ -64,7 +64,8 @@ struct Limits {
   Duration handshake_timeout = std::chrono::seconds(10);
   Duration frame_timeout = std::chrono::seconds(20);  // for a message once begun; a long one gets as much again with every 16 KiB
   std::uint64_t layout = 0;  // of the derived messages that this side speaks (base/rpc/derived.hpp), for its hello; 0: none
-  bool one_release = false;  // the peer must be of this release: version_mismatch, naming both, unless its hello says the same
+  bool one_release =
+      false;  // the peer must be of this release: version_mismatch, naming both, unless its hello has the same layout
 };
 
 class Connection;
@@ -102,12 +103,12 @@ using Reply = std::function<void(Result<Message>)>;
 class BulkSink {
  public:
   virtual ~BulkSink() = default;
-  /// The reply's header came whole, as the peer sent it, and so many bytes (not 0, within the limits) follow.
+  /// The reply's header came whole, as the peer sent it, and `bytes` bytes (not 0, within the limits) follow.
   virtual void begin(ByteView header, std::uint64_t bytes) = 0;
   /// Where the next of the `left` bytes belong; they are filled in order, with one receive or several. Empty: what is left is
   /// dropped.
   virtual MutableBytes room(std::uint64_t left) = 0;
-  /// So many bytes of the last room() were filled, not 0.
+  /// The first `bytes` bytes of the last room() were filled, not 0.
   virtual void filled(std::size_t bytes) = 0;
 };
 

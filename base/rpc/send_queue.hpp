@@ -23,7 +23,7 @@ class SendQueue {
   void push(FrameHead head, Payload payload);
   /// Valid until the queue changes.
   Batch batch();
-  /// The kernel took so many bytes of the last batch, and its descriptors if any.
+  /// The kernel took `bytes` bytes of the last batch, and its descriptors if any.
   void sent(std::size_t bytes);
 
   bool empty() const { return items_.empty(); }

@@ -9,9 +9,8 @@
 //   std::vector<T>; std::pair    List of what T is; a struct
 //   std::map<std::string, T>     List of structs of a name and a value
 //   plain struct                 a struct; or its fields in the struct around it, where the schema has these instead
-//   std::optional<T>             of a string or a struct: a pointer that is null when there is nothing. Of a number: 0 when there
-//   is
-//                                nothing, or a Bool that says whether there is a number, and the number behind it
+//   std::optional<T>             of a string or a struct: a pointer, null when there is nothing. Of a number: 0 when there is
+//                                nothing, or a Bool that says whether there is one, and the number behind it
 //   std::variant<A, B …>         a struct that is one unnamed union of structs (of Void where the alternative has no fields)
 //   with to_string(const T&) and Result<void> from_text(std::string_view, T&) in its namespace: Text, where the schema has that
 //
@@ -45,7 +44,7 @@ Payload versioned_payload(T& value) {
   return payload;
 }
 
-/// Likewise of a value without Buffers, as Payload::header wants it.
+/// The header of such a message, of a value without Buffers.
 template <class Schema, class T>
 Buffer encode_versioned(const T& value) {
   Payload payload = versioned_payload<Schema>(value);

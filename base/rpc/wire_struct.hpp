@@ -36,7 +36,7 @@ struct WireStruct {
 
   capnp::StructSchema schema;
   std::uint16_t words = 0, pointers = 0;
-  std::uint32_t choice = 0;  // where a union says which of its fields it is, in units of two bytes
+  std::uint32_t choice = 0;  // where a union has the number of its field, in units of two bytes
   std::vector<Field> fields;
   const WireStruct* next = nullptr;  // of the same C++ type in another schema
 };
@@ -86,7 +86,7 @@ inline constexpr bool kIs = false;
 template <template <class...> class Of, class... T>
 inline constexpr bool kIs<Of, Of<T...>> = true;
 
-/// Travels as text where the schema says so.
+/// Travels as text where the schema has Text.
 template <class T>
 concept TextForm = requires(T& to) {
   { from_text(std::string_view(), to) } -> std::same_as<Result<void>>;
@@ -97,7 +97,7 @@ template <WireNumber T>
 struct OptionalNumber<std::optional<T>> : std::true_type {};
 template <class T>
 inline constexpr bool kIsList = kIs<std::vector, T> || kIs<std::map, T>;
-/// Whose fields may lie among those of the struct around it.
+/// A struct with fields that may lie among those of the struct around it.
 template <class T>
 inline constexpr bool kIsPlain = false;
 template <PlainAggregate T>

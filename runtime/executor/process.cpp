@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 constexpr auto kTrafficInterval = 1s;
 constexpr std::uint64_t kLeastMapped = 16u << 20;
 
-/// The process's one executor. All its members but report() run on the reactor's thread; it is never destroyed, because
+/// The process's one executor. All its members except report() run on the reactor's thread; it is never destroyed, because
 /// task threads may be deep in user code when the process ends.
 class Executor {
  public:
@@ -152,10 +152,10 @@ void limit_memory() {
   setrlimit(RLIMIT_DATA, &limit);
 }
 
-/// Where memory runs out although nobody's budget is used up, the kernel shall take an executor, whose tasks run again, and not the
-/// worker with everybody's map outputs.
-void go_first_when_memory_runs_out() {
-  constexpr int kPoints = 300, kMost = 1000;  // of a thousand: as if it held so much more of the memory there is
+/// Where memory runs out although no budget is used up, the kernel shall end an executor, since its tasks run again, and not the
+/// worker, which holds the map outputs of all jobs.
+void die_first_when_memory_runs_out() {
+  constexpr int kPoints = 300, kMost = 1000;  // of a thousand, by which its share of the memory counts as larger
   const char* const file = "/proc/self/oom_score_adj";
   const auto text = read_file(file);
   const auto points = parse_number<int>(text ? trim(*text) : "");
@@ -186,7 +186,7 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
     fmt::print(stderr, "executor: WEFT_EXECUTOR_FD names no open descriptor; executors are started by workers only\n");
     return 2;
   }
-  // What user code starts must not take itself for an executor.
+  // Processes that user code starts must not take themselves for executors.
   for (const char* name : {kRoleVariable, kExecutorFdVariable}) unsetenv(name);
   log_fatal_signals(fmt::format("executor of {}", program_invocation_short_name));
   signal(SIGPIPE, SIG_IGN);
@@ -194,7 +194,7 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   setvbuf(stdout, nullptr, _IOLBF, 0);  // the log shows what tasks print when they print it, and a crash loses none of it
   raise_descriptor_limit();
   limit_memory();
-  go_first_when_memory_runs_out();
+  die_first_when_memory_runs_out();
   unsetenv(kDataLimitVariable);
 
   std::unique_ptr<JobProgram> job = program();

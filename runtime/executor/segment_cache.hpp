@@ -27,10 +27,10 @@ class SegmentCache {
 
   SegmentCache(std::uint64_t most_bytes, std::size_t most_segments) : most_bytes_(most_bytes), most_segments_(most_segments) {}
 
-  /// Null when it is not here.
+  /// Null when it is not kept.
   SegmentPtr find(const Key& key);
   void keep(const Key& key, SegmentPtr segment);
-  /// Those of a shuffle from that map on, ascending by map and attempt; at most so many.
+  /// The segments of a shuffle from that map on, at most `most` of them, ascending by map and attempt.
   std::vector<std::pair<Key, SegmentPtr>> from(ShuffleId shuffle, std::uint32_t map, std::size_t most) const;
   /// All segments of a shuffle that was released.
   void forget(ShuffleId shuffle);

@@ -44,10 +44,9 @@ struct TaskContext {
   storage::RemoteFiles* files = nullptr;  // of the cluster
   OperatorContext operators;              // memory, spill space, stop flag
 
-  /// Not 0: only a sample of the records is wanted. Sources read about this much, in windows, and say which share of their input it
-  /// was.
+  /// Not 0: only a sample of the records is wanted. Sources read about this much, in windows, and set sampled_share.
   std::uint64_t sample_bytes = 0;
-  double sampled_share = 0;  // 0: everything was read
+  double sampled_share = 0;  // of the input that was read; 0: all
 
   /// By output partition, how many records of a sample of all that the stage reads go there; empty: not known. For predictions.
   std::vector<std::uint32_t> sample_histogram;
@@ -55,15 +54,14 @@ struct TaskContext {
   Counters counters;
   std::uint64_t input_bytes = 0;
   std::uint64_t input_records = 0;
-  TaskUsage
-      usage;  // sources add to its `read`, sinks to its `write` and `output_bytes`; the rest is there when the attempt has ended
+  TaskUsage usage;  // sources add to `read`, sinks to `write` and `output_bytes`; the rest is set when the attempt has ended
 
   /// Where the source is now, for error messages: "part-3.txt at byte 1048576". Set cheaply by sources; read on failure,
   /// possibly from a signal handler (plain pointers and numbers only).
   const char* position_path = nullptr;
   std::uint64_t position_offset = 0;
   storage::SplitGroup reading;  // what position_path points into
-  /// The position of the record that was reported as bad last: it counts once, whatever else is said of it.
+  /// The position of the record that was reported as bad last: however often it is reported, it counts once.
   const char* bad_path = nullptr;
   std::uint64_t bad_offset = 0;
 

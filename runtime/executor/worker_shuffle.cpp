@@ -56,7 +56,7 @@ Result<void> WorkerShuffle::visit_blocks(ShuffleId shuffle, shuffle::PartitionRa
 
 Result<shuffle::ReadPart> WorkerShuffle::next_part(protocol::ReadRequest& request, std::uint32_t from_map, Pendings& pending) {
   using Kind = shuffle::BlockSource::Kind;
-  // Held until the part is here: what the request says to be mapped must be.
+  // Held until the part is here: what the request names as mapped must stay mapped.
   const auto mapped = worker_.mapped().from(request.shuffle, from_map, kKnown);
   request.known.clear();
   for (const auto& [key, segment] : mapped) request.known.push_back({key.map, key.attempt});
@@ -93,7 +93,7 @@ Result<void> WorkerShuffle::take_source(ShuffleId shuffle, const shuffle::BlockS
   using Kind = shuffle::BlockSource::Kind;
   const bool whole = source.kind == Kind::segment || source.kind == Kind::known;
   if (!whole && blocks->partitions() != source.maps.size())
-    return fail(Code::corrupt, "the worker brought the blocks of other maps than it said");
+    return fail(Code::corrupt, "the blocks that the worker brought do not fit the maps that it named");
   for (std::uint32_t i = 0; i < source.maps.size(); ++i)
     if (source.maps[i].map != shuffle::kNoMap) pending[source.maps[i].map] = {source.maps[i], source.kind, blocks, i};
   const shuffle::MapOutput& first = source.maps.front();

@@ -1,5 +1,5 @@
 // The hash table of combiners, reduce tables and joins: a slot table per kind of key, so that short keys have small slots and are
-// compared in a word or two. It never spills; it says when it is full and its owner decides.
+// compared in a word or two. It never spills: it reports that it is full, and its owner decides.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class AggregationTable {
   /// The kinds of key there are.
   using Kinds = std::conditional_t<ScalarKey<K>, std::tuple<NumberKey>, std::tuple<ShortKey, MediumKey, LongKey>>;
 
-  /// `level`: keys agree in so many times four bits below the partition's.
+  /// `level`: keys agree in 4 * level bits below the partition's.
   explicit AggregationTable(Account& account, unsigned level = 0)
       : arena_(account), shift_out_(kPartitionBits + 4 * level), slots_(make_slots({account, arena_})) {}
 

@@ -7,8 +7,8 @@
 
 namespace weft::runtime {
 
-/// Told how long each block took; says what to do with the next. A spill file that is absorbed by memory is written faster than LZ4
-/// compresses; one on a slow disk is not. The first block is compressed, and later one in kProbe is, because both change.
+/// Decides by the time that each block took what to do with the next one. A spill file that is absorbed by memory is written faster
+/// than LZ4 compresses; one on a slow disk is not. The first block is compressed, and later one in kProbe is, because both change.
 class CompressionChoice {
  public:
   static constexpr std::uint32_t kProbe = 32;

@@ -1,4 +1,4 @@
-// What the kinds of joins emit, told once for either choice of the side that is held in memory.
+// What the kinds of joins emit, defined once for either choice of the side that is held in memory.
 #pragma once
 
 #include <cstdint>

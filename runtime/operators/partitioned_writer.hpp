@@ -14,7 +14,7 @@ class SegmentWriter;
 
 namespace weft::runtime {
 
-/// One thread. Memory: at most about a quarter of the grant (but 512 bytes per partition in any case).
+/// One thread. Memory: at most about a quarter of the grant, and at least 512 bytes per partition.
 class PartitionedWriter {
  public:
   PartitionedWriter(OperatorContext& context, shuffle::SegmentWriter& segment, std::uint32_t partitions);

@@ -89,7 +89,7 @@ class SlotTable {
     }
   }
 
-  /// visit(const Key&, Acc&) in the order of positions, but for a few that probing moved past the end.
+  /// Calls visit(const Key&, Acc&) in the order of positions, except for a few slots that probing moved past the end.
   template <class Visit>
   void for_each(Visit&& visit) {
     if (size_ != 0) {
@@ -208,7 +208,7 @@ class SlotTable {
     return true;
   }
 
-  /// Of that many slots so many are used. In small tables, where memory is not what costs, a quarter: a key that is not in its
+  /// How many of `slots` slots may be filled. In small tables, where memory is not what costs, a quarter: a key that is not in its
   /// first slot is a branch that was not predicted (a join of tables of 1 MiB became 7 % faster).
   std::size_t most(std::size_t count) const {
     const std::uint64_t bytes = count * sizeof(Slot);

@@ -1,5 +1,4 @@
-// Records that sources or user functions could not make sense of and said so (weft::bad_record), from the task to the reports of
-// its job.
+// Records that sources or user functions reported as unreadable (weft::bad_record), from the task to the reports of its job.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@ namespace weft::runtime {
 struct BadRecords {
   std::uint64_t count = 0;
   std::vector<std::string> examples;  // the first few, each a line of bounded length
-  std::uint64_t inputs = 0;           // records of input files of which something of this was said, each once
+  std::uint64_t inputs = 0;           // records of input files with such a report, each counted once
   friend bool operator==(const BadRecords&, const BadRecords&) = default;
 };
 

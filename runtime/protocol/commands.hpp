@@ -1,5 +1,5 @@
-// What the master commands a worker to do, as the core decides it and as it travels: the core fills in everything but where nodes
-// serve their blocks, which the server knows.
+// What the master commands a worker to do, as the core decides it and as it travels. The core fills in everything except the
+// addresses at which nodes serve their blocks; the server adds these.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +44,10 @@ struct KillTask {
 };
 /// By map. It may be long and goes to every node with a reader: these commands share it.
 using OutputTable = std::shared_ptr<const std::vector<shuffle::MapOutput>>;
-/// For which partitions they have something: by output; missing at the end: not known of these. Never null.
+/// By output: for which partitions it has something. Of outputs past the end that is not known. Never null.
 using WrittenTable = std::shared_ptr<const std::vector<shuffle::Written>>;
-/// The complete table of a finished shuffle, or with slow start of what is there (sent to a node before the first launch there that
-/// reads it, and again when it changed). It replaces an earlier one.
+/// The table of a shuffle's outputs: of all, or with slow start of those that are there. It is sent to a node before the first
+/// launch there that reads the shuffle, and again when it has changed. It replaces an earlier one.
 struct ShuffleLocations {
   NodeId node;
   JobId job;
@@ -57,7 +57,7 @@ struct ShuffleLocations {
   std::vector<NodeAddress> holders{};  // of the outputs
   WrittenTable written = std::make_shared<const std::vector<shuffle::Written>>();
 };
-/// One more output of a shuffle that the node was given an incomplete table of (slow start), also in place of one that was lost.
+/// Slow start: one more output of a shuffle of which the node has an incomplete table. It may replace one that was lost.
 struct ShuffleExtended {
   NodeId node;
   JobId job;
@@ -66,20 +66,20 @@ struct ShuffleExtended {
   std::vector<NodeAddress> holders{};  // of the output
   shuffle::Written written{};          // the partitions that it has something of
 };
-/// Readers of the shuffle were placed on the node, or there is more for it to bring. A hint: its tasks wait for what is under way
-/// when they start, and for nothing more.
+/// Readers of the shuffle were placed on the node, or there are more outputs to prefetch. A hint: when its tasks start they wait
+/// for fetches that are under way, and for nothing more.
 struct PrefetchShuffle {
   NodeId node;
   JobId job;
   ShuffleId shuffle;
-  std::optional<std::vector<std::uint32_t>> partitions;  // all that are to be read there, in that order; without: as said before
-  std::vector<shuffle::MapOutput> outputs;               // not told this node before
+  std::optional<std::vector<std::uint32_t>> partitions;  // all that are to be read there, in order; unset: unchanged
+  std::vector<shuffle::MapOutput> outputs;               // that this node was not sent before
   std::uint64_t block_bytes = 0;                         // what a map writes for a partition, in the mean
   bool complete = false;                                 // there are no more maps
-  /// Of the partitions: all that are to wait out of memory, the others being wanted in it; without: as said before.
+  /// Of the partitions: all that wait out of memory, while the others are wanted in it; unset: unchanged.
   std::optional<std::vector<std::uint32_t>> deferred{};
   std::vector<NodeAddress> holders{};  // of the outputs
-  /// How many fetches from other racks the node may prefetch with at a time, for all shuffles; without: as said before.
+  /// Of all shuffles: how many fetches from other racks may be under way at a time to prefetch; unset: unchanged.
   std::optional<std::uint32_t> far{};
 };
 /// The node is to make a replica of that output from where it is, and to report how that ended (ReplicaEnded).
@@ -100,8 +100,8 @@ struct ReleaseJob {
   NodeId node;
   JobId job;
 };
-/// For all others: the node is no more (also when it was only silent for too long), and nobody need wait for what it was to give.
-/// It may come back as another one.
+/// To all other nodes: the node is lost (perhaps it was only silent for too long), and nothing from it is to be waited for. It may
+/// come back as another node.
 struct NodeLost {
   NodeId node;
   std::string reason;

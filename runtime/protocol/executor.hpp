@@ -71,7 +71,7 @@ struct ReadRequest {
   shuffle::PartitionRange partitions;
   shuffle::MapRange maps{};
   std::uint64_t fetch_bytes = 0;             // wanted size of one fetch at most
-  std::vector<shuffle::MapAttempt> known{};  // whose segments, of the next maps, the executor has mapped
+  std::vector<shuffle::MapAttempt> known{};  // of the next maps: the segments that the executor has mapped
 };
 
 rpc::Payload encode_part(shuffle::ReadPart part);

@@ -1,5 +1,5 @@
-// How what a task printed is found again in the log of its job on a worker, which all tasks there write to: when a task that
-// printed something ends, its executor adds a line that names it and tells how many bytes the log grew by while it ran.
+// All tasks of a job on a worker print to one log. When a task that printed something ends, its executor adds a line that names the
+// task and by how many bytes the log grew while it ran, so that its output can be found.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A task on its way to an executor and what became of it, as both hops carry it (master - worker - executor).
+// A task on its way to an executor, and how it ended, as both hops carry it (master - worker - executor).
 #pragma once
 
 #include <chrono>

@@ -15,7 +15,7 @@ enum class TaskEnd : std::uint8_t {
   user_code = 1,      // it threw; counts against the task's attempts
   crashed = 2,        // its executor died under it; counts
   timed_out = 3,      // counts
-  fetch_failed = 4,   // a map output is gone; that output is made again, and the task goes on
+  fetch_failed = 4,   // a map output is lost; the map runs again, and then the task
   environment = 5,    // disk full, an executor that could not start, ...; counts, and against the node
   plan_mismatch = 6,  // the program defines another job here; the job fails at once
   killed = 7,         // as asked, or because its executor ended for another task's sake
@@ -44,7 +44,7 @@ inline constexpr std::array<TaskEndEntry, 9> kTaskEnds{{
 }};
 static_assert(kTaskEnds.size() == static_cast<std::size_t>(last_of(TaskEnd{})) + 1);
 
-/// What has no name counts as a fault of the user's code.
+/// A value without a name counts as user_code.
 constexpr const TaskEndEntry& entry_of(TaskEnd end) {
   const auto at = static_cast<std::size_t>(end);
   return kTaskEnds[at < kTaskEnds.size() ? at : static_cast<std::size_t>(TaskEnd::user_code)];
@@ -54,14 +54,14 @@ constexpr const TaskEndEntry& entry_of(TaskEnd end) {
 
 /// "user_code", as in event logs.
 constexpr std::string_view name_of(TaskEnd end) { return detail::entry_of(end).name; }
-/// "its process crashed": what is said of it where there is no message.
+/// "its process crashed": the words where there is no message.
 constexpr std::string_view words_of(TaskEnd end) { return detail::entry_of(end).words; }
-/// What the error of a job says that failed because a task ended so.
+/// The code of the error of a job that failed because a task ended so.
 constexpr Code code_of(TaskEnd end) { return detail::entry_of(end).code; }
 /// No other attempt would end better.
 constexpr bool is_final(TaskEnd end) { return end == TaskEnd::plan_mismatch || end == TaskEnd::refused; }
 
-/// How an attempt ended that threw this error, or was given it by what it called.
+/// How an attempt ended that threw an error of this code.
 constexpr TaskEnd end_of(Code code) {
   switch (code) {
     case Code::cancelled:

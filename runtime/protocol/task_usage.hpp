@@ -16,7 +16,7 @@ struct TaskUsage {
   Duration cpu{0};                       // processor time of its thread, in user code and in the kernel
   std::uint64_t peak_memory = 0;         // bytes that its operators held at most, of its memory budget
   BadRecords bad_records{};              // that its functions reported
-  Duration ready{0};                     // of its run, it could have run on, but others had the processors
+  Duration ready{0};                     // of its run, waiting for a processor that others used
   std::uint64_t disk_written = 0;        // bytes that its thread made disks write: spills, map outputs, output files
   std::uint64_t shuffle_read_bytes = 0;  // of map outputs
   std::uint64_t output_bytes = 0;        // written to output files, before they are compressed

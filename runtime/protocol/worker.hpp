@@ -44,20 +44,20 @@ struct Register {
   std::vector<std::string> local_data{};  // directories whose files lie on its machine
   std::string capacity{};                 // of other resources than its slots: "memory=4GiB,disk_read=200MB"
   std::uint64_t prefetch_bytes = 0;       // how many prefetched bytes it holds at most
-  /// All of its machine, when it leaves to others there what they take; else 0.
+  /// Of its whole machine, when it yields to other users of it (worker.yield); otherwise 0.
   std::uint32_t processors = 0;
   std::uint64_t machine_memory = 0;
   double usable_processors = 0;  // that its processes may use together
-  bool named = false;            // by whoever started it: another name will not do
-  std::uint64_t process = 0;     // by chance: who registers again, although the master has not missed it, is known by that
+  bool named = false;            // the name was given at its start: another one will not do
+  std::uint64_t process = 0;     // random: by it the master knows a worker that registers again before it was missed
 };
 
 struct Registered {
   static constexpr std::string_view kName = "answer to a registration";
   NodeId node;
   Duration heartbeat{0};
-  std::string rack;  // that the master takes it to be in
-  std::string name;  // that it has from now on: another than it asked for when that was made up, and taken
+  std::string rack;  // in which the master takes it to be
+  std::string name;  // from now on: another than requested where that was a default and is taken
 };
 
 /// Map outputs and chunks of files that move between a worker and another rack, in bytes per second.
@@ -71,7 +71,7 @@ inline constexpr std::size_t kMostRacks = 8;
 /// What a worker really uses, since its last heartbeat.
 struct Measured {
   Usage worker;                                  // its own processes: the daemon and the executors, or all of its control group
-  Usage machine;                                 // everybody's
+  Usage machine;                                 // of all processes
   double cross_rack_in = 0, cross_rack_out = 0;  // bytes per second of map outputs and chunks from and to other racks
   std::vector<RackTraffic> racks;                // of these, the most first
 };
@@ -91,11 +91,11 @@ Result<void> check(const Heartbeat& heartbeat);
 /// No file of a capacity or a forecast is longer.
 inline constexpr std::size_t kMostCapacityText = 4096;
 
-/// What the worker may be given, as programs of its machine say in files, and by the hours of a day. Empty: there is no such file.
+/// How much tasks may take of the worker now and by the hours of a day, from files of its machine. Empty: there is no such file.
 struct CapacityTexts {
   static constexpr std::string_view kName = "capacity of a worker";
   std::string capacity, forecast;
-  Duration utc_offset{0};  // how much later than in Greenwich it is there
+  Duration utc_offset{0};  // of its local time
   friend bool operator==(const CapacityTexts&, const CapacityTexts&) = default;
 };
 
@@ -103,7 +103,7 @@ struct CapacityTexts {
 struct Leaving {
   static constexpr std::string_view kName = "announcement of a worker that leaves";
   bool keeps_chunks = false;   // of files, or tables
-  bool chunks_return = false;  // with a worker of its name: what others have, too, need not be copied
+  bool chunks_return = false;  // with the next worker of its name: only chunks that no other worker has need be copied
 };
 
 /// What others still need of a worker that leaves.
@@ -111,19 +111,19 @@ struct Remains {
   static constexpr std::string_view kName = "what a worker still has";
   std::uint32_t tasks = 0;      // that run there
   std::uint32_t outputs = 0;    // map outputs that are to be copied
-  std::uint32_t abandoned = 0;  // map outputs that nobody could copy
+  std::uint32_t abandoned = 0;  // map outputs that no worker could replicate
   std::uint64_t chunks = 0;     // chunks of files and partitions of tables to be copied
   friend bool operator==(const Remains&, const Remains&) = default;
 };
 
-/// The last that is heard of a worker. Its registration ends with the connection on which it registered.
+/// The last message of a worker. Its registration ends with the connection on which it registered.
 struct Dying {
   static constexpr std::string_view kName = "last words of a worker";
   NodeId node;
   std::uint8_t signal = 0;
 };
 
-/// What became of blocks that were brought to the worker for tasks of a job, since that began.
+/// Of the blocks that were prefetched to the worker for tasks of a job, since the job began.
 struct JobPrefetch {
   JobId job;
   shuffle::PrefetchStats bytes;
@@ -133,7 +133,7 @@ struct PrefetchReport {
   std::vector<JobPrefetch> jobs;
 };
 
-/// What a worker needs to start executors of a job. Precedes everything else about the job.
+/// What a worker needs to start executors of a job. Comes before every other command about the job.
 struct JobSetup {
   JobId job;
   std::string name;
@@ -144,7 +144,7 @@ struct JobSetup {
   bool same_binary = false;        // private cluster: the worker's own program
   Hash128 binary;                  // otherwise
   double task_cpu = 1;             // what a task takes of the worker's slots
-  std::string user;                // whose files the job writes
+  std::string user;                // owner of the files that the job writes
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;
 };
 /// The recorded value of an action, for executors that replay the definition. In order of the actions.

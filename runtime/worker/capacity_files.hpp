@@ -1,4 +1,4 @@
-// The files in which programs of a worker's machine say what it may be given (docs/cluster.md).
+// The files that limit what tasks may take of a worker, written by programs of its machine (docs/cluster.md).
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ class CapacityFiles {
   /// The texts, when they are not those that were given last. A file that cannot be read, is no regular one or has more than
   /// `protocol::kMostCapacityText` bytes is logged once, and its last text stays.
   std::optional<protocol::CapacityTexts> changed();
-  /// The next changed() gives the texts in any case: whoever had them is gone.
+  /// The next changed() gives the texts in any case: the master that had them is gone.
   void forget() { given_.reset(); }
 
  private:

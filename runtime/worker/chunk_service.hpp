@@ -18,13 +18,13 @@ class ChunkService {
   virtual ~ChunkService() = default;
   /// For a connection of the data port; `others` gets what is not about chunks.
   virtual rpc::Handler handler(rpc::Handler others) = 0;
-  /// A registration with the master begins; the connection carries what is to be said about chunks.
+  /// A registration with the master begins; the connection carries reports and commands about chunks.
   virtual void registered(const rpc::ConnectionPtr& master) = 0;
   virtual void lost() = 0;
   /// False when the message is not about chunks.
   virtual bool on_notify(const rpc::Message& message) = 0;
   virtual void heartbeat() = 0;
-  /// The worker that serves chunks at that address is gone, or was silent for too long: what is being passed on to it ends.
+  /// The worker that serves chunks at that address is lost: writes that are being passed on to it end.
   virtual void node_lost(const std::string& address, const Error& why) = 0;
 };
 

@@ -22,7 +22,7 @@ namespace weft::runtime {
 /// Reactor thread only, construction and destruction too.
 class DataPlane {
  public:
-  /// Gives a connection to the data port its handler: others serve what is not about map outputs.
+  /// Makes the handler of a connection to the data port from that for map outputs: it may serve other requests, too.
   using Extend = std::function<rpc::Handler(rpc::Handler)>;
 
   /// Opens the data port and begins to serve. The error says why the port cannot be opened. `background` runs what waits for the
@@ -41,7 +41,7 @@ class DataPlane {
   shuffle::SameHost& same_host() { return *same_host_; }
   /// Most bytes of prefetched blocks that are held in memory.
   std::uint64_t prefetch_bytes() const { return prefetch_bytes_; }
-  /// What came from each other worker and went there; who knows racks tells them to it.
+  /// What came from each other worker and went there. Its racks are set with the addresses of nodes.
   shuffle::Links& links() { return *links_; }
 
   /// The worker at that address is gone: what is pulled from it ends at once.
@@ -51,7 +51,7 @@ class DataPlane {
 
  private:
   DataPlane() = default;
-  /// Without it all goes through the data port; so it may fail.
+  /// May fail: then everything goes through the data port.
   void share_with_same_host(rpc::Reactor& reactor, const shuffle::Store& store);
 
   std::string address_;

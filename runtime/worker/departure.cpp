@@ -23,10 +23,9 @@ std::string to_text(const protocol::Remains& remains) {
 
 Departure::Departure(rpc::Reactor& reactor, Duration longest, bool is_registered, Steps steps)
     : reactor_(reactor), steps_(std::move(steps)) {
-  log_.info("told to end: handing over what others need, for {} at most; a second signal ends it at once",
-            format_duration(longest));
+  log_.info("stopping: handing over what others need, for {} at most; a second signal ends it at once", format_duration(longest));
   longest_ = reactor_.after(longest, [this, longest] {
-    const std::string left = remains_ ? to_text(*remains_) : "the master did not say what is left";
+    const std::string left = remains_ ? to_text(*remains_) : "the master did not report what is left";
     end(fmt::format("not everything was handed over in {}: {}", format_duration(longest), left));
   });
   is_registered ? registered() : lost();
@@ -45,13 +44,13 @@ void Departure::lost() {
   });
 }
 
-void Departure::told(const protocol::Remains& remains) {
+void Departure::on_remains(const protocol::Remains& remains) {
   if (ended_) return;
   const std::string text = to_text(remains);
   if (text.empty())
     return end(remains.abandoned == 0
                    ? std::string("everything is handed over")
-                   : fmt::format("everything is handed over but {} map outputs that nobody could copy: their tasks run again",
+                   : fmt::format("everything is handed over except {} map outputs that no worker could copy: their tasks run again",
                                  remains.abandoned));
   if (remains_ != remains) log_.info("still {}", text);
   remains_ = remains;

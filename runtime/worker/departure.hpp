@@ -1,5 +1,5 @@
-// A worker that was told to end and first hands over what others need of it: it says so to its master, which gives it no more tasks
-// and has its map outputs and chunks copied, and it ends when the master says that nothing is left.
+// The end of a worker that first hands over what others need of it. It announces that to its master, which gives it no more tasks
+// and has its map outputs and chunks copied. It ends when the master reports that nothing is left.
 #pragma once
 
 #include <functional>
@@ -24,15 +24,14 @@ class Departure {
     std::function<void()> announce;  // to the master; called when there is a registration
     std::function<void()> end;       // once
   };
-  /// Begins. It ends after `longest` in any case, and after half a minute without a master, which alone could say that nothing is
-  /// left.
+  /// Begins. It ends after `longest` in any case, and after half a minute without a master, since only a master knows what is left.
   Departure(rpc::Reactor& reactor, Duration longest, bool registered, Steps steps);
 
   /// The worker has registered with a master, which does not know of it.
   void registered();
   void lost();
-  /// What the master says is left.
-  void told(const protocol::Remains& remains);
+  /// The master's report of what is left.
+  void on_remains(const protocol::Remains& remains);
 
  private:
   void end(const std::string& why);

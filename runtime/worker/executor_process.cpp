@@ -27,7 +27,7 @@ constexpr auto kStartDeadline = 30s;
 constexpr auto kReapInterval = 2ms;
 constexpr int kReapPolls = 500;  // then the process is killed
 
-/// Address space the tasks' own budget does not count: the program itself, thread stacks, transfers, the allocator's slack.
+/// With address space that the tasks' budget does not count: the program itself, thread stacks, transfers, the allocator's slack.
 std::uint64_t data_limit(const protocol::ExecutorSetup& setup) {
   return setup.memory_bytes + setup.memory_bytes / 2 + (512u << 20) + std::uint64_t{setup.slots} * (16u << 20);
 }
@@ -98,7 +98,7 @@ rpc::Handler ExecutorProcess::handler() {
     connection->close();
   });
   handler.on_close = guarded(alive_, [this](const rpc::ConnectionPtr&, const Error& error) {
-    // That the executor is gone says its exit status; anything else is why it goes.
+    // That the executor has ended is in its exit status; any other error is why it ends.
     const bool ended = error.code() == Code::unavailable || error.code() == Code::cancelled;
     closed(ended ? "" : error.to_string());
   });

@@ -25,7 +25,7 @@ struct ExecutorStart {
   std::string log_path;                           // stdout and stderr are appended to it
   Duration stop_grace = std::chrono::seconds(2);  // between asking an attempt to stop and killing the process
   std::vector<std::string> environment{};         // "NAME=value", beside what executors are given anyway
-  std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // told what its tasks count
+  std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // what its tasks count is added to it
   protocol::ExecutorSetup setup;
 };
 
@@ -36,7 +36,7 @@ class ExecutorProcess {
     std::function<void(std::vector<protocol::Event>)> on_events;
     std::function<void(rpc::Message, rpc::Responder)> on_request;
     std::function<void(const AttemptId&)> on_stop;     // it was asked to stop
-    std::function<Duration(const AttemptId&)> waited;  // for maps to end, so far; its time limit is without that
+    std::function<Duration(const AttemptId&)> waited;  // for maps to end, so far; its time limit does not count that
     /// The process is gone and reaped; every attempt it had was reported. May destroy this object.
     std::function<void()> on_gone;
   };
@@ -91,7 +91,7 @@ class ExecutorProcess {
   bool closing_ = false, ending_ = false, set_up_ = false;
   int polls_ = 0;
   std::string fault_;   // why the socket closed, when it was not the process's end
-  std::string blamed_;  // the attempt for whose sake the process was killed
+  std::string blamed_;  // the attempt that did not stop, so that the process was killed
   std::uint64_t log_start_ = 0;
   std::uint64_t memory_kills_ = 0;  // by the kernel in this control group, before it began
   protocol::PositionPage page_;
@@ -104,8 +104,8 @@ class ExecutorProcess {
   Log log_{"worker"};
 };
 
-/// The last line of the file past `from`, fit for a one-line message; empty when there is none. What the process said of its own
-/// fatal signal (base/fatal_signal.hpp) is left out: whoever asks knows that it died.
+/// The last line of the file past `from`, fit for a one-line message; empty when there is none. The line that the process logged
+/// about its own fatal signal (base/fatal_signal.hpp) does not count: the caller knows that it died.
 std::string last_line(const std::string& path, std::uint64_t from);
 
 }  // namespace weft::runtime

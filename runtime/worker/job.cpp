@@ -15,7 +15,7 @@ std::string WorkerContext::job_directory(JobId job) const { return fmt::format("
 
 namespace {
 
-/// Tasks that take less than a slot run so many more at a time.
+/// Of tasks that take less than a slot, more run at a time.
 std::uint32_t slots_for(double task_cpu, std::uint32_t slots) {
   constexpr double kMost = 4096;
   if (!(task_cpu > 0 && task_cpu < 1)) return slots;
@@ -65,7 +65,7 @@ ExecutorStart WorkerJob::executor_start() const {
   start.stop_grace = worker_.options.stop_grace;
   storage::files::JobFilesOptions files;
   files.directory = worker_.job_directory(setup_.job);
-  if (!worker_.options.private_cluster) {  // whose executors inherit what their driver knows
+  if (!worker_.options.private_cluster) {  // there executors inherit what their driver knows
     files.master = worker_.options.master;
     files.host = worker_.options.name;
     files.user = setup_.user;
@@ -125,7 +125,8 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   executor_->launch({std::move(launches)});
 }
 
-/// With the last attempt that reads it goes what was prefetched of a partition: should it fail, the next one goes to another node.
+/// What was prefetched of a partition is given up with the last attempt that reads it: if that failed, the next one runs on another
+/// node.
 void WorkerJob::ended(const protocol::Event& event) {
   std::erase_if(readers_, [&](const auto& reader) { return reader.first.first == event.attempt; });
   const auto found = running_.extract(event.attempt);

@@ -26,7 +26,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void kill(const protocol::KillTask& kill);
   void set_locations(const protocol::ShuffleLocations& locations);
   void extend(const protocol::ShuffleExtended& more);
-  /// A node is gone, and where its outputs are now has been said.
+  /// A node is gone; the tables know already where its outputs are now.
   void node_lost(NodeId node);
   void prefetch(const protocol::PrefetchShuffle& prefetch);
   /// Another worker's output into the store; the master is notified of the outcome.
@@ -43,7 +43,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
   /// Outputs have moved, or there are more.
   void locations_changed();
-  /// Of an attempt: the executor waits for the answer no longer than it must.
+  /// Answers the reads of an attempt that is to stop.
   void stop_waiting(const AttemptId& attempt);
   /// How long an attempt has waited for maps to end.
   Duration waited(const AttemptId& attempt) const;
@@ -70,8 +70,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
     shuffle::SegmentRoom room;
     std::uint32_t partition = 0;
     std::vector<ShuffleId> inputs;                   // read at that partition
-    std::map<ShuffleId, std::uint64_t> input_bytes;  // about so many
-    Duration waited{0};                              // for maps to end, as parts of reads have said
+    std::map<ShuffleId, std::uint64_t> input_bytes;  // about
+    Duration waited{0};                              // for maps to end, by the parts of reads so far
     bool stopped = false;                            // it was asked to stop
   };
   std::map<AttemptId, Running> running_;

@@ -17,7 +17,7 @@ namespace weft::runtime {
 /// Reactor thread only. A measurement reads a few files of /proc: about 0.1 ms.
 class Measurements {
  public:
-  /// Where it is, as its master says: what moves within that rack does not cross an uplink.
+  /// The rack that its master takes it to be in: what moves within that rack does not cross an uplink.
   void set_rack(std::string rack) { rack_ = std::move(rack); }
 
   /// Since the last call; the first call has no rates. `processes` are the worker's own: itself and its executors. `traffic` is

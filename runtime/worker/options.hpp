@@ -18,7 +18,7 @@ namespace protocol {
 struct Heartbeat;
 }
 
-/// Chunks that no other worker has, because the others come back with it; or all of them.
+/// Which chunks a worker hands over before it ends: those that no other worker has, since the rest return with it; or all.
 inline constexpr std::string_view kDrainChunksSole = "sole", kDrainChunksAll = "all";
 
 struct WorkerOptions {
@@ -34,20 +34,20 @@ struct WorkerOptions {
   std::string listen = "127.0.0.1:0";             // where other workers fetch blocks
   std::string advertise;                          // host part of the address that they get; default: that of `listen`
   std::string capacity;                           // other resources than slots, "disk_read=200MB,network_in=1GB"; memory: as above
-  std::string capacity_from;                      // file of what it may be given at present; empty: all
-  std::string forecast;                           // file of what it will be given, by the hours of a day; empty: not known
+  std::string capacity_from;                      // file of what tasks may take at present; empty: all
+  std::string forecast;                           // file of what tasks may take, by the hours of a day; empty: not known
   bool yield = false;                             // to others on its machine
   std::vector<std::string> attributes;            // "gpu=1" (base/attributes.hpp)
   std::vector<std::string> local_data;            // directories whose files lie on this machine
   Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed
-  Duration drain{0};                              // that it may take to hand over what it has when it is told to end; 0: it ends
-  std::string drain_chunks = "sole";              // that others must have before: kDrainChunksSole or kDrainChunksAll
+  Duration drain{0};                              // longest time for handing over after a stop request; 0: it ends at once
+  std::string drain_chunks = "sole";              // which chunks must be copied before it ends: kDrainChunksSole or kDrainChunksAll
   ChunkServiceFactory chunks;                     // of the cluster's files; empty: it keeps none
   bool share = true;                              // map outputs, with workers of the same machine
   bool compress = true;                           // map outputs for workers of other machines, where that saves enough
-  /// Told of each that is sent, on the worker's thread; must not block. Empty: nobody is.
+  /// Called with each heartbeat that is sent, on the worker's thread; must not block. May be empty.
   std::function<void(const protocol::Heartbeat&)> on_heartbeat{};
-  /// Told whether it is registered with a master, when that changes; likewise.
+  /// Called when the worker has registered with a master, or lost it; on the same terms.
   std::function<void(bool registered)> on_registration{};
   bool named = true;             // set by complete(): false where the name is the default
   bool private_cluster = false;  // ends with its master instead of waiting for it

@@ -84,8 +84,8 @@ void Registration::on_registered(const protocol::Registered& answer) {
         master_.text, answer.node.value(), answer.name, registration_.name);
     registration_.name = answer.name;
   }
-  if (auto said = set_last_words(connection_->peer(), answer.node); !said)
-    log_.warn("a fatal signal of this process could not be reported to the master: {}", said.error().to_string());
+  if (auto set = set_last_words(connection_->peer(), answer.node); !set)
+    log_.warn("a fatal signal of this process could not be reported to the master: {}", set.error().to_string());
   callbacks_.on_registered(answer);
   send_heartbeat();
 }

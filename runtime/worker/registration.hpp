@@ -1,5 +1,5 @@
-// A worker's registration with its master, and the connection it is for: the worker reports on it and gets its commands. When the
-// master was away it connects and registers again, ever less often.
+// A worker's registration with its master, on a connection that carries its reports and the master's commands. When the master was
+// away it connects and registers again, with growing pauses.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace weft::runtime {
 
-/// Callbacks and calls on the reactor's thread only. It must outlive no callback: destroying it ends them.
+/// Callbacks and calls on the reactor's thread only. Destroying it ends the callbacks.
 class Registration {
  public:
   struct Callbacks {
@@ -22,7 +22,7 @@ class Registration {
     std::function<void(std::vector<protocol::Command>)> on_commands;
     std::function<void(protocol::LogRequest, rpc::Responder)> on_read_log;
     std::function<protocol::Heartbeat()> heartbeat;     // also the moment to look after things
-    std::function<bool(const rpc::Message&)> on_other;  // a notification that is none of commands; false: not known
+    std::function<bool(const rpc::Message&)> on_other;  // a notification that is not Commands; false: it is unknown
     /// The registration is void. With `final`, it will not come back: another version, or a private cluster's end.
     std::function<void(const Error&, bool final)> on_lost;
   };
@@ -37,7 +37,7 @@ class Registration {
   void connect();
   /// Sends the events soon, together with those of this turn of the loop. Dropped when there is no registration.
   void report(std::vector<protocol::Event> events);
-  /// Likewise, at once.
+  /// Sent at once. Dropped when there is no registration.
   void report(const protocol::ReplicaEnded& ended);
   void report(const std::vector<protocol::JobPrefetch>& jobs);
   void report(const protocol::CapacityTexts& texts);

@@ -181,7 +181,7 @@ class WorkerImpl final : public Worker {
 
   bool on_remains(const rpc::Message& message) {
     const auto remains = protocol::decode<protocol::Remains>(message);
-    if (remains && departure_) departure_->told(*remains);
+    if (remains && departure_) departure_->on_remains(*remains);
     return remains.has_value();
   }
 

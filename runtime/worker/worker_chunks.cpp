@@ -25,7 +25,8 @@ constexpr auto kRetry = std::chrono::milliseconds(100);
 constexpr std::uint32_t kMostTries = 50;
 constexpr std::size_t kReportedAtOnce = 50'000;
 constexpr std::size_t kErasedAtOnce = 100;
-constexpr auto kSilence = std::chrono::minutes(1);  // of the disks, after which this worker is silent, too: others have its chunks
+constexpr auto kSilence =
+    std::chrono::minutes(1);  // of the disks; then this worker is silent, too, and others make replicas of its chunks
 
 class WorkerChunks final : public ChunkService {
  public:
@@ -84,7 +85,7 @@ class WorkerChunks final : public ChunkService {
 
   void heartbeat() override {
     if (!joined_) return;
-    // At once: what else waits for disks, a mass deletion say, must not make this worker look dead.
+    // At once: other chores that wait for disks, such as a mass deletion, must not make this worker look dead.
     if (SystemClock().now() - measured_ < kSilence) master_->notify(kStorageSpace, rpc::encode_derived(StorageJoin{"", space_}));
     if (std::exchange(measuring_, true)) return;
     do_chore([store = store_] { return space_of(*store); },
@@ -184,9 +185,9 @@ class WorkerChunks final : public ChunkService {
              });
   }
 
-  /// All chunks, then the updates since. The first piece, which names none, goes before they are listed: of what the master hears
-  /// later than that, from here or from writers, the list is no denial. Now and then again, so that nothing that went wrong between
-  /// here and there goes wrong for good.
+  /// Reports all chunks, then the updates since. The first piece, which names none, is sent before they are listed: what the master
+  /// learns after it, from here or from writers, is not denied by the list. The report is repeated now and then, so that no error
+  /// between here and there lasts.
   void report() {
     joined_ = true;
     listing_ = true;
@@ -217,8 +218,8 @@ class WorkerChunks final : public ChunkService {
     });
   }
 
-  /// In pieces, between which other chores have their turn. What is not done when the registration ends stays here, and the next
-  /// report says so: its chores come after those of this one, which begin nothing then.
+  /// In pieces, between which other chores have their turn. When the registration ends, the rest stays, and the next report has it:
+  /// its chores come after those of this registration, which begin nothing then.
   void erase(const std::shared_ptr<const std::vector<ChunkId>>& ids, std::size_t from) {
     const std::size_t to = std::min(ids->size(), from + kErasedAtOnce);
     shell_.chores.post(
@@ -229,7 +230,7 @@ class WorkerChunks final : public ChunkService {
         });
   }
 
-  /// The store tells what is damaged or lost; that it is whole is told here.
+  /// The store reports what is damaged or lost; here it is reported that a chunk is whole.
   void verify(ChunkId id) {
     shell_.chores.post([this, registration = std::weak_ptr(registration_), store = store_, id, &reactor = shell_.reactor] {
       if (registration.expired() || !store->check(id)) return;
@@ -238,7 +239,7 @@ class WorkerChunks final : public ChunkService {
   }
 
   void on_event(ChunkEvent event, const std::vector<ChunkInfo>& chunks) {
-    if (!joined_) return;  // the report will say it
+    if (!joined_) return;  // the report will have it
     for (const ChunkInfo& info : chunks) update_.notes.push_back({event, info});
     flush();
   }
@@ -268,7 +269,7 @@ class WorkerChunks final : public ChunkService {
   rpc::ConnectionPtr master_;           // null: no registration
   std::shared_ptr<bool> registration_;  // lives as long as that
   std::unique_ptr<rpc::Timer> retry_;
-  std::uint32_t tries_ = 0;  // to open directories that somebody has locked
+  std::uint32_t tries_ = 0;  // to open directories that another process has locked
   bool opening_ = false, joined_ = false, listing_ = false, measuring_ = false;
   Space space_;  // as of then
   TimePoint measured_;

@@ -1,5 +1,5 @@
-// A worker's chunk store in the cluster: opens it when the master has said which cluster this is, reports what is in it, copies and
-// erases as the master says.
+// A worker's chunk store in the cluster: opens it when the master has named the cluster, reports its chunks, and copies and erases
+// as the master commands.
 #pragma once
 
 #include <chrono>

@@ -10,7 +10,7 @@
 
 namespace weft::shuffle {
 
-/// Only says where blocks are; the prefetcher moves them. Reactor thread.
+/// Knows where blocks are; PrefetchMemory moves them. Reactor thread.
 class BlockCache {
  public:
   const std::vector<HeldPtr>& in_memory() const { return in_memory_; }
@@ -38,18 +38,18 @@ class BlockCache {
 
   void add(HeldPtr blocks) { in_memory_.push_back(std::move(blocks)); }
 
-  /// All that is in memory is being written from now on, by that move: a copy of it.
+  /// All that is in memory is being written from now on, by that move. Returns the blocks.
   std::vector<HeldPtr> leave(std::uint64_t move) {
     move_ = move;
     leaving_ = std::exchange(in_memory_, {});
     return leaving_;
   }
-  /// It is written.
+  /// They are written to that file.
   void left(BlockMover::FilePtr file) {
     leaving_.clear();
     files_.push_back(std::move(file));
   }
-  /// It stays: what is written of it is void.
+  /// They stay in memory: what is written of them is void.
   void stay() {
     move_ = 0;
     in_memory_.insert(in_memory_.end(), leaving_.begin(), leaving_.end());

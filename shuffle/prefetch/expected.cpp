@@ -9,7 +9,7 @@ constexpr std::size_t kMostMaps = 1024;           // of one fetch
 constexpr std::uint64_t kFirstFetches = 16;       // as small a part of a fetch, for a partition may be much larger than the others
 constexpr std::uint64_t kNotWorthIt = 16u << 10;  // less is had as fast when its task asks for it
 
-/// By what came of the partition; until something has, by the mean of all.
+/// By the last fetch of the partition; before the first one, by the mean of all.
 std::uint64_t map_bytes(const ExpectedShuffle& shuffle, const ExpectedPartition& partition) {
   return partition.map_bytes > 0 ? partition.map_bytes : shuffle.block_bytes;
 }

@@ -21,9 +21,9 @@ inline constexpr std::uint32_t kNoMap = UINT32_MAX;
 struct BlockSource {
   enum class Kind : std::uint8_t {
     segment = 0,     // a whole map output of a store of this host, not verified; its partitions are those of the shuffle
-    known = 1,       // the same, which the task said it has: no descriptor comes
+    known = 1,       // the same, where the task has it mapped (ReadRequest::known): no descriptor comes
     prefetched = 2,  // verified blocks of the partition: "partition" i holds the extents of maps[i]; the store accounts for them
-    fetched = 3,     // the same, but nobody accounts for their memory
+    fetched = 3,     // the same, and their memory is accounted for nowhere
   };
   friend constexpr Kind last_of(Kind) { return Kind::fetched; }
 
@@ -31,13 +31,13 @@ struct BlockSource {
   std::vector<MapOutput> maps;  // one, where the kind is segment or known; kNoMap: not wanted
 };
 
-/// A map output that cannot be had, and why.
+/// A map output that cannot be read, and why.
 struct LostOutput {
   MapOutput output;
   std::string why;
 };
 
-/// A part of the answer, but for its descriptors. All of one partition.
+/// A part of the answer without its descriptors. All of it is of one partition.
 struct PartContents {
   static constexpr std::string_view kName = "part of a partition";
   std::uint32_t partition = 0;
@@ -50,7 +50,7 @@ struct PartContents {
 struct ReadPart : PartContents {
   std::vector<Fd> descriptors;  // of the sources that are not known, in their order
 };
-/// At most so many descriptors come with a part.
+/// The most descriptors of a part.
 inline constexpr std::size_t kDescriptorsPerPart = 60;
 
 }  // namespace weft::shuffle

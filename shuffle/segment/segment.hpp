@@ -77,15 +77,15 @@ class SegmentWriter {
 enum class SegmentHome : std::uint8_t {
   file,
   memory,   // a sealed memfd
-  process,  // memory of this process alone; its extents have no checksums, for the bytes go nowhere where they could be damaged
+  process,  // memory of this process alone; its extents have no checksums, since the bytes go nowhere where they could be damaged
 };
 
-/// A sealed segment open for reading. Immutable, any thread; shared by whoever reads it.
+/// A sealed segment open for reading. Immutable, any thread; shared by its readers.
 class Segment {
  public:
   /// Maps and checks header, footer, index bounds and the index checksum: corrupt or version_mismatch otherwise.
   static Result<std::shared_ptr<const Segment>> open(Fd fd);
-  /// The same for who hands it to nobody: no descriptor is kept, fd() is invalid.
+  /// The same without keeping a descriptor, for a segment that is handed to no other process: fd() is invalid.
   static Result<std::shared_ptr<const Segment>> map(Fd fd);
   virtual ~Segment() = default;
 

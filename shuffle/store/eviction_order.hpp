@@ -18,14 +18,14 @@ class EvictionOrder {
   explicit EvictionOrder(std::uint64_t budget) : small_(budget / 16) {}
 
   void add(const SegmentKey& key, std::uint64_t bytes);
-  /// One that was added with so many bytes.
+  /// Removes a segment that was added with that many bytes.
   void remove(const SegmentKey& key, std::uint64_t bytes);
   std::size_t size() const { return segments_; }
 
-  /// Of the job submitted last (the largest id) that is not small, and of small ones when there is no other: the last map of its
-  /// last shuffle. There must be one.
+  /// The last map of the last shuffle of the job that was submitted last (the largest id) and is not small, or of a small one when
+  /// there is no other. There must be a segment.
   const SegmentKey& next() const;
-  /// Whether the job would be small with so many bytes more.
+  /// Whether the job would be small with `more` bytes more.
   bool is_small(JobId job, std::uint64_t more = 0) const;
   std::uint64_t small_bytes() const { return small_; }
   /// Of all jobs that are not small.

@@ -1,4 +1,4 @@
-// How map outputs get to those who read them.
+// How map outputs get to their readers.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace weft::shuffle {
 
 enum class Mode : std::uint8_t {
   memory = 0,  // kept in memory, prefetched to where readers were placed while maps run
-  pull = 1,    // written to disk by the map task, fetched when the reader starts: what others do, to compare with
+  pull = 1,    // written to disk by the map task, fetched when the reader starts, as in other systems: for comparison
 };
 constexpr Mode last_of(Mode) { return Mode::pull; }
 

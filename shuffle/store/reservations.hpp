@@ -13,7 +13,7 @@ namespace weft::shuffle {
 /// One thread at a time.
 class Reservations {
  public:
-  /// `overdrawn`: it was given before there was room, for segments of other jobs make way.
+  /// `overdrawn`: it was given before there was room, since segments of other jobs make way.
   void add(JobId job, std::uint64_t bytes, bool overdrawn);
   void remove(JobId job, std::uint64_t bytes, bool overdrawn);
   std::uint64_t bytes() const { return bytes_; }

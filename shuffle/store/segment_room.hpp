@@ -10,11 +10,11 @@ namespace weft::shuffle {
 
 class SegmentRoom;
 
-/// Whoever has a budget and sets parts of it aside. It outlives the rooms it gave.
+/// Has a budget and sets parts of it aside. It outlives the rooms it gave.
 class RoomGiver {
  public:
   virtual ~RoomGiver() = default;
-  /// Memory for something of that size of the job which is no segment of the store's; none when there is not so much left.
+  /// Memory for something of the job that is no segment of the store; an empty room when less than `bytes` is left.
   virtual SegmentRoom reserve_exactly(JobId job, std::uint64_t bytes) = 0;
 
  private:
@@ -26,7 +26,7 @@ class RoomGiver {
 class SegmentRoom {
  public:
   SegmentRoom() = default;
-  /// `others_go`: it was given before there was room, for others' segments make way.
+  /// `others_go`: it was given before there was room, since segments of other jobs make way.
   SegmentRoom(RoomGiver& giver, JobId job, std::uint64_t bytes, bool others_go = false)
       : giver_(&giver), job_(job), bytes_(bytes), others_go_(others_go) {}
   SegmentRoom(SegmentRoom&& other) noexcept { swap(other); }

@@ -207,8 +207,8 @@ class MemoryFirstStore final : public Store {
   bool too_many_mapped() const { return mapped_ > max_mapped_; }
   bool pressed() const { return memory_.over_budget() || too_many_mapped(); }
 
-  /// The entry's segment is held from now on. Where that is one descriptor too many, the smallest segment loses its own: its blocks
-  /// are soonest copied for who cannot map them.
+  /// The entry's segment is held from now on. Where that is one descriptor too many, the smallest segment loses its own: for
+  /// readers that cannot map it, its blocks are copied in the shortest time.
   void holds(const SegmentKey& key, const Entry& entry) {
     if (!entry.segment || entry.segment->home() == SegmentHome::process) return;
     ++mapped_;

@@ -38,8 +38,8 @@ struct StoreStats {
   std::uint64_t evicted_bytes = 0;  // since start
 };
 
-/// What a store may hold at a time. Segments that are one too many are still served: blocks of those without a descriptor are
-/// copied for who would map them, and those that are not mapped lie in files with names.
+/// What a store may hold at a time. Segments beyond it are still served: blocks of those without a descriptor are copied for
+/// readers that would map them, and those that are not mapped lie in files with names.
 struct StoreLimits {
   std::size_t descriptors = 0;    // 0: half of what the process may open
   std::size_t mappings = 48'000;  // the system allows a process 65,530
@@ -54,8 +54,8 @@ class Store : public RoomGiver {
   ~Store() override = default;  // removes its files
 
   /// Memory for the next segment of a shuffle: what its segments took so far, or a writer's share of what is left. What is set
-  /// aside and what is stored never exceed the budget together, but for this: a job with less than a sixteenth of the budget gets
-  /// its room also from a full store, and segments of larger jobs are moved to disk for it. The store must outlive the room.
+  /// aside and what is stored never exceed the budget together, with one exception: a job with less than a sixteenth of the budget
+  /// gets its room also from a full store, and segments of larger jobs are moved to disk for it. The store must outlive the room.
   virtual SegmentRoom reserve(JobId job, ShuffleId shuffle) = 0;
   /// True when putting a segment may have to wait for others to be moved to disk.
   virtual bool prefers_disk() const = 0;

@@ -1,4 +1,4 @@
-// The directory of a store: who owns it, and names for its files. Private to the store.
+// The directory of a store: its ownership, and names for its files. Private to the store.
 #pragma once
 
 #include <string>

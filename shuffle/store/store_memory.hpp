@@ -19,7 +19,7 @@ class StoreMemory {
   /// What is set aside; the caller gives it back.
   struct Grant {
     std::uint64_t bytes = 0;
-    bool others_go = false;  // it was given before there was room, for others' segments make way
+    bool others_go = false;  // given before there was room, since segments of other jobs make way
   };
   /// See Store::reserve() and RoomGiver::reserve_exactly().
   Grant reserve(JobId job, ShuffleId shuffle);

@@ -19,7 +19,7 @@
 
 namespace weft::shuffle {
 
-/// Which map output could not be had. The master recomputes it by lineage.
+/// A map output that could not be read. The master recomputes it by lineage.
 struct FetchFailure {
   ShuffleId shuffle;
   std::uint32_t map = 0;
@@ -44,7 +44,7 @@ struct PartitionRange {
 struct InputSlice {
   ShuffleId shuffle;
   MapRange maps{};
-  std::uint64_t bytes = 0;       // about so many
+  std::uint64_t bytes = 0;       // about
   std::uint32_t partitions = 1;  // adjacent ones, from its own on
 };
 
@@ -81,15 +81,15 @@ class TaskShuffle {
   /// Hands the sealed segment to the store under this attempt's id; the task may end right after.
   Result<void> commit(SealedSegment segment);
   /// Visits all blocks of `partitions` that these maps wrote: partition after partition, and of each map after map, in ascending
-  /// order. On a lost or corrupt block the error is Code::unavailable and fetch_failure() tells which.
+  /// order. On a lost or corrupt block the error is Code::unavailable and fetch_failure() names it.
   Result<void> read(ShuffleId shuffle, PartitionRange partitions, MapRange maps, const BlockVisitor& visit);
   virtual std::optional<FetchFailure> fetch_failure() const = 0;
 
-  /// The sizes of the partitions of the segment that was committed; empty: none was. Once.
+  /// The sizes of the partitions of the committed segment; empty: none was. To be called once.
   std::vector<PartitionSize> take_output() { return std::move(output_); }
   /// Bytes of all blocks that were visited.
   std::uint64_t read_bytes() const { return read_bytes_; }
-  /// All zero where nobody measures.
+  /// All zero where they are not measured.
   const ShuffleTimes& times() const { return times_; }
 
  protected:

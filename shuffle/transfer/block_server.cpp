@@ -103,7 +103,7 @@ class ReplyBuilder {
     bool compressed;
   };
 
-  /// False when the reply is full before the map's end; next_extent_ says where.
+  /// False when the reply is full before the map's end; next_extent_ is where it goes on.
   Result<bool> add_map(std::uint32_t map, const std::shared_ptr<const Segment>& segment) {
     if (request_.partition >= segment->partitions())
       return fail(Code::invalid_argument, "partition " + std::to_string(request_.partition) + " is requested of map output with " +

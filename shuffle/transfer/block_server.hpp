@@ -1,7 +1,7 @@
-// Serves the map outputs of one's own store to other workers.
+// Serves the map outputs of a worker's store to other workers.
 //
 // One request names many map outputs, a reply carries many extents, straight from the mapped segments. Checksums are those that the
-// map task computed; who fetches verifies each extent (block_fetcher.hpp), so a flipped bit never gets through.
+// map task computed; the fetching worker verifies each extent (block_fetcher.hpp), so a flipped bit never gets through.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class Compression : std::uint8_t { automatic, always, never };
 /// does.
 class BlockServer {
  public:
-  /// `links` (null: nobody wants to know) counts what is sent, by the address that the peer gives as its own.
+  /// `links` (may be null) counts what is sent, by the address that the peer gives as its own.
   explicit BlockServer(const Store& store, Compression compression = Compression::automatic, std::shared_ptr<Links> links = {});
   /// Answers kFetchBlocks and kFetchSegment, and refuses everything else.
   rpc::Handler handler() const;

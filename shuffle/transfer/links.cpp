@@ -6,7 +6,7 @@
 namespace weft::shuffle {
 namespace {
 
-constexpr std::size_t kMostPeers = 4096;  // counted one by one; the addresses that peers give as theirs are not to be trusted
+constexpr std::size_t kMostPeers = 4096;  // counted one by one; peers give these addresses, and are not to be trusted
 
 }  // namespace
 

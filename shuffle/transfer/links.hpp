@@ -26,19 +26,19 @@ struct LinkTraffic {
 /// Shared by everything in a worker that pulls from other workers or serves them. One thread.
 class Links {
  public:
-  /// `bytes_per_second`: what may come from each other worker, whoever asks for it, so that shuffles leave room on the links for
-  /// others; 0: as fast as it comes.
+  /// `bytes_per_second`: what may come from each other worker, for all requests together, so that shuffles leave room on the links;
+  /// 0: as fast as it comes.
   explicit Links(std::uint64_t bytes_per_second = 0) : bytes_per_second_(static_cast<double>(bytes_per_second)) {}
 
   /// The time from which on something may be requested there.
   TimePoint free_at(const std::string& address) const;
-  /// So much came for what was requested there at that time.
+  /// `bytes` came for what was requested there at that time.
   void received(const std::string& address, TimePoint requested, std::uint64_t bytes);
-  /// So much was sent there.
+  /// `bytes` were sent there.
   void sent(const std::string& address, std::uint64_t bytes) { bytes_of(address).sent += bytes; }
-  /// The rack of the worker at that address, by whoever knows it. Bytes counted before belong to that rack, too.
+  /// Sets the rack of the worker at that address. Bytes counted before belong to that rack, too.
   void set_rack(const std::string& address, const std::string& rack);
-  /// As it was told; empty: nobody knows it.
+  /// As set_rack() set it; empty: not known.
   const std::string& rack_of(const std::string& address) const;
   /// That worker is gone: another one at that address begins with an idle link. What was counted stays.
   void forget(const std::string& address) { free_at_.erase(address); }

@@ -123,7 +123,7 @@ class PullQueue::Impl : public std::enable_shared_from_this<Impl> {
     if (active_.empty()) turns_.clear();
   }
 
-  /// Of the job whose last turn was the longest ago the pull that waits longest, from nodes that more may be requested from; null
+  /// The pull that waits longest, of the job that has waited longest for a turn, from nodes that more may be requested from; null
   /// when there is none.
   EntryPtr take_next() {
     Node* from = nullptr;
@@ -202,7 +202,7 @@ class PullQueue::Impl : public std::enable_shared_from_this<Impl> {
         [&reactor = reactor_, pull = entry->pull, whole,
          stored = later([entry, whole](Impl& self, const Result<void>& done) { self.stored(entry, whole, done); })]() mutable {
           const Result<void> done = pull->store(whole);
-          pull.reset();  // whoever tells of the end is the last to hold it
+          pull.reset();  // the callback of the end is the last to hold it
           reactor.post([stored = std::move(stored), done] { stored(done); });
         });
   }

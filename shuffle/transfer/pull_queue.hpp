@@ -1,5 +1,5 @@
-// What is pulled from other processes over cached connections, piece by piece: in whose turn, how fast, how often a piece is
-// requested again, and when it is given up. What is pulled, and where it goes, is a Pull's affair: blocks into receive buffers
+// What is pulled from other processes over cached connections, piece by piece: in which order, how fast, how often a piece is
+// requested again, and when it is given up. What is pulled, and where it goes, is up to a Pull: blocks into receive buffers
 // (block_fetcher.hpp), whole segments into the store (segment_replicator.hpp), programs into files
 // (runtime/worker/binary_cache.hpp).
 #pragma once
@@ -46,7 +46,7 @@ class Pull {
     (void)whole;
     return {};
   }
-  /// On the reactor's thread: all was stored, but the pull had been dropped.
+  /// On the reactor's thread: everything was stored although the pull had been dropped.
   virtual void undo() {}
 };
 
@@ -80,7 +80,7 @@ class PullQueue {
   /// `done` is called once, later, unless the pull is dropped: when all is there and stored, or with why it is not.
   using Done = std::function<void(Result<void>)>;
   void add(JobId job, std::string address, std::shared_ptr<Pull> pull, Done done);
-  /// Nobody wants these any more, and nobody is notified.
+  /// Ends these pulls; their `done` is not called.
   void drop(const std::function<bool(const Pull&)>& matches);
   /// Closes the connection to a node that is gone; pulls from it fail at once with this reason instead of being tried again.
   void forget(const std::string& address, const Error& why);

@@ -19,7 +19,7 @@ constexpr std::uint64_t kLargestReceived = 1u << 30;
 constexpr std::size_t kMostReceived = 64u << 10;     // of a reply; servers send fewer
 constexpr std::uint64_t kPiece = 256u << 10;         // still in the cache when it is checked
 constexpr std::uint64_t kWorthKeeping = 256u << 10;  // less is as fast afresh
-// Recycled pages may be larger than what is wanted now: by a quarter when that is all, so many times when more will come.
+// Recycled pages may be larger than what is wanted now: by a quarter when that is all, this many times when more will come.
 constexpr std::uint64_t kMore = 8;
 
 tl::unexpected<Error> damaged_reply(std::string what) {

@@ -32,10 +32,10 @@ class ReceiveBuffer final : public rpc::BulkSink {
   MutableBytes room(std::uint64_t left) override;
   void filled(std::size_t bytes) override;
 
-  /// After a reply and all its bulk: true when all maps are there, and position() says how to go on when not. not_found: the map at
+  /// After a reply and all its bulk: true when all maps are there, position() is where to go on when not. not_found: the map at
   /// position() is lost; corrupt: the reply is damaged there.
   Result<bool> arrived(ByteView header);
-  /// All that was received, as a segment to be read by whoever gets the descriptor. Once, last.
+  /// All that was received, as a segment for the holders of its descriptor. The last call, once.
   Result<SealedSegment> seal();
 
  private:
@@ -44,7 +44,7 @@ class ReceiveBuffer final : public rpc::BulkSink {
     std::uint32_t map = 0;
     std::uint32_t records = 0;
     std::uint64_t raw = 0;     // bytes
-    std::uint64_t stored = 0;  // likewise
+    std::uint64_t stored = 0;  // bytes as they were sent
     std::uint32_t crc32c = 0;
     bool compressed = false;
   };

@@ -15,7 +15,7 @@ namespace weft::shuffle {
 /// The sink of one request after the other, each for what follows position(). One thread at a time.
 class SegmentReceiver final : public rpc::BulkSink {
  public:
-  /// `job`: whose it is. `to_disk`: in a file whatever room there is. The store outlives it.
+  /// `job`: of the segment. `to_disk`: in a file even where there is memory for it. The store outlives it.
   SegmentReceiver(Store& store, JobId job, bool to_disk) : store_(store), job_(job), to_disk_(to_disk) {}
 
   /// Bytes that are there for good.
@@ -23,7 +23,7 @@ class SegmentReceiver final : public rpc::BulkSink {
 
   /// A reply comes, to a request for what follows position().
   void expect();
-  /// What came of it.
+  /// The bytes that came with it.
   std::uint64_t reply_bytes() const { return got_; }
   void begin(ByteView header, std::uint64_t bytes) override;
   MutableBytes room(std::uint64_t left) override;

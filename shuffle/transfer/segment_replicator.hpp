@@ -38,9 +38,9 @@ class SegmentReplicator {
 
   /// `done` is called at most once, later: when the replica is in the store, every extent of it verified, or with why it is not.
   /// not_found: the node does not have it; unavailable, deadline_exceeded: it cannot be reached; corrupt: its bytes are damaged;
-  /// what else the store says.
+  /// or an error of the store.
   void replicate(ReplicaRequest request, ReplicaDone done);
-  /// Nobody wants these any more, and nobody is notified: what is under way does not come into the store, or leaves it at once.
+  /// Ends these replications; their `done` is not called. What is under way does not come into the store, or leaves it at once.
   void drop(JobId job, ShuffleId shuffle);
   void drop(JobId job);
   /// Closes the connection to a node that is gone; replications from it fail at once with this reason.

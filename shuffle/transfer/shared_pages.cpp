@@ -52,9 +52,9 @@ MutableBytes SharedPages::span(std::uint64_t from, std::uint64_t length) const {
 
 Fd SharedPages::reader() {
   if (!shared_) {
-    // The kernel counts who has opened a file, but not the descriptor that came with its creation.
+    // The kernel counts how often a file was opened, without the descriptor that came with its creation.
     Fd counted(::open(path_of(fd_).c_str(), O_RDWR | O_CLOEXEC));
-    // Readers need not fear that bytes change or go under their hands, whatever other processes of this user do.
+    // Bytes cannot change or go while they are read, whatever other processes of this user do.
     if (!counted.valid() || ::fcntl(counted.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_FUTURE_WRITE) != 0) return Fd();
     fd_ = std::move(counted);
     shared_ = true;

@@ -28,11 +28,11 @@ class SharedPages {
   /// Makes it at least so large; what is new reads as zeros and is not touched. The contents stay; every span of before is invalid.
   Result<void> grow(std::uint64_t size);
   /// `length` bytes from `from` on, valid until the pages grow, are moved or end. A span that does not lie within size() is a bug
-  /// and ends the process: what lies behind is mapped, but is no memory (SIGBUS), or other pages.
+  /// and ends the process: the mapping goes on behind it, over no memory (SIGBUS) or over other pages.
   MutableBytes span(std::uint64_t from, std::uint64_t length) const;
   std::uint64_t size() const { return size_; }
 
-  /// A descriptor to read and map it through, whose holders alone() knows of. Invalid where the system cannot make one.
+  /// A descriptor to read and map it through; alone() knows of its holders. Invalid where the system cannot make one.
   Fd reader();
   /// No descriptor of reader() and no mapping made through one is left in any process (nor on its way there). False when that
   /// cannot be told, and before there was one.
@@ -55,7 +55,7 @@ class SharedPages {
 /// Keeps pages that were handed out and takes them back when their readers are gone. One thread.
 class SharedPool {
  public:
-  /// Keeps pages of so many bytes, read or not; the oldest go first.
+  /// Keeps pages of at most `capacity` bytes, read or not; the oldest go first.
   explicit SharedPool(std::uint64_t capacity) : capacity_(capacity) {}
 
   /// Pages of `bytes` (recycled ones that are a little smaller are enlarged), and of `most` at most; their contents are what the

@@ -14,7 +14,7 @@ struct FetchBlocks {
   # Wanted size of the reply; one larger extent is sent all the same.
   acceptLz4 @7 :Bool;
   from @8 :Text;
-  # The data address of who asks, for the counts of the server.
+  # The data address of the fetching worker, for the counts of the server.
 
   struct MapAttempt {
     map @0 :UInt32;

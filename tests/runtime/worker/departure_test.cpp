@@ -23,20 +23,20 @@ class DepartureTest : public testing::Test {
 TEST_F(DepartureTest, EndsWhenTheMasterSaysThatNothingIsLeft) {
   const auto departure = begin(true);
   EXPECT_EQ(announced, 1);
-  departure->told({2, 1, 0, 0});
-  departure->told({0, 1, 0, 0});
-  departure->told({0, 0, 0, 7});
+  departure->on_remains({2, 1, 0, 0});
+  departure->on_remains({0, 1, 0, 0});
+  departure->on_remains({0, 0, 0, 7});
   reactor.pass(4min);
   EXPECT_EQ(ended, 0);
-  departure->told({0, 0, 3, 0});  // what nobody can copy keeps nobody
-  departure->told({0, 0, 0, 0});
+  departure->on_remains({0, 0, 3, 0});  // what nobody can copy keeps nobody
+  departure->on_remains({0, 0, 0, 0});
   reactor.pass(10min);
   EXPECT_EQ(ended, 1) << "once";
 }
 
 TEST_F(DepartureTest, EndsWhenItsTimeIsOver) {
   const auto departure = begin(true, 10s);
-  departure->told({1, 0, 0, 0});
+  departure->on_remains({1, 0, 0, 0});
   reactor.pass(9s);
   EXPECT_EQ(ended, 0);
   reactor.pass(1s);
