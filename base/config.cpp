@@ -1,6 +1,7 @@
 #include "base/config.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/core.h>
 
@@ -66,23 +67,9 @@ const Config::Key* Config::find(std::string_view name) const {
 }
 
 std::string_view Config::kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::text:
-      return "text";
-    case Kind::flag:
-      return "true or false";
-    case Kind::integer:
-      return "an integer";
-    case Kind::real:
-      return "a number";
-    case Kind::size:
-      return "a size such as \"64MiB\"";
-    case Kind::duration:
-      return "a duration such as \"5s\"";
-    case Kind::list:
-      return "a list of text";
-  }
-  return "";
+  static constexpr std::array<std::string_view, 7> kNames{  // by value
+      "text", "true or false", "an integer", "a number", "a size such as \"64MiB\"", "a duration such as \"5s\"", "a list of text"};
+  return kNames.at(static_cast<std::size_t>(kind));
 }
 
 Error Config::unknown_key(std::string_view name) const {

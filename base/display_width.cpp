@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/printable.hpp"
+
 namespace weft {
 
 namespace {
@@ -39,16 +41,9 @@ struct Character {
 
 /// The first one of `text`, which is not empty.
 Character first_of(std::string_view text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-  const std::uint32_t head = byte(0);
-  if (head < 0x80) return {1, 1};
-  const std::size_t bytes = head >= 0xf0 ? 4 : head >= 0xe0 ? 3 : 2;
-  if (head < 0xc2 || head > 0xf4 || text.size() < bytes) return {1, 1};
-  std::uint32_t code = head & (0x7fU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80U) return {1, 1};
-    code = code << 6U | (byte(i) & 0x3fU);
-  }
+  const std::size_t bytes = utf8_length(text);
+  if (bytes <= 1) return {1, 1};
+  const char32_t code = code_point(text.substr(0, bytes));
   return {bytes, is_in(code, kNarrowest) ? std::size_t{0} : is_in(code, kWide) ? std::size_t{2} : std::size_t{1}};
 }
 

@@ -11,30 +11,14 @@ namespace weft {
 namespace {
 
 void append_ascii(std::string& out, char c) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      break;
-  }
+  constexpr std::string_view kShort = "\"\\\n\r\t", kNames = "\"\\nrt";
   const auto code = static_cast<unsigned char>(c);
-  if (code < 0x20 || code == 0x7f) {
-    out += fmt::format("\\u{:04x}", code);
-  } else {
+  if (code >= 0x20 && code != 0x7f && c != '"' && c != '\\') {
     out += c;
+  } else if (const auto known = kShort.find(c); known != std::string_view::npos) {
+    (out += '\\') += kNames[known];
+  } else {
+    out += fmt::format("\\u{:04x}", code);
   }
 }
 
@@ -70,23 +54,6 @@ std::string json_quoted(std::string_view text) {
   }
   out += '"';
   return out;
-}
-
-JsonWriter& JsonWriter::begin_object() {
-  begin('{', Scope::object);
-  return *this;
-}
-JsonWriter& JsonWriter::end_object() {
-  end('}', Scope::object);
-  return *this;
-}
-JsonWriter& JsonWriter::begin_array() {
-  begin('[', Scope::array);
-  return *this;
-}
-JsonWriter& JsonWriter::end_array() {
-  end(']', Scope::array);
-  return *this;
 }
 
 JsonWriter& JsonWriter::key(std::string_view name) {
@@ -126,18 +93,20 @@ void JsonWriter::before_value() {
   first_ = false;
 }
 
-void JsonWriter::begin(char open, Scope scope) {
+JsonWriter& JsonWriter::begin(char open, Scope scope) {
   before_value();
   text_ += open;
   scopes_.push_back(scope);
   first_ = true;
+  return *this;
 }
 
-void JsonWriter::end(char close, Scope scope) {
+JsonWriter& JsonWriter::end(char close, Scope scope) {
   WEFT_ASSERT(!scopes_.empty() && scopes_.back() == scope && !after_key_);
   text_ += close;
   scopes_.pop_back();
   first_ = false;
+  return *this;
 }
 
 }  // namespace weft

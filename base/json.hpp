@@ -20,10 +20,10 @@ std::string json_quoted(std::string_view text);
 /// its begin) is asserted. Not thread-safe.
 class JsonWriter {
  public:
-  JsonWriter& begin_object();
-  JsonWriter& end_object();
-  JsonWriter& begin_array();
-  JsonWriter& end_array();
+  JsonWriter& begin_object() { return begin('{', Scope::object); }
+  JsonWriter& end_object() { return end('}', Scope::object); }
+  JsonWriter& begin_array() { return begin('[', Scope::array); }
+  JsonWriter& end_array() { return end(']', Scope::array); }
   JsonWriter& key(std::string_view name);
 
   JsonWriter& value(std::string_view text);
@@ -50,8 +50,8 @@ class JsonWriter {
 
   JsonWriter& literal(std::string_view text);
   void before_value();
-  void begin(char open, Scope scope);
-  void end(char close, Scope scope);
+  JsonWriter& begin(char open, Scope scope);
+  JsonWriter& end(char close, Scope scope);
 
   std::string text_;
   std::vector<Scope> scopes_;

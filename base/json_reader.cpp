@@ -1,6 +1,7 @@
 #include "base/json_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/core.h>
@@ -34,23 +35,12 @@ void JsonReader::skip_space() {
 }
 
 JsonReader::Kind JsonReader::peek() {
+  constexpr std::string_view kFirst = "{[\"tfn";
+  constexpr std::array kKinds{Kind::object, Kind::array, Kind::text, Kind::flag, Kind::flag, Kind::null};
   skip_space();
   if (at_ == text_.size()) return Kind::end;
-  switch (text_[at_]) {
-    case '{':
-      return Kind::object;
-    case '[':
-      return Kind::array;
-    case '"':
-      return Kind::text;
-    case 't':
-    case 'f':
-      return Kind::flag;
-    case 'n':
-      return Kind::null;
-    default:
-      return digit(text_[at_]) || text_[at_] == '-' ? Kind::number : Kind::other;
-  }
+  if (const auto known = kFirst.find(text_[at_]); known != std::string_view::npos) return kKinds[known];
+  return digit(text_[at_]) || text_[at_] == '-' ? Kind::number : Kind::other;
 }
 
 Result<void> JsonReader::enter(char open, std::string_view what) {

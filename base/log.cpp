@@ -1,5 +1,7 @@
 #include "base/log.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <ctime>
@@ -16,6 +18,8 @@ namespace {
 // The one process-wide setting of weft: a log line must reach the operator from wherever it is written.
 std::atomic<LogLevel> process_level{LogLevel::warn};
 std::atomic<int> process_fd{2};
+
+constexpr std::array<std::string_view, 5> kLevelNames{"debug", "info", "warn", "error", "off"};  // by value
 
 std::string utc_now() {
   timespec now{};
@@ -34,27 +38,12 @@ void write_line(std::string_view line) {
 }  // namespace
 
 Result<LogLevel> parse_log_level(std::string_view text) {
-  for (const auto level : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {
-    if (text == log_level_name(level)) return level;
-  }
+  const auto found = std::find(kLevelNames.begin(), kLevelNames.end(), text);
+  if (found != kLevelNames.end()) return static_cast<LogLevel>(found - kLevelNames.begin());
   return fail(Code::invalid_argument, fmt::format("'{}' is not a log level (debug, info, warn, error, off)", escaped(text)));
 }
 
-std::string_view log_level_name(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug:
-      return "debug";
-    case LogLevel::info:
-      return "info";
-    case LogLevel::warn:
-      return "warn";
-    case LogLevel::error:
-      return "error";
-    case LogLevel::off:
-      return "off";
-  }
-  return "unknown";
-}
+std::string_view log_level_name(LogLevel level) { return kLevelNames.at(static_cast<std::size_t>(level)); }
 
 void configure_logging(LogLevel level, int fd) {
   process_fd.store(fd, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
 #include "base/result.hpp"
 
+#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -8,35 +9,23 @@
 namespace weft {
 
 std::string_view code_name(Code code) {
-  switch (code) {
-    case Code::invalid_argument:
-      return "invalid_argument";
-    case Code::not_found:
-      return "not_found";
-    case Code::already_exists:
-      return "already_exists";
-    case Code::unavailable:
-      return "unavailable";
-    case Code::deadline_exceeded:
-      return "deadline_exceeded";
-    case Code::corrupt:
-      return "corrupt";
-    case Code::resource_exhausted:
-      return "resource_exhausted";
-    case Code::version_mismatch:
-      return "version_mismatch";
-    case Code::plan_mismatch:
-      return "plan_mismatch";
-    case Code::user_code:
-      return "user_code";
-    case Code::cancelled:
-      return "cancelled";
-    case Code::io:
-      return "io";
-    case Code::internal:
-      return "internal";
-  }
-  return "unknown";
+  static constexpr std::array<std::string_view, 14> kNames{"unknown",
+                                                           "invalid_argument",
+                                                           "not_found",
+                                                           "already_exists",
+                                                           "unavailable",
+                                                           "deadline_exceeded",
+                                                           "corrupt",
+                                                           "resource_exhausted",
+                                                           "version_mismatch",
+                                                           "plan_mismatch",
+                                                           "user_code",
+                                                           "cancelled",
+                                                           "io",
+                                                           "internal"};
+  static_assert(kNames.size() == static_cast<std::size_t>(Code::internal) + 1);
+  const auto value = static_cast<std::size_t>(code);
+  return kNames[value < kNames.size() ? value : 0];
 }
 
 Error Error::wrap(std::string message) && {

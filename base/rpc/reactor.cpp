@@ -8,6 +8,7 @@
 
 #include "base/assert.hpp"
 #include "base/rpc/acceptor.hpp"
+#include "base/rpc/await.hpp"
 #include "base/rpc/channel.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/rpc/dialer.hpp"
@@ -166,15 +167,6 @@ class LoopReactor final : public Reactor {
       [this](Duration delay, std::function<void()> task) { return loop_.after(delay, std::move(task)); }};
 };
 
-template <class T>
-T get_or(std::future<T> future, std::string_view what) {
-  try {
-    return future.get();
-  } catch (const std::future_error&) {  // the callback was dropped
-    return fail(Code::unavailable, fmt::format("the reactor ended while {}", what));
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<Reactor> Reactor::start(std::string name) { return std::make_unique<LoopReactor>(std::move(name)); }
@@ -196,25 +188,16 @@ Result<Endpoint> Endpoint::parse(std::string_view text) {
 }
 
 Result<ConnectionPtr> connect(Reactor& reactor, const Endpoint& endpoint, Duration deadline, Handler handler, Limits limits) {
-  WEFT_ASSERT(!reactor.in_thread());
-  auto done = std::make_shared<std::promise<Result<ConnectionPtr>>>();
-  auto result = done->get_future();
-  reactor.post([&reactor, endpoint, deadline, handler = std::move(handler), limits, done = std::move(done)] {
-    reactor.connect(endpoint, deadline, handler, limits,
-                    [done](Result<ConnectionPtr> connection) { done->set_value(std::move(connection)); });
+  return await<ConnectionPtr>(reactor, "connecting", [&reactor, endpoint, deadline, handler = std::move(handler), limits](Connected done) {
+    reactor.connect(endpoint, deadline, handler, limits, std::move(done));
   });
-  return get_or(std::move(result), "connecting");
 }
 
 Result<Message> call(Reactor& reactor, const ConnectionPtr& connection, MessageType type, Payload payload, Duration deadline) {
-  WEFT_ASSERT(!reactor.in_thread());
-  auto done = std::make_shared<std::promise<Result<Message>>>();
-  auto result = done->get_future();
-  auto shared = std::make_shared<Payload>(std::move(payload));
-  reactor.post([connection, type, shared = std::move(shared), deadline, done = std::move(done)] {
-    connection->request(type, std::move(*shared), deadline, [done](Result<Message> reply) { done->set_value(std::move(reply)); });
+  auto shared = std::make_shared<Payload>(std::move(payload));  // callbacks are copied
+  return await<Message>(reactor, "waiting for a reply", [connection, type, shared, deadline](Reply done) {
+    connection->request(type, std::move(*shared), deadline, std::move(done));
   });
-  return get_or(std::move(result), "waiting for a reply");
 }
 
 }  // namespace weft::rpc

@@ -3,11 +3,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <mutex>
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include "base/bytes.hpp"
 #include "base/fatal_signal.hpp"
 #include "base/rpc/frame.hpp"
+#include "base/rpc/socket.hpp"
 #include "runtime/protocol/worker.hpp"
 
 namespace weft::runtime {
@@ -71,18 +70,11 @@ void speak(int signal) noexcept {
 }
 
 Result<void> resolve(const std::string& text, LastWords& words) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos) return fail(Code::invalid_argument, text + " is no HOST:PORT");
-  std::string host = text.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  if (const int error = ::getaddrinfo(host.c_str(), text.substr(colon + 1).c_str(), &hints, &found); error != 0)
-    return fail(Code::invalid_argument, text + ": " + ::gai_strerror(error));
-  std::memcpy(&words.master, found->ai_addr, found->ai_addrlen);
-  words.length = found->ai_addrlen;
-  ::freeaddrinfo(found);
+  WEFT_ASSIGN(const rpc::EndpointParts parts, rpc::split_endpoint(text));
+  const auto address = rpc::Address::numeric(parts.host, parts.port);
+  if (!address) return fail(Code::invalid_argument, text + " is no numeric address");
+  words.master = address->storage;
+  words.length = address->size;
   return {};
 }
 
