@@ -24,6 +24,12 @@ std::uint32_t slots_for(double task_cpu, std::uint32_t slots) {
 
 }  // namespace
 
+WorkerJob::WorkerJob(WorkerContext& worker, protocol::JobSetup setup)
+    : worker_(worker),
+      setup_(std::move(setup)),
+      task_slots_(slots_for(setup_.task_cpu, worker.options.slots)),
+      shuffle_(worker, setup_.job, setup_.shuffle_mode, task_slots_) {}
+
 void WorkerJob::prepare(BinaryCache& binaries) {
   std::error_code error;
   std::filesystem::create_directories(worker_.job_directory(setup_.job), error);
@@ -53,8 +59,6 @@ void WorkerJob::refuse(std::vector<protocol::Launch> launches, const std::string
   if (!events.empty()) worker_.report(std::move(events));
 }
 
-std::uint32_t WorkerJob::task_slots() const { return slots_for(setup_.task_cpu, worker_.options.slots); }
-
 ExecutorStart WorkerJob::executor_start() const {
   ExecutorStart start;
   start.path = binary_path_;
@@ -75,7 +79,7 @@ ExecutorStart WorkerJob::executor_start() const {
   start.setup.rack = worker_.racks->rack();
   start.setup.job = setup_.job;
   start.setup.node = worker_.outputs.self;
-  start.setup.slots = task_slots();
+  start.setup.slots = task_slots_;
   start.setup.memory_bytes = setup_.memory_bytes > 0 ? setup_.memory_bytes : worker_.options.memory_bytes;
   start.setup.spill_directory = worker_.job_directory(setup_.job);
   start.setup.segment_directory = worker_.store->directory();
@@ -92,14 +96,14 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   if (!executor_) {
     ExecutorProcess::Callbacks callbacks;
     callbacks.on_events = [this](std::vector<protocol::Event> events) {
-      for (const protocol::Event& event : events) ended(event);
+      for (const protocol::Event& event : events) shuffle_.end(event.attempt);
       worker_.report(std::move(events));
     };
     callbacks.on_request = [this](rpc::Message message, rpc::Responder responder) {
-      on_request(std::move(message), std::move(responder));
+      shuffle_.on_request(std::move(message), std::move(responder));
     };
-    callbacks.on_stop = [this](const AttemptId& attempt) { stop_waiting(attempt); };
-    callbacks.waited = [this](const AttemptId& attempt) { return waited(attempt); };
+    callbacks.on_stop = [this](const AttemptId& attempt) { shuffle_.stop_waiting(attempt); };
+    callbacks.waited = [this](const AttemptId& attempt) { return shuffle_.waited(attempt); };
     callbacks.on_gone = [this] {
       // Called from within the executor: it is destroyed when it has returned.
       worker_.reactor.post([gone = std::shared_ptr<ExecutorProcess>(std::move(executor_))] {});
@@ -111,34 +115,8 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
     worker_.log.info("job {}: started executor {} of {}", setup_.job.value(), executor_->pid(), setup_.name);
     for (const auto& [action, value] : values_) executor_->provide(action, value);
   }
-  for (protocol::Launch& launch : launches) {
-    Running& running = running_[launch.attempt];
-    if (setup_.shuffle_mode == shuffle::Mode::memory)
-      running.room = worker_.store->reserve(setup_.job, ShuffleId(launch.attempt.task.stage.value()));
-    launch.segment_memory = running.room.bytes();
-    running.partition = launch.spec.partition;
-    for (const shuffle::InputSlice& input : launch.spec.inputs) {
-      running.inputs.push_back(input.shuffle);
-      running.input_bytes[input.shuffle] = input.bytes;
-    }
-  }
+  for (protocol::Launch& launch : launches) shuffle_.begin(launch);
   executor_->launch({std::move(launches)});
-}
-
-/// What was prefetched of a partition is given up with the last attempt that reads it: if that failed, the next one runs on another
-/// node.
-void WorkerJob::ended(const protocol::Event& event) {
-  std::erase_if(readers_, [&](const auto& reader) { return reader.first.first == event.attempt; });
-  const auto found = running_.extract(event.attempt);
-  if (found.empty()) return;
-  const Running& gone = found.mapped();
-  for (ShuffleId input : gone.inputs) {
-    const bool read_still = std::any_of(running_.begin(), running_.end(), [&](const auto& other) {
-      const std::vector<ShuffleId>& inputs = other.second.inputs;
-      return other.second.partition == gone.partition && std::find(inputs.begin(), inputs.end(), input) != inputs.end();
-    });
-    if (!read_still) worker_.data->prefetcher().drop(setup_.job, input, gone.partition);
-  }
 }
 
 void WorkerJob::provide(ActionId action, SharedBytes value) {
@@ -155,76 +133,15 @@ void WorkerJob::kill(const protocol::KillTask& kill) {
   worker_.report(std::move(events));
 }
 
-void WorkerJob::set_locations(const protocol::ShuffleLocations& locations) {
-  shuffle::KnownOutputs& table = tables_[locations.shuffle];
-  table = {*locations.outputs, locations.maps, *locations.written, {}};
-  if (table.maps == 0) table.make_index();
-  locations_changed();
-}
-
-void WorkerJob::extend(const protocol::ShuffleExtended& more) {
-  const auto table = tables_.find(more.shuffle);
-  if (table == tables_.end()) return;
-  table->second.put(more.output, more.written);
-  locations_changed();
-}
-
-void WorkerJob::node_lost(NodeId node) {
-  for (auto& [shuffle, table] : tables_)
-    if (table.maps > 0) table.forget(node);
-  locations_changed();
-}
-
-void WorkerJob::stop_waiting(const AttemptId& attempt) {
-  const auto running = running_.find(attempt);
-  if (running == running_.end()) return;
-  running->second.stopped = true;
-  for (auto at = readers_.lower_bound({attempt, 0}); at != readers_.end() && at->first.first == attempt;)
-    std::shared_ptr(at++->second)->interrupt();
-}
-
-Duration WorkerJob::waited(const AttemptId& attempt) const {
-  const auto running = running_.find(attempt);
-  Duration sum = running == running_.end() ? Duration(0) : running->second.waited;
-  for (auto at = readers_.lower_bound({attempt, 0}); at != readers_.end() && at->first.first == attempt; ++at)
-    sum += at->second->waited();
-  return sum;
-}
-
-void WorkerJob::locations_changed() {
-  std::vector<std::shared_ptr<shuffle::PartitionReader>> readers;  // they may end
-  for (const auto& [key, reader] : readers_) readers.push_back(reader);
-  for (const auto& reader : readers) reader->locations_changed();
-}
-
-void WorkerJob::prefetch(const protocol::PrefetchShuffle& prefetch) {
-  if (ended_) return;
-  std::vector<shuffle::RemoteOutput> outputs;
-  for (const shuffle::MapOutput& output : prefetch.outputs) {
-    const auto node = worker_.outputs.nodes.find(output.node);
-    if (output.node == worker_.outputs.self || node == worker_.outputs.nodes.end()) continue;
-    const std::string& rack = worker_.data->links().rack_of(node->second.address);
-    outputs.push_back({node->second.address, {output.map, output.attempt}, !rack.empty() && rack != worker_.racks->rack()});
-  }
-  if (prefetch.far) worker_.data->prefetcher().limit_far(*prefetch.far);
-  if (prefetch.deferred) worker_.data->prefetcher().defer(setup_.job, prefetch.shuffle, *prefetch.deferred);
-  if (prefetch.partitions) worker_.data->prefetcher().expect(setup_.job, prefetch.shuffle, *prefetch.partitions);
-  worker_.data->prefetcher().offer(setup_.job, prefetch.shuffle, outputs, prefetch.block_bytes, prefetch.complete);
-}
-
 void WorkerJob::release(ShuffleId shuffle) {
-  worker_.data->prefetcher().drop(setup_.job, shuffle);
-  worker_.data->replicator().drop(setup_.job, shuffle);
-  tables_.erase(shuffle);
+  shuffle_.release(shuffle);
   if (executor_) executor_->forget(shuffle);
 }
 
 void WorkerJob::end(std::function<void()> done) {
   ended_ = true;
   waiting_.clear();
-  readers_.clear();
-  worker_.data->prefetcher().drop(setup_.job);
-  worker_.data->replicator().drop(setup_.job);
+  shuffle_.end_job();
   if (!executor_) return worker_.reactor.post(std::move(done));
   on_end_ = std::move(done);
   executor_->end();

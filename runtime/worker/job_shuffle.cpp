@@ -1,14 +1,107 @@
-// What a job's executor requests of the shuffle.
+#include "runtime/worker/job_shuffle.hpp"
+
 #include <algorithm>
 
 #include <fmt/core.h>
 
 #include "base/rpc/descriptors.hpp"
-#include "runtime/worker/job.hpp"
 
 namespace weft::runtime {
 
-void WorkerJob::on_request(rpc::Message message, rpc::Responder responder) {
+void JobShuffle::set_locations(const protocol::ShuffleLocations& locations) {
+  shuffle::KnownOutputs& table = tables_[locations.shuffle];
+  table = {*locations.outputs, locations.maps, *locations.written, {}};
+  if (table.maps == 0) table.make_index();
+  locations_changed();
+}
+
+void JobShuffle::extend(const protocol::ShuffleExtended& more) {
+  const auto table = tables_.find(more.shuffle);
+  if (table == tables_.end()) return;
+  table->second.put(more.output, more.written);
+  locations_changed();
+}
+
+void JobShuffle::node_lost(NodeId node) {
+  for (auto& [shuffle, table] : tables_)
+    if (table.maps > 0) table.forget(node);
+  locations_changed();
+}
+
+void JobShuffle::stop_waiting(const AttemptId& attempt) {
+  const auto running = running_.find(attempt);
+  if (running == running_.end()) return;
+  running->second.stopped = true;
+  for (auto at = readers_.lower_bound({attempt, 0}); at != readers_.end() && at->first.first == attempt;)
+    std::shared_ptr(at++->second)->interrupt();
+}
+
+Duration JobShuffle::waited(const AttemptId& attempt) const {
+  const auto running = running_.find(attempt);
+  Duration sum = running == running_.end() ? Duration(0) : running->second.waited;
+  for (auto at = readers_.lower_bound({attempt, 0}); at != readers_.end() && at->first.first == attempt; ++at)
+    sum += at->second->waited();
+  return sum;
+}
+
+void JobShuffle::locations_changed() {
+  std::vector<std::shared_ptr<shuffle::PartitionReader>> readers;  // they may end
+  for (const auto& [key, reader] : readers_) readers.push_back(reader);
+  for (const auto& reader : readers) reader->locations_changed();
+}
+
+void JobShuffle::prefetch(const protocol::PrefetchShuffle& prefetch) {
+  if (ended_) return;
+  std::vector<shuffle::RemoteOutput> outputs;
+  for (const shuffle::MapOutput& output : prefetch.outputs) {
+    const auto node = worker_.outputs.nodes.find(output.node);
+    if (output.node == worker_.outputs.self || node == worker_.outputs.nodes.end()) continue;
+    const std::string& rack = worker_.data->links().rack_of(node->second.address);
+    outputs.push_back({node->second.address, {output.map, output.attempt}, !rack.empty() && rack != worker_.racks->rack()});
+  }
+  if (prefetch.far) worker_.data->prefetcher().limit_far(*prefetch.far);
+  if (prefetch.deferred) worker_.data->prefetcher().defer(job_, prefetch.shuffle, *prefetch.deferred);
+  if (prefetch.partitions) worker_.data->prefetcher().expect(job_, prefetch.shuffle, *prefetch.partitions);
+  worker_.data->prefetcher().offer(job_, prefetch.shuffle, outputs, prefetch.block_bytes, prefetch.complete);
+}
+
+void JobShuffle::release(ShuffleId shuffle) {
+  worker_.data->prefetcher().drop(job_, shuffle);
+  worker_.data->replicator().drop(job_, shuffle);
+  tables_.erase(shuffle);
+}
+
+void JobShuffle::end_job() {
+  ended_ = true;
+  readers_.clear();
+  worker_.data->prefetcher().drop(job_);
+  worker_.data->replicator().drop(job_);
+}
+
+void JobShuffle::begin(protocol::Launch& launch) {
+  Running& running = running_[launch.attempt];
+  if (mode_ == shuffle::Mode::memory) running.room = worker_.store->reserve(job_, ShuffleId(launch.attempt.task.stage.value()));
+  launch.segment_memory = running.room.bytes();
+  running.partition = launch.spec.partition;
+  for (const shuffle::InputSlice& input : launch.spec.inputs) running.inputs[input.shuffle] = input.bytes;
+}
+
+/// What was prefetched of a partition is given up with the last attempt that reads it: if that failed, the next one runs on another
+/// node.
+void JobShuffle::end(const AttemptId& attempt) {
+  std::erase_if(readers_, [&](const auto& reader) { return reader.first.first == attempt; });
+  const auto found = running_.extract(attempt);
+  if (found.empty()) return;
+  const Running& gone = found.mapped();
+  for (const auto& [input, bytes] : gone.inputs) {
+    const bool read_still = std::any_of(running_.begin(), running_.end(), [&, input = input](const auto& other) {
+      return other.second.partition == gone.partition && other.second.inputs.contains(input);
+    });
+    if (!read_still) worker_.data->prefetcher().drop(job_, input, gone.partition);
+  }
+}
+
+void JobShuffle::on_request(rpc::Message message, rpc::Responder responder) {
   switch (message.type) {
     case protocol::kCommit:
       return commit(std::move(message), std::move(responder));
@@ -19,10 +112,10 @@ void WorkerJob::on_request(rpc::Message message, rpc::Responder responder) {
   }
 }
 
-void WorkerJob::commit(rpc::Message message, rpc::Responder responder) {
+void JobShuffle::commit(rpc::Message message, rpc::Responder responder) {
   auto commit = protocol::decode<protocol::Commit>(message);
   if (!commit) return responder.fail(commit.error());
-  if (message.fds.size() != 1 || commit->attempt.task.job != setup_.job || ended_)
+  if (message.fds.size() != 1 || commit->attempt.task.job != job_ || ended_)
     return responder.fail(Error(Code::invalid_argument, "a commit carries one descriptor, of a segment of its own running job"));
   const TaskId& task = commit->attempt.task;
   const shuffle::SegmentKey key{task.job, ShuffleId(task.stage.value()), task.index, commit->attempt.attempt};
@@ -43,27 +136,27 @@ void WorkerJob::commit(rpc::Message message, rpc::Responder responder) {
       });
 }
 
-void WorkerJob::read(const rpc::Message& message, rpc::Responder responder) {
+void JobShuffle::read(const rpc::Message& message, rpc::Responder responder) {
   const auto request = protocol::decode<protocol::ReadRequest>(message);
   if (!request) return responder.fail(request.error());
   const auto reader = reader_of(*request);
   if (!reader) return responder.fail(Error(Code::invalid_argument, "a part of a read that is not under way"));
   auto shared = std::make_shared<rpc::Responder>(std::move(responder));
-  reader->next(request->known,
-               [self = weak_from_this(), key = std::pair(request->attempt, request->read), shared](Result<shuffle::ReadPart> part) {
-                 const auto job = self.lock();
-                 if (job && part)
-                   if (const auto running = job->running_.find(key.first); running != job->running_.end())
-                     running->second.waited += part->waited;
-                 if (job && (!part || part->end || part->lost)) job->readers_.erase(key);
-                 part ? shared->reply(protocol::encode_part(std::move(*part))) : shared->fail(part.error());
-               });
+  const ReadKey key(request->attempt, request->read);
+  reader->next(request->known, [this, alive = std::weak_ptr(alive_), key, shared](Result<shuffle::ReadPart> part) {
+    if (!alive.expired()) part_read(key, part);
+    part ? shared->reply(protocol::encode_part(std::move(*part))) : shared->fail(part.error());
+  });
   if (const auto running = running_.find(request->attempt); running != running_.end() && running->second.stopped)
     reader->interrupt();
 }
 
-/// Null when the read is not under way. The first request begins it.
-std::shared_ptr<shuffle::PartitionReader> WorkerJob::reader_of(const protocol::ReadRequest& request) {
+void JobShuffle::part_read(const ReadKey& key, const Result<shuffle::ReadPart>& part) {
+  if (const auto running = running_.find(key.first); part && running != running_.end()) running->second.waited += part->waited;
+  if (!part || part->end || part->lost) readers_.erase(key);
+}
+
+JobShuffle::ReaderPtr JobShuffle::reader_of(const protocol::ReadRequest& request) {
   const auto found = readers_.find({request.attempt, request.read});
   if (found != readers_.end()) return request.part == 0 ? nullptr : found->second;
   if (request.part != 0 || !running_.contains(request.attempt)) return nullptr;
@@ -74,25 +167,25 @@ std::shared_ptr<shuffle::PartitionReader> WorkerJob::reader_of(const protocol::R
   return readers_[{request.attempt, request.read}] = std::move(reader);
 }
 
-shuffle::PartitionRead WorkerJob::wanted_of(const protocol::ReadRequest& request) const {
-  shuffle::PartitionRead wanted{setup_.job, request.shuffle, request.partitions, request.maps, request.fetch_bytes};
+shuffle::PartitionRead JobShuffle::wanted_of(const protocol::ReadRequest& request) const {
+  shuffle::PartitionRead wanted{job_, request.shuffle, request.partitions, request.maps, request.fetch_bytes};
   const auto running = running_.find(request.attempt);
   const auto table = tables_.find(request.shuffle);
   const bool complete = table != tables_.end() && table->second.maps == 0;  // otherwise it will be more
   if (running != running_.end() && complete)
-    if (const auto bytes = running->second.input_bytes.find(request.shuffle); bytes != running->second.input_bytes.end())
+    if (const auto bytes = running->second.inputs.find(request.shuffle); bytes != running->second.inputs.end())
       wanted.bytes = bytes->second;
   // All tasks of a job together have an eighth of what the worker, and the executor, may open on its way to them.
-  const std::uint32_t slots = std::max<std::uint32_t>(task_slots(), 1);
+  const std::uint32_t slots = std::max<std::uint32_t>(task_slots_, 1);
   wanted.descriptors = std::clamp<std::size_t>(rpc::descriptor_limit() / 8 / slots, 2, shuffle::kDescriptorsPerPart);
   return wanted;
 }
 
-void WorkerJob::replicate(const protocol::ReplicateOutput& command) {
+void JobShuffle::replicate(const protocol::ReplicateOutput& command) {
   if (ended_) return;
   shuffle::ReplicaRequest request{command.source.address,
                                   {command.job, command.shuffle, command.output.map, command.output.attempt},
-                                  setup_.shuffle_mode == shuffle::Mode::pull};
+                                  mode_ == shuffle::Mode::pull};
   protocol::ReplicaEnded ended{{command.node, command.job, command.shuffle, command.output.map, command.output.attempt}, {}};
   worker_.data->replicator().replicate(std::move(request),
                                        [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {

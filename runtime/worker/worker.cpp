@@ -259,18 +259,18 @@ class WorkerImpl final : public Worker {
   }
   void carry_out(protocol::ShuffleLocations& locations) {
     add_nodes(locations.holders);
-    if (auto found = jobs_.find(locations.job); found != jobs_.end()) found->second->set_locations(locations);
+    if (auto found = jobs_.find(locations.job); found != jobs_.end()) found->second->shuffle().set_locations(locations);
   }
   void carry_out(protocol::ShuffleExtended& more) {
     add_nodes(more.holders);
-    if (auto found = jobs_.find(more.job); found != jobs_.end()) found->second->extend(more);
+    if (auto found = jobs_.find(more.job); found != jobs_.end()) found->second->shuffle().extend(more);
   }
   void carry_out(protocol::PrefetchShuffle& prefetch) {
     add_nodes(prefetch.holders);
-    if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->prefetch(prefetch);
+    if (auto found = jobs_.find(prefetch.job); found != jobs_.end()) found->second->shuffle().prefetch(prefetch);
   }
   void carry_out(protocol::ReplicateOutput& command) {
-    if (auto found = jobs_.find(command.job); found != jobs_.end()) found->second->replicate(command);
+    if (auto found = jobs_.find(command.job); found != jobs_.end()) found->second->shuffle().replicate(command);
   }
   void carry_out(protocol::ReleaseShuffle& release) {
     if (auto found = jobs_.find(release.job); found != jobs_.end()) found->second->release(release.shuffle);
@@ -281,7 +281,7 @@ class WorkerImpl final : public Worker {
     const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
     if (context_.outputs.nodes.erase(lost.node) != 0) context_.outputs.lost[lost.node] = why.to_string();
     data_->forget(lost.address, why);
-    for (const auto& [id, job] : jobs_) job->node_lost(lost.node);
+    for (const auto& [id, job] : jobs_) job->shuffle().node_lost(lost.node);
     if (chunks_) chunks_->node_lost(lost.address, why);
   }
 

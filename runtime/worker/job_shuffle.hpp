@@ -1,0 +1,75 @@
+// The shuffles of a job as its tasks on one worker see them: where outputs are, what tasks read, and what they commit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/protocol/executor.hpp"
+#include "runtime/worker/context.hpp"
+
+namespace weft::runtime {
+
+/// Reactor thread only.
+class JobShuffle {
+ public:
+  /// `task_slots`: how many tasks of the job run at a time.
+  JobShuffle(WorkerContext& worker, JobId job, shuffle::Mode mode, std::uint32_t task_slots)
+      : worker_(worker), job_(job), mode_(mode), task_slots_(task_slots) {}
+
+  void set_locations(const protocol::ShuffleLocations& locations);
+  void extend(const protocol::ShuffleExtended& more);
+  /// A node is gone; the tables know already where its outputs are now.
+  void node_lost(NodeId node);
+  void prefetch(const protocol::PrefetchShuffle& prefetch);
+  /// Another worker's output into the store; the master is notified of the outcome.
+  void replicate(const protocol::ReplicateOutput& command);
+  void release(ShuffleId shuffle);
+
+  /// The attempt goes to the executor: sets aside memory for its segment.
+  void begin(protocol::Launch& launch);
+  void end(const AttemptId& attempt);
+  /// Answers the reads of an attempt that is to stop.
+  void stop_waiting(const AttemptId& attempt);
+  /// How long an attempt has waited for maps to end.
+  Duration waited(const AttemptId& attempt) const;
+  /// What the executor requests: reads and commits.
+  void on_request(rpc::Message message, rpc::Responder responder);
+  /// The job is over.
+  void end_job();
+
+ private:
+  /// An attempt that runs.
+  struct Running {
+    shuffle::SegmentRoom room;
+    std::uint32_t partition = 0;
+    std::map<ShuffleId, std::uint64_t> inputs;  // read at that partition, and about how many bytes
+    Duration waited{0};                         // for maps to end, by the parts of reads so far
+    bool stopped = false;                       // it was asked to stop
+  };
+  using ReadKey = std::pair<AttemptId, std::uint32_t>;  // the attempt and the number of its read
+  using ReaderPtr = std::shared_ptr<shuffle::PartitionReader>;
+
+  /// Outputs have moved, or there are more.
+  void locations_changed();
+  void commit(rpc::Message message, rpc::Responder responder);
+  void read(const rpc::Message& message, rpc::Responder responder);
+  void part_read(const ReadKey& key, const Result<shuffle::ReadPart>& part);
+  /// Null when the read is not under way. The first request begins it.
+  ReaderPtr reader_of(const protocol::ReadRequest& request);
+  shuffle::PartitionRead wanted_of(const protocol::ReadRequest& request) const;
+
+  WorkerContext& worker_;
+  const JobId job_;
+  const shuffle::Mode mode_;
+  const std::uint32_t task_slots_;
+  shuffle::OutputTables tables_;
+  std::map<AttemptId, Running> running_;
+  std::map<ReadKey, ReaderPtr> readers_;
+  bool ended_ = false;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace weft::runtime
