@@ -1,6 +1,6 @@
-// How values become bytes: Codec<T> for arithmetic types, enums, ids, durations, strings, pairs, tuples, arrays, vectors, sets, maps,
-// optionals and plain aggregates of those. Specialise weft::Codec<T> for anything else. Messages within a release use the same
-// forms (base/rpc/derived.hpp).
+// How values become bytes: Codec<T> for arithmetic types, enums, ids, durations, strings, pairs, tuples, arrays, vectors, sets,
+// maps, optionals and plain aggregates of those. Specialise weft::Codec<T> for anything else. Messages within a release use the
+// same forms (base/rpc/derived.hpp).
 //
 //   numbers, enums,     their own size, little-endian            vector, string   varint count, then the elements
 //   ids, durations
@@ -11,8 +11,8 @@
 // No padding byte is ever encoded, so equal values have equal bytes. Keys rely on that: two keys are the same key when their
 // encoded bytes are equal. For floating-point keys this means that 0.0 and -0.0 are two keys, and a NaN equals itself.
 //
-// Decoding checks every length, and the values of enumerations E that have a last_of(E{}); it throws CodecError. std::string_view encodes like std::string and decodes to a view of the
-// encoded bytes: it lives as long as they do.
+// Decoding checks every length, and the values of enumerations E that have a last_of(E{}); it throws CodecError. std::string_view
+// encodes like std::string and decodes to a view of the encoded bytes: it lives as long as they do.
 #pragma once
 
 #include <array>
@@ -191,7 +191,8 @@ requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) struct Codec<T> {
     } else {
       const T value = in.take_value<T>();
       if constexpr (kHasLast) {
-        if (value > last_of(T{})) throw CodecError("encoded record is damaged or of another type: a value of an enumeration has no name");
+        if (value > last_of(T{}))
+          throw CodecError("encoded record is damaged or of another type: a value of an enumeration has no name");
       }
       return value;
     }

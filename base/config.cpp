@@ -67,7 +67,8 @@ const Config::Key* Config::find(std::string_view name) const {
 }
 
 std::string_view Config::kind_name(Kind kind) {
-  static constexpr std::array<std::string_view, 7> kNames{  // by value
+  static constexpr std::array<std::string_view, 7> kNames{
+      // by value
       "text", "true or false", "an integer", "a number", "a size such as \"64MiB\"", "a duration such as \"5s\"", "a list of text"};
   return kNames.at(static_cast<std::size_t>(kind));
 }

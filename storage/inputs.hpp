@@ -11,7 +11,7 @@
 
 namespace weft::storage {
 
-/// What a user is told of a job's inputs when it has ended: the lists of InputFiles, of all that it read.
+/// What is reported of a job's inputs when it has ended: the lists of InputFiles, of all that it read.
 struct InputNotes {
   std::set<std::string> skipped, repeated, empty;
 };

@@ -5,8 +5,8 @@
 //   Buffer, SharedBytes         a varint length; the bytes follow the message as bulk
 //   shared_ptr<const vector>    as the vector: shared by messages to several receivers, never null
 //
-// Every enumeration E has its last_of(E{}). Decoding checks every length and every value that not all bytes can be; what it allocates
-// is in proportion to the message. For .cpp files: a header declares encode() and decode() of its folder's messages
+// Every enumeration E has its last_of(E{}). Decoding checks every length and every value that not all bytes can be; what it
+// allocates is in proportion to the message. For .cpp files: a header declares encode() and decode() of its folder's messages
 // (runtime/protocol/task.hpp).
 #pragma once
 

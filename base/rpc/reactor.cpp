@@ -188,9 +188,10 @@ Result<Endpoint> Endpoint::parse(std::string_view text) {
 }
 
 Result<ConnectionPtr> connect(Reactor& reactor, const Endpoint& endpoint, Duration deadline, Handler handler, Limits limits) {
-  return await<ConnectionPtr>(reactor, "connecting", [&reactor, endpoint, deadline, handler = std::move(handler), limits](Connected done) {
-    reactor.connect(endpoint, deadline, handler, limits, std::move(done));
-  });
+  return await<ConnectionPtr>(reactor, "connecting",
+                              [&reactor, endpoint, deadline, handler = std::move(handler), limits](Connected done) {
+                                reactor.connect(endpoint, deadline, handler, limits, std::move(done));
+                              });
 }
 
 Result<Message> call(Reactor& reactor, const ConnectionPtr& connection, MessageType type, Payload payload, Duration deadline) {

@@ -126,7 +126,7 @@ Findings dominant_shares(const Context&) {
 }  // namespace
 
 std::vector<Experiment> baseline_experiments() {
-  return {{"BS-1", "FIFO: who comes behind a long job waits for all of it", "Hadoop's schedulers",
+  return {{"BS-1", "FIFO: a job behind a long one waits for all of it", "Hadoop's schedulers",
            "10 slots; a job of 100 tasks of 10 s, then five jobs of 5 tasks of 1 s, one each second", "", head_of_line},
           {"BS-2", "Fair: k equal jobs get 1/k, a small one ends early, a long one goes on", "Hadoop's Fair Scheduler",
            "20 slots; four jobs of 100 tasks of 1 s; then 800 tasks of 10 s, and 15 s later 5 tasks of 2 s", "", equal_parts},

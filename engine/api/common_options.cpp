@@ -96,7 +96,7 @@ void declare_place(CLI::App& app, client::RunOptions& run) {
   add_parsed<std::uint64_t>(app, "--memory", run.memory_bytes, "SIZE", budget_of,
                             "Memory budget of the run, or of each worker, such as 512MiB");
   add_parsed<std::uint32_t>(app, "--partitions", run.partitions, "N|auto", partitions_of,
-                            "Partitions of shuffles that do not say otherwise (default: auto, by what there is to read)");
+                            "Partitions of shuffles that do not say otherwise (default: auto, by the size of the input)");
 }
 
 void declare_scheduling(CLI::App& app, client::RunOptions& run) {

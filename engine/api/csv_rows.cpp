@@ -119,7 +119,7 @@ void CsvRows::run(void* self, Row row) {
   TextSource::visit_splits(context_, "read_csv",
                            [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
                              if (format_.multiline && split.offset != 0)
-                               return Result<void>();  // a window of a sample: who knows where a record begins
+                               return Result<void>();  // a window of a sample: records begin anywhere in it
                              bool first = split.offset == 0;
                              header_next_ = format_.header && first;
                              if (format_.header && !first && header_of_ != split.path) read_header(split);

@@ -62,7 +62,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   void abandon();
   /// All stages so far, planned.
   std::vector<const plan::Stage*> planned();
-  /// What there is to say of the inputs so far.
+  /// Remarks on the inputs so far.
   const storage::InputNotes& input_notes() const { return data_.input_notes(); }
   /// What the session knows of the job; nothing when no session was needed.
   std::optional<master::JobStatus> status();

@@ -216,7 +216,7 @@ class EmbeddedSession final : public Session, private master::CoreDriver::BackEn
   std::unique_ptr<JobPage> page_;
 };
 
-/// A slot for each core, fewer if there is not memory for so many tasks.
+/// A slot for each core; fewer if the memory is not enough for their tasks.
 std::uint32_t slots_within(std::uint64_t budget) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(budget / 2 / kSmallestTaskMemory, 1, available_cores()));
 }

@@ -15,17 +15,17 @@ void add_job_flags(CLI::App& app, const std::string& group,
       return set ? std::string() : set.error().to_string();
     };
     const std::string name = "--" + option.name;
-    CLI::Option* const flag =
-        option.repeatable ? app.add_option_function<std::vector<std::string>>(
-                                   name,
-                                   [take, &option](const std::vector<std::string>& texts) {
-                                     for (const std::string& text : texts) take(option, text);
-                                   },
-                                   option.help)
-                                ->take_all()
-                                ->allow_extra_args(false)
-                          : app.add_option_function<std::string>(
-                                name, [take, &option](const std::string& text) { take(option, text); }, option.help);
+    CLI::Option* const flag = option.repeatable
+                                  ? app.add_option_function<std::vector<std::string>>(
+                                           name,
+                                           [take, &option](const std::vector<std::string>& texts) {
+                                             for (const std::string& text : texts) take(option, text);
+                                           },
+                                           option.help)
+                                        ->take_all()
+                                        ->allow_extra_args(false)
+                                  : app.add_option_function<std::string>(
+                                        name, [take, &option](const std::string& text) { take(option, text); }, option.help);
     flag->check(CLI::Validator(check, option.value))->group(group);
   }
 }

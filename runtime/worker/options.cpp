@@ -51,7 +51,7 @@ void declare(Config& config, WorkerOptions& options) {
       "there begin again");
   config.duration(
       "worker.drain", options.drain,
-      "How long the worker, when it is told to end (SIGTERM, SIGINT), may take to finish its tasks and to hand over its map "
+      "How long the worker, after a stop request (SIGTERM, SIGINT), may take to finish its tasks and to hand over its map "
       "outputs and chunks to others (0: it ends at once)");
   config.text(
       "worker.drain_chunks", options.drain_chunks,

@@ -39,8 +39,8 @@ class FreeNodes {
   bool go_on(NodeWalk& walk, Visit visit) const;
 
   /// The nodes near the input of a pending task of the stage (on the node or in the rack), and those where one was placed, in the
-  /// order of walk(). Nothing: they are so many that a walk over all nodes costs no more; or, with `all_prefer`, some task has no
-  /// preference.
+  /// order of walk(). Nothing: there are enough of them that a walk over all nodes costs no more; or, with `all_prefer`, some task
+  /// has no preference.
   std::optional<std::vector<NodeId>> near(const StageInfo& stage, Locality level, bool all_prefer) const;
 
  private:

@@ -74,9 +74,9 @@ class Launcher {
   }
 };
 
-/// Who asks for tasks. jobs: the next job gets the best node. nodes: each node with free capacity gets the next task for it, by the
-/// id of the node, as in a heartbeat. nodes_of_any_slot: the same, and map slots and reduce slots are not filled one kind after the
-/// other.
+/// Whether jobs or nodes ask for tasks. jobs: the next job gets the best node. nodes: each node with free capacity gets the next
+/// task for it, by the id of the node, as in a heartbeat. nodes_of_any_slot: the same, and map slots and reduce slots are not
+/// filled one kind after the other.
 enum class Asks : std::uint8_t { jobs, nodes, nodes_of_any_slot };
 
 /// Which job launches a task next.

@@ -38,7 +38,7 @@ class PrefetchMemory {
   void keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps, SealedSegment blocks);
   /// Reads back the next of its files. False: the store has no room.
   bool bring_back(const Candidate& what);
-  /// Reads a partition back for its task, which waits. What there is no room for is given up, and the task fetches it.
+  /// Reads a partition back for its task, which waits. Blocks without room are given up, and the task fetches them.
   void bring_back_taken(const Key& key, std::uint32_t number, ExpectedPartition& partition);
   /// What is on its way to a file is still in memory, and stays there.
   void stay(ExpectedPartition& partition);

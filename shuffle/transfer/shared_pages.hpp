@@ -34,8 +34,8 @@ class SharedPages {
 
   /// A descriptor to read and map it through; alone() knows of its holders. Invalid where the system cannot make one.
   Fd reader();
-  /// No descriptor of reader() and no mapping made through one is left in any process (nor on its way there). False when that
-  /// cannot be told, and before there was one.
+  /// No descriptor of reader() and no mapping made through one is left in any process (nor on its way there). False when that is
+  /// not known, and before there was one.
   bool alone() const;
   /// The descriptor, sealed for good; the pages are not written again.
   Result<Fd> seal() &&;

@@ -13,3 +13,11 @@ echo '// The table is filled a''new.' > "$tree/base/a.hpp"
 echo 'Blocks that were brought a''head.' > "$tree/docs/a.md"
 if "$check" "$tree" > "$tree/out"; then echo "not found"; exit 1; fi
 for place in base/a.hpp:1: docs/a.md:1:; do grep -q "^$place" "$tree/out" || { echo "not named: $place"; cat "$tree/out"; exit 1; }; done
+
+# Habits, in sources and documents but not in tests.
+mkdir "$tree/tests"
+echo '// Who reads it waits.' | tee "$tree/base/a.hpp" > "$tree/tests/a.hpp"
+echo 'Readers are told of it.' > "$tree/docs/a.md"
+if "$check" "$tree" > "$tree/out"; then echo "habits were not found"; exit 1; fi
+for place in base/a.hpp:1: docs/a.md:1:; do grep -q "^$place" "$tree/out" || { echo "not named: $place"; cat "$tree/out"; exit 1; }; done
+if grep -q '^tests/' "$tree/out"; then echo "tests were looked at"; exit 1; fi

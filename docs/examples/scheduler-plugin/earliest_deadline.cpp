@@ -1,4 +1,4 @@
-// A scheduler made of parts: who is next is its own, the rest weft's. The job with the earliest deadline goes first.
+// A scheduler made of parts: the order of jobs is its own, the rest weft's. The job with the earliest deadline goes first.
 #include <chrono>
 #include <memory>
 

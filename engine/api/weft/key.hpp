@@ -19,7 +19,7 @@ struct ByValue {
   ByValue() = default;
   ByValue(F number)  // NOLINT(google-explicit-constructor): a number, in another form
       : value(number == number ? number + F{0} : std::numeric_limits<F>::quiet_NaN()) {}
-  operator F() const { return value; }  // NOLINT(google-explicit-constructor): likewise
+  operator F() const { return value; }  // NOLINT(google-explicit-constructor): as above
 
   /// A total order: a NaN is larger than every number.
   template <std::same_as<ByValue> Other>

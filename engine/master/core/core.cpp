@@ -71,7 +71,7 @@ void Core::Impl::restore(Time now, std::vector<JobStatus> ended) {
   for (JobStatus& job : ended) context_.jobs.remember(std::move(job));
 }
 
-/// What there is to look at stays noted until the scheduler is called for it.
+/// Triggers stay noted until the scheduler is called for them.
 void Core::Impl::run_scheduler() {
   SchedulingTriggers& triggers = context_.triggers;
   do {

@@ -124,7 +124,7 @@ bool Failures::lose_fetched(JobRecord& job, StageRecord& source, const shuffle::
   return true;
 }
 
-/// What became of the output.
+/// The state of the output afterwards.
 std::string Failures::where_it_is(const StageRecord& source, const shuffle::FetchFailure& fetch) const {
   const schedulers::TaskInfo& map = source.info->tasks[fetch.map];
   if (map.state != schedulers::TaskState::finished) return "the map runs again";

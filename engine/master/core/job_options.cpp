@@ -214,7 +214,7 @@ std::string positive(Duration& value) { return value > Duration(0) ? "" : "must 
 std::vector<JobOption> make_options() {
   constexpr In kClusters = In::clusters, kBoth = In::clusters_and_simulations;
   return {
-      option("user", "NAME", "On whose behalf (default: who runs this)", kBoth, &JobOptions::user),
+      option("user", "NAME", "On whose behalf the job runs (default: your login name)", kBoth, &JobOptions::user),
       option("pool", "NAME", "Pool or queue of the scheduler", kBoth, &JobOptions::pool),
       option("priority", "N", "Larger goes first (0)", kBoth, &JobOptions::priority),
       option("weight", "WEIGHT", "Its part of what jobs share, against theirs, where the scheduler shares (1)", kClusters,

@@ -1,4 +1,4 @@
-// How a job is to be run, besides its plan. What there is to know of an option is stated once, in the list of job_options.cpp: the
+// How a job is to be run, besides its plan. Each option is described once, in the list of job_options.cpp: the
 // command line, run_locally(), the event log, statuses, the page and workloads of the simulator take it from there. A message needs
 // its field in master/protocol/protocol.capnp, too.
 #pragma once

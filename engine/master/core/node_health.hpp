@@ -23,7 +23,7 @@ class NodeHealth {
   /// is on probation: it takes none for 20 s, and each further time for twice as long, a minute at most (a worker that lives for so
   /// long is well), even if it is the only one.
   void begin(NodeId node);
-  /// The node is about to leave the view. What there is to say of its worker's crashes beside the reason, or nothing.
+  /// The node is about to leave the view. Returns a remark on its worker's crashes beside the reason, or nothing.
   std::string note_loss(NodeId node, const std::string& reason);
   void forget(NodeId node) { failures_.erase(node); }
 

@@ -69,7 +69,7 @@ std::optional<Time> StragglerWatch::find(JobId job, const schedulers::StageInfo&
     const schedulers::TaskInfo& task = stage.tasks[i];
     if (task.state != schedulers::TaskState::running || task.later_attempts >= kMostLaterAttempts || stage.speculative.contains(i))
       continue;
-    // Who reads more than others may take longer.
+    // A task that reads more than others may take longer.
     const double larger = usual_bytes > 0 ? std::max(1.0, static_cast<double>(task.input_bytes) / usual_bytes) : 1;
     const double expected = std::max(1e-9, in_seconds(*typical) * larger);
     const Time limit = std::max(rules_.shortest, Time(std::llround(std::min(expected * rules_.slower, 1e9) * 1e9)));

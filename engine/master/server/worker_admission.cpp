@@ -69,7 +69,7 @@ void WorkerAdmission::on_register(const rpc::ConnectionPtr& connection, const rp
   };
   const auto rival = info->named ? rival_of(*info) : std::nullopt;
   if (!rival) return find_rack(*info);
-  // Its machine may have gone without a word. Who does not answer is lost, before the heartbeats that do not come tell as much.
+  // Its machine may be gone without notice. A worker that does not answer is lost; missing heartbeats would show that later.
   context_.table.at(*rival).connection->request(
       protocol::kPresence, {}, kPresenceDeadline,
       [this, connection, tag, find_rack, rival = *rival, info = std::move(*info)](const Result<rpc::Message>& answer) {

@@ -246,7 +246,7 @@ class Diagnosis {
          fmt::format("the job waited {} for its first slot{}", human_duration(waited),
                      job_.status.pool.empty() ? "" : fmt::format(" in pool {}", job_.status.pool)),
          others > 0 ? "other jobs had the slots: give its pool a minimum share, the job another pool or priority, or add workers"
-                    : "no worker could take its tasks: weft job explain tells what they demand and what there is",
+                    : "no worker could take its tasks: weft job explain shows what they demand and what the workers have",
          {{"waited_seconds", seconds(waited)}, {"other_jobs", others}});
   }
 

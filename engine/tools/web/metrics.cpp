@@ -117,7 +117,8 @@ using Group = client::GroupInfo;
 const GroupFamily kGroupFamilies[] = {
     {"weft_pool_running_tasks", "Tasks of the pool's jobs that run", [](const Group& group) { return double(group.running); }},
     {"weft_pool_waiting_tasks", "Tasks of the pool's jobs that wait", [](const Group& group) { return double(group.pending); }},
-    {"weft_pool_fair_share", "Of what there is now, by demand", [](const Group& group) { return group.status.fair_share; }},
+    {"weft_pool_fair_share", "Its part of the present capacity, by demand",
+     [](const Group& group) { return group.status.fair_share; }},
     {"weft_pool_used", "In the unit of the fair share", [](const Group& group) { return group.status.used; }},
     {"weft_pool_demand", "Used and wanted, in the unit of the fair share", [](const Group& group) { return group.status.demand; }},
 };

@@ -22,7 +22,7 @@ class CsvScanner {
     end,
     record,
     malformed,  // a line that is no record; why() says it
-    unclosed,   // likewise, because it ends inside of quotes, which without `multiline` no record does: what follows may go on in
+    unclosed,   // the same, because it ends inside of quotes, which without `multiline` no record does: what follows may go on in
                 // them
     partial,    // multiline: the text ends inside of quotes; rest() is to be scanned again with what follows
   };
@@ -54,7 +54,7 @@ class CsvScanner {
   Found finish(const char* field, const char* newline);
   /// Goes behind the line that has `from`.
   Found give_up(const char* why, const char* from);
-  /// Likewise of a line in which the field, which begins with a quote, has no end.
+  /// The error of a line in which a field that begins with a quote has no end.
   Found unclosed(const char* field);
   /// From the opening quote to behind the closing one; null when there is none where it must be.
   const char* quoted(const char* opening);

@@ -79,7 +79,7 @@ struct StageHints {
 /// Amounts, durations and ratios that are negative or not finite throw std::invalid_argument.
 StageHints demand_hint(const TaskDemand& amounts);
 StageHints estimate_hint(std::chrono::nanoseconds duration, double output_ratio);
-/// Likewise an attribute without a name.
+/// Refuses an attribute without a name.
 StageHints variant_hint(const std::string& attribute);
 
 /// How a dataset comes about since the last shuffle: the branches (several after a union), the fused operators, and a hash of all
@@ -187,7 +187,7 @@ constexpr bool made_of_bytes() {
   return true;
 }
 
-/// Looks at functions that have pointers, references, or more than can be told while compiling.
+/// Looks at functions that have pointers, references, or more than is known while compiling.
 template <class F>
 void check_captures(const Graph& graph, const F& function, std::string_view what, const std::source_location& where) {
   if constexpr (std::is_class_v<F> && std::is_trivially_copyable_v<F> && !std::is_empty_v<F>) {

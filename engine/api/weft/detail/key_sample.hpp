@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kSampleBytesPerTask = 1u << 20;  // of files; of 
 inline constexpr std::uint64_t kLongestSample = 64u << 10;
 inline constexpr std::size_t kHistogramKeys = 16'384;
 inline constexpr std::uint32_t kReportsHistogram =
-    16;  // every so many tasks reports the histogram of the sample: one of the first is enough
+    16;  // one task in this many reports the histogram of the sample: one of the first is enough
 
 /// A uniform choice of at most kSamplesPerTask of the keys seen (Vitter's algorithm R); of fewer where keys are so long that those
 /// would take too much memory.

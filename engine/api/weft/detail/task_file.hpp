@@ -35,7 +35,7 @@ class TaskFile {
   std::unique_ptr<storage::OutputFile> file_;
 };
 
-/// Likewise, through a buffer.
+/// The same, through a buffer.
 class BufferedTaskFile {
  public:
   BufferedTaskFile(runtime::TaskContext& context, const std::string& work_directory, storage::Compression compression);
