@@ -186,6 +186,7 @@ JobOption option(std::string name, std::string value, std::string help, In where
   made.help = std::move(help);
   made.repeatable = std::is_same_v<T, Hints>;
   made.simulated = where == In::clusters_and_simulations;
+  if (made.name == "deadline") made.key += "_after";  // deadline_ns of logs is a point of time
   if (std::is_same_v<T, Duration>) made.key += "_ns";
   if (made.repeatable) made.key += "s";
   const auto checked = [check](T& parsed) { return check == nullptr ? std::string() : check(value_of(parsed)); };

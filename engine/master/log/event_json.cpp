@@ -88,9 +88,8 @@ struct Filler {
     about("job_submitted", event.job);
     line.name = event.name;
     line.options = event.options;
-    line.options.deadline = Time(0);
-    line.options.weight = event.hints.weight;
-    line.options.hints = schedulers::hint_texts(event.hints);
+    if (!line.options.weight && event.hints.weight != 1) line.options.weight = event.hints.weight;
+    if (line.options.hints.empty()) line.options.hints = schedulers::hint_texts(event.hints);
     line.deadline = event.deadline;
   }
   void operator()(const PlanExtended& event) const {

@@ -55,7 +55,7 @@ struct EventLine {
   std::uint64_t job = 0;
   std::uint32_t stage = 0, task = 0, attempt = 0, node = 0, action = 0;
   std::string name{}, host{}, rack{}, data_address{}, kind{}, reason{}, message{}, error{};
-  JobOptions options{};            // but for the deadline
+  JobOptions options{};
   std::optional<Time> deadline{};  // since the master began
   schedulers::UplinkRate cross_rack{}, rack_uplink{};
   double processors = 0;
