@@ -26,7 +26,7 @@ void add_job_flags(CLI::App& app, const std::string& group,
                                         ->allow_extra_args(false)
                                   : app.add_option_function<std::string>(
                                         name, [take, &option](const std::string& text) { take(option, text); }, option.help);
-    flag->check(CLI::Validator(check, option.value))->group(group);
+    flag->type_name(option.value)->check(CLI::Validator(check, ""))->group(group);
   }
 }
 

@@ -22,6 +22,16 @@ using Hints = std::map<std::string, std::string>;
 
 // ---- one value: from text, to text, to and from JSON --------------------------------------------------------------
 
+tl::unexpected<Error> refused(std::string_view text, std::string_view what_it_is) {
+  return fail(Code::invalid_argument, fmt::format("'{}' is {}", escaped(text), what_it_is));
+}
+
+tl::unexpected<Error> none_of(std::string_view text, const std::vector<std::string>& choices) {
+  const std::string_view near = nearest(text, choices);
+  return refused(text,
+                 fmt::format("none of {}{}", join(choices, ", "), near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+}
+
 Result<void> parse(std::string_view text, std::string& value) {
   value = text;
   return {};
@@ -29,7 +39,7 @@ Result<void> parse(std::string_view text, std::string& value) {
 template <class T>
 requires std::is_arithmetic_v<T> Result<void> parse(std::string_view text, T& value) {
   const auto number = parse_number<T>(text);
-  if (!number) return fail(Code::invalid_argument, std::is_integral_v<T> ? "not a whole number" : "not a number");
+  if (!number) return refused(text, std::is_integral_v<T> ? "not a whole number" : "not a number");
   value = *number;
   return {};
 }
@@ -41,7 +51,10 @@ Result<void> parse(std::string_view text, schedulers::Resources& value) {
   WEFT_ASSIGN(value, schedulers::parse_resources(text));
   return {};
 }
-Result<void> parse(std::string_view text, shuffle::Mode& value) { return from_text(text, value); }
+Result<void> parse(std::string_view text, shuffle::Mode& value) {
+  if (!from_text(text, value)) return none_of(text, {"memory", "pull"});
+  return {};
+}
 Result<void> parse(std::string_view text, runtime::BadRecordLimit& value) {
   if (!text.ends_with('%')) {
     const auto count = parse_number<std::uint64_t>(text);
@@ -55,7 +68,7 @@ Result<void> parse(std::string_view text, runtime::BadRecordLimit& value) {
   return {};
 }
 Result<void> parse(std::string_view text, Switch& value) {
-  if (text != "on" && text != "off") return fail(Code::invalid_argument, "say on or off");
+  if (text != "on" && text != "off") return none_of(text, {"on", "off"});
   value = text == "on" ? Switch::on : Switch::off;
   return {};
 }
@@ -193,7 +206,7 @@ JobOption option(std::string name, std::string value, std::string help, In where
   made.set = [member, checked](std::string_view text, JobOptions& options) -> Result<void> {
     T parsed = std::is_same_v<T, Hints> ? options.*member : T{};
     WEFT_TRY(parse(text, parsed));
-    if (std::string wrong = checked(parsed); !wrong.empty()) return fail(Code::invalid_argument, std::move(wrong));
+    if (const std::string wrong = checked(parsed); !wrong.empty()) return refused(text, wrong);
     options.*member = std::move(parsed);
     return {};
   };
@@ -201,16 +214,17 @@ JobOption option(std::string name, std::string value, std::string help, In where
     return options.*member == JobOptions().*member ? std::nullopt : std::optional(text_of(options.*member));
   };
   made.write = [member](JsonWriter& json, const JobOptions& options) { write(json, options.*member); };
-  made.read = [member, checked](JsonReader& json, JobOptions& options) -> Result<void> {
+  made.read = [member, checked, made_key = made.key](JsonReader& json, JobOptions& options) -> Result<void> {
     WEFT_TRY(read(json, options.*member));
     if (options.*member == JobOptions().*member) return {};  // written by an earlier release, which wrote what was unset, too
-    if (const std::string wrong = checked(options.*member); !wrong.empty()) return fail(json.error(wrong));
+    if (const std::string wrong = checked(options.*member); !wrong.empty())
+      return fail(json.error(fmt::format("{} is {}", made_key, wrong)));
     return {};
   };
   return made;
 }
 
-std::string positive(Duration& value) { return value > Duration(0) ? "" : "must be more than 0"; }
+std::string positive(Duration& value) { return value > Duration(0) ? "" : "not more than 0"; }
 
 std::vector<JobOption> make_options() {
   constexpr In kClusters = In::clusters, kBoth = In::clusters_and_simulations;
@@ -244,10 +258,11 @@ std::vector<JobOption> make_options() {
              "memory: keep map outputs there and bring them to their readers early (default); pull: write them to disk, fetch them "
              "late",
              kBoth, &JobOptions::shuffle_mode),
-      option("shuffle-replicas", "1|2",
-             "Replicas of map outputs, on different workers: 1 (default), or 2, so that a lost worker's maps need not run again",
-             kBoth, &JobOptions::shuffle_replicas,
-             [](std::uint32_t& replicas) -> std::string { return replicas >= 1 && replicas <= kMostReplicas ? "" : "not 1 or 2"; }),
+      option(
+          "shuffle-replicas", "1|2",
+          "Replicas of map outputs, on different workers: 1 (default), or 2, so that a lost worker's maps need not run again",
+          kBoth, &JobOptions::shuffle_replicas,
+          [](std::uint32_t& replicas) -> std::string { return replicas >= 1 && replicas <= kMostReplicas ? "" : "none of 1, 2"; }),
       option("slow-start", "PART", "Part of the maps that must end before reduces start and wait for the others, from 0 to 1 (1)",
              kBoth, &JobOptions::slow_start,
              [](double& part) -> std::string {

@@ -80,7 +80,8 @@ TEST(JobOptions, ValuesThatMakeNoSenseAreRefusedAndChangeNothing) {
     EXPECT_EQ(options, JobOptions()) << name << " " << text;
   }
   JobOptions options;
-  EXPECT_EQ(set_job_options({{"max-attempts", "0"}}, options).error().to_string(), "max-attempts: not a number from 1 to 1000");
+  EXPECT_EQ(set_job_options({{"max-attempts", "0"}}, options).error().to_string(),
+            "max-attempts: '0' is not a number from 1 to 1000");
 }
 
 TEST(JobOptions, AreAllInTheDocuments) {
