@@ -97,7 +97,7 @@ std::vector<SlotGoals::Job> JobSlots::demands(const ClusterView& view, std::vect
   std::ranges::sort(order, std::less<>(), [](const JobInfo* job) { return order_of(*job); });
   std::vector<SlotGoals::Job> jobs;
   for (const JobInfo* job : order) {
-    SlotGoals::Job demand_of{job, 0, 0, {}};
+    SlotGoals::Job entry{job, 0, 0, {}};
     SlotJob slots;
     for (const auto& [id, stage] : job->stages) {
       const std::uint32_t tasks = (stage.ready ? stage.pending.count() : 0) + stage.running;
@@ -109,12 +109,12 @@ std::vector<SlotGoals::Job> JobSlots::demands(const ClusterView& view, std::vect
       const double part = static_cast<double>(tasks) / (sum + tasks);
       mean = {mean.use * (1 - part) + task.use * part, mean.demand * (1 - part) + task.demand * part};
       sum += tasks;
-      if (!early) demand_of.running += stage.running;
+      if (!early) entry.running += stage.running;
     }
     if (slots.pending + slots.early_pending == 0) continue;
-    demand_of.pending = slots.pending;
-    demand_of.use = slots.task.use;
-    jobs.push_back(demand_of);
+    entry.pending = slots.pending;
+    entry.use = slots.task.use;
+    jobs.push_back(entry);
     slot_jobs.push_back(slots);
   }
   Resources most;  // that a node has: a task that needs more has a node to itself

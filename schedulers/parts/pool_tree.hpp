@@ -46,6 +46,8 @@ class PoolTree {
   std::size_t size() const { return nodes_.size(); }
   /// Of a job that arrived and did not end.
   PoolIndex pool_of(JobId job) const { return jobs_.at(job).pool; }
+  /// Whether some pool limits its running jobs.
+  bool limited() const { return limited_; }
   /// Whether its pools let the job run at present.
   bool may_run(JobId job) const { return jobs_.at(job).eligible; }
   Amounts amounts_of(JobId job, SlotKind kind) const { return jobs_.at(job).amounts[static_cast<std::size_t>(kind)]; }
@@ -99,7 +101,7 @@ class PoolTree {
   std::map<std::string, PoolIndex> by_name_;
   PoolSettings default_;
   std::map<JobId, Job> jobs_;
-  bool limited_ = false;       // some pool limits its running jobs
+  bool limited_ = false;
   std::set<JobId> to_notify_;  // that a limit keeps them waiting
 };
 

@@ -9,14 +9,14 @@ namespace weft::schedulers {
 
 namespace {
 
-/// A task that ends within one part in kTolerance of its duration of the believed time ends as believed.
+/// A task that is early or late by at most 1 / kTolerance of its duration ends as believed.
 constexpr std::int64_t kTolerance = 20;
 /// A share that differs by less than this part of itself is about the same.
 constexpr double kAboutTheSame = 0.02;
-/// A task that should have ended is believed to take one part in kOverdue of its duration more.
+/// A task that should have ended is believed to take 1 / kOverdue of its duration more.
 constexpr std::int64_t kOverdue = 10;
 
-/// A stage was misjudged when the mean of its tasks differs from the believed duration by more than one part in kFarOff of it.
+/// A stage was misjudged when the mean of its tasks differs from the believed duration by more than 1 / kFarOff of that.
 constexpr std::int64_t kFarOff = 2;
 
 bool far_off(const StageInfo& stage, Time believed) {

@@ -10,9 +10,7 @@ namespace {
 
 class FairOrder final : public OrderingPolicy, public JobGroups {
  public:
-  FairOrder(const std::vector<PoolSettings>& pools, PoolSettings otherwise) : tree_(pools, std::move(otherwise)) {
-    for (const PoolSettings& pool : pools) limited_ = limited_ || pool.max_running_jobs.has_value();
-  }
+  FairOrder(const std::vector<PoolSettings>& pools, PoolSettings otherwise) : tree_(pools, std::move(otherwise)) {}
   const PoolTree& tree() const { return tree_; }
 
   Result<void> start(const ClusterView& view, Part*) override {
@@ -26,7 +24,7 @@ class FairOrder final : public OrderingPolicy, public JobGroups {
     if (notice.kind == Kind::job_ended) tree_.end(view, *view.job(notice.job));
   }
   bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override { return tree_.offer(view, kind, launcher); }
-  bool offers_all() const override { return !limited_; }
+  bool offers_all() const override { return !tree_.limited(); }
   bool within_limits(const ClusterView&, const JobInfo& job, const StageInfo&) const override { return tree_.may_run(job.id); }
   std::vector<GroupStatus> groups(const ClusterView& view) const override {
     std::vector<GroupStatus> all;
@@ -51,7 +49,6 @@ class FairOrder final : public OrderingPolicy, public JobGroups {
 
  private:
   PoolTree tree_;
-  bool limited_ = false;
 };
 
 }  // namespace
