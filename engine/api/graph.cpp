@@ -178,6 +178,24 @@ void Graph::look_for_locals(const void* function, const void* copy, std::size_t 
   }
 }
 
+ShuffleRef add_shuffle(Graph& graph, std::string name, Lineage lineage, std::uint32_t partitions,
+                       std::unique_ptr<const runtime::StageBody> body) {
+  StageDraft draft;
+  draft.name = std::move(name);
+  draft.lineage = std::move(lineage);
+  draft.partitions = partitions;
+  draft.body = std::move(body);
+  return graph.add_shuffle(std::move(draft));
+}
+
+StageDraft result_stage(const Lineage& before, std::string name, std::string_view type) {
+  StageDraft draft;
+  draft.lineage = before.then(name, type);
+  draft.name = std::move(name);
+  draft.output = plan::OutputKind::result;
+  return draft;
+}
+
 std::uint64_t stage_fingerprint(const StageDraft& draft) {
   std::uint64_t hash = hash_combine(draft.lineage.fingerprint, static_cast<std::uint64_t>(draft.output));
   return hash_combine(hash, draft.partitions);

@@ -5,9 +5,19 @@
 #include "base/timed.hpp"
 #include "storage/output_directory.hpp"
 #include "storage/output_file.hpp"
-#include "weft/detail/actions.hpp"
 
 namespace weft::detail {
+namespace {
+
+/// A single record that does not fit the task's budget.
+[[noreturn]] void record_too_large(const runtime::TaskContext& context, std::uint64_t bytes) {
+  throw runtime::TaskError{Error(Code::resource_exhausted, "write: a single record takes " + std::to_string(bytes) +
+                                                               " bytes, more than the task's memory budget of " +
+                                                               std::to_string(context.operators.memory->limit()) +
+                                                               " bytes; give tasks more memory")};
+}
+
+}  // namespace
 
 TaskFile::TaskFile(runtime::TaskContext& context, const std::string& work_directory, const std::string& suffix,
                    const std::string& directory, storage::Compression compression)

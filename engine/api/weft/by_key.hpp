@@ -50,7 +50,7 @@ class KeyedOperators {
     if constexpr (detail::check_map_values<T, F>()) {
       using Node = detail::MapValues<Chain, F>;
       detail::check_captures(*self().graph(), f, "map_values", where);
-      return keeping("map_values", where, Node{self().chain(), std::move(f)});
+      return self().keeping_keys("map_values", where, Node{self().chain(), std::move(f)});
     } else {
       return Refused();
     }
@@ -153,14 +153,14 @@ class KeyedOperators {
   auto sorted_by(F key, Order order = Order::ascending, Where where = Where::current()) const {
     if constexpr (detail::check_sorted_by<T, Chain, F>()) {
       detail::check_captures(*self().graph(), key, "sorted_by", where);
-      return keeping("sorted_by", where, self().chain().sorted(std::move(key), order));
+      return self().keeping_keys("sorted_by", where, self().chain().sorted(std::move(key), order));
     } else {
       return Refused();
     }
   }
 
-  /// Behind group_by_key, mostly sorted: pair<K, std::vector<V>> for every `size` neighbours of a group, one window every `step`
-  /// values. What is left at the end of a group and fills no window has none.
+  /// Behind group_by_key, mostly sorted: pair<K, std::vector<V>> for every `size` neighbours of a group, one window every
+  /// `step` values. What is left at the end of a group and fills no window has none.
   auto windows(std::size_t size, std::size_t step = 1, Where where = Where::current()) const {
     if (size == 0 || step == 0) throw std::invalid_argument("windows: the size and the step are at least 1");
     return windowed(where, detail::FixedWindows{size, step});
@@ -175,19 +175,12 @@ class KeyedOperators {
  private:
   const Dataset<T, Chain>& self() const { return static_cast<const Dataset<T, Chain>&>(*this); }
 
-  template <class Node>
-  auto keeping(std::string_view what, const Where& where, Node node) const {
-    return Dataset<typename Node::Record, Node>(
-        self().graph(), self().lineage().then_same_keys(detail::operator_name(what, where), detail::type_name<Node>()),
-        std::move(node));
-  }
-
   template <class How>
   auto windowed(const Where& where, How how) const {
     if constexpr (detail::check_windows<T, How>()) {
       using Node = detail::Windows<Chain, How>;
       detail::check_captures(*self().graph(), how, "windows", where);
-      return keeping("windows", where, Node{self().chain(), std::move(how)});
+      return self().keeping_keys("windows", where, Node{self().chain(), std::move(how)});
     } else {
       return Refused();
     }

@@ -143,8 +143,8 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     }
   }
 
-  /// The same records, made by `other` in place of this operator's function where the node has the attribute: "accelerator", or
-  /// one value of it, "accelerator=gpu". Both functions must give the same records in the same order for every input, because any
+  /// The same records, made by `other` in place of this operator's function where the node has the attribute: "accelerator", or one
+  /// value of it, "accelerator=gpu". Both functions must give the same records in the same order for every input, because any
   /// attempt may run anywhere (--check-variants compares them). Directly behind generate, map, filter, flat_map, map_partitions, ….
   template <class G>
   auto on(const std::string& attribute, G other, Where where = Where::current()) const {
@@ -159,8 +159,8 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   /// `lines.demand({.cpu = 2, .memory = 1e9})`. The rest is as --demand has it; of a stage's demands the largest amounts hold.
   Dataset demand(const TaskDemand& amounts) const { return hinted(detail::demand_hint(amounts)); }
 
-  /// The same records. A task of that stage takes about so long, and writes about `output_ratio` bytes for each byte that it reads
-  /// (0: not known). Schedulers go by it until tasks have finished; results never depend on it.
+  /// The same records. A task of that stage takes about so long, and writes about `output_ratio` bytes for each byte that it
+  /// reads (0: not known). Schedulers go by it until tasks have finished; results never depend on it.
   Dataset estimate(std::chrono::nanoseconds duration, double output_ratio = 0) const {
     return hinted(detail::estimate_hint(duration, output_ratio));
   }
@@ -328,6 +328,12 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   const std::shared_ptr<detail::Graph>& graph() const { return graph_; }
   const detail::Lineage& lineage() const { return lineage_; }
   const Chain& chain() const { return chain_; }
+  /// One more operator that leaves every record its key.
+  template <class Node>
+  auto keeping_keys(std::string_view what, const Where& where, Node node) const {
+    return Dataset<typename Node::Record, Node>(
+        graph_, lineage_.then_same_keys(detail::operator_name(what, where), detail::type_name<Node>()), std::move(node));
+  }
 
  private:
   Dataset hinted(const detail::StageHints& hints) const {
@@ -340,12 +346,6 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   auto narrow(std::string_view what, const Where& where, Node node) const {
     return Dataset<typename Node::Record, Node>(
         graph_, lineage_.then(detail::operator_name(what, where), detail::type_name<Node>()), std::move(node));
-  }
-
-  template <class Node>
-  auto keeping_keys(std::string_view what, const Where& where, Node node) const {
-    return Dataset<typename Node::Record, Node>(
-        graph_, lineage_.then_same_keys(detail::operator_name(what, where), detail::type_name<Node>()), std::move(node));
   }
 
   std::shared_ptr<detail::Graph> graph_;

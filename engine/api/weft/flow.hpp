@@ -68,7 +68,7 @@ class Flow {
   /// Records of a fixed size, as views.
   Dataset<std::string_view, detail::FixedSource> read_records(const Paths& paths, std::uint64_t record_bytes,
                                                               Where where = Where::current()) {
-    check_record_bytes(record_bytes);
+    detail::check_record_bytes(record_bytes);
     return from_files(paths, record_bytes, "read_records", where, detail::FixedSource{record_bytes});
   }
   template <std::size_t N>
@@ -106,7 +106,7 @@ class Flow {
   template <class T>
   auto read_json(const Paths& paths, const JsonFormat& format = {}, Where where = Where::current()) {
     if constexpr (detail::check_read_json<T>()) {
-      auto names = std::make_shared<const std::vector<std::string>>(detail::json_names(kFieldNames<T>, format));
+      auto names = std::make_shared<const std::vector<std::string>>(detail::names_in_files(kFieldNames<T>, format.names));
       return from_files(paths, 0, "read_json", where, detail::JsonSource<T>{std::move(names)});
     } else {
       return detail::Refused();
@@ -152,13 +152,8 @@ class Flow {
           "weft broadcast: the value (F's result) has no codec, so it cannot be sent to the tasks; make it of numbers, strings, "
           "pairs, vectors and plain structs of those (a sorted vector of pairs in place of a map), or specialise weft::Codec<T>");
       if constexpr (Encodable<T>) {
-        const Buffer value = graph_->value([&] {
-          Encoder out;
-          encode(T(std::invoke(make)), out);
-          return detail::to_buffer(out);
-        });
-        Decoder in(value.view());
-        return Broadcast<T>(std::make_shared<const T>(decode<T>(in)));
+        const Buffer value = graph_->value([&] { return detail::encoded(T(std::invoke(make))); });
+        return Broadcast<T>(std::make_shared<const T>(detail::decoded<T>(value)));
       } else {
         return Broadcast<T>(nullptr);
       }
@@ -177,8 +172,6 @@ class Flow {
   }
 
  private:
-  static void check_record_bytes(std::uint64_t bytes);
-
   template <class Chain>
   Dataset<typename Chain::Record, Chain> from_files(const Paths& paths, std::uint64_t record_bytes, std::string_view what,
                                                     const Where& where, Chain chain, InputFormat format = InputFormat::detect) {

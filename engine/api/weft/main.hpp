@@ -118,8 +118,8 @@ int main(int argc, char** argv, std::string description, Define define) {
 
 }  // namespace weft
 
-/// The main function of a program that is one job: `WEFT_JOB(define)`, or with what --help says of it, `WEFT_JOB(define, "Counts
-/// words")`.
+/// The main function of a program that is one job: `WEFT_JOB(define)`, or with what --help says of it, `WEFT_JOB(define,
+/// "Counts words")`.
 #define WEFT_JOB(...) \
   int main(int argc, char** argv) { return ::weft::detail::run_job(argc, argv, __VA_ARGS__); }
 

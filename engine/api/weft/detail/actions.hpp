@@ -30,26 +30,15 @@ inline constexpr std::uint64_t kMaxResultBytes = 256u << 20;
 struct EnoughRecords {};
 
 [[noreturn]] void result_too_large(std::string_view name);
-/// A single record that does not fit the task's budget.
-[[noreturn]] void record_too_large(const TaskContext& context, std::uint64_t bytes);
 
 inline Buffer to_buffer(const Encoder& encoder) { return Buffer::copy_of(encoder.view()); }
-
-template <class D>
-StageDraft result_stage(const D& in, std::string name, std::string_view type) {
-  StageDraft draft;
-  draft.lineage = in.lineage().then(name, type);
-  draft.name = std::move(name);
-  draft.output = plan::OutputKind::result;
-  return draft;
-}
 
 /// The first `limit` records of each task, one after the other, task after task.
 template <class D>
 Buffer gather(const D& in, std::string name, std::uint64_t limit) {
   using T = Owned<typename D::Record>;
   WEFT_REQUIRE_CODEC(T);
-  StageDraft draft = result_stage(in, name, type_name<T>());
+  StageDraft draft = result_stage(in.lineage(), name, type_name<T>());
   draft.body = make_body([chain = in.chain(), name, limit](TaskContext& context) {
     Encoder out;
     std::uint64_t left = limit;
@@ -87,64 +76,46 @@ auto collect(const D& in, std::string name, std::uint64_t limit) {
   return records;
 }
 
-template <class D>
-std::uint64_t count(const D& in, std::string name) {
-  StageDraft draft = result_stage(in, std::move(name), type_name<typename D::Record>());
-  draft.body = make_body([chain = in.chain()](TaskContext& context) {
-    std::uint64_t records = 0;
-    chain.run(context, [&](typename D::Record&&) { ++records; });
-    Encoder out;
-    encode(records, out);
-    return to_buffer(out);
+/// An action of which each task makes an Acc: add(acc, record) adds a record, merge(acc, part) the Acc of another task.
+template <class Acc, class D, class Add, class Merge>
+Acc fold(const D& in, std::string name, std::string_view type, Add add, Merge merge) {
+  StageDraft draft = result_stage(in.lineage(), std::move(name), type);
+  draft.body = make_body([chain = in.chain(), add](TaskContext& context) {
+    Acc acc{};
+    chain.run(context, [&](typename D::Record&& record) { add(acc, std::move(record)); });
+    return encoded(acc);
   });
-  const Buffer value = in.graph()->act(std::move(draft), [](std::vector<Buffer>& results) {
-    std::uint64_t total = 0;
-    for (const Buffer& result : results) {
-      Decoder decoder(result.view());
-      total += decode<std::uint64_t>(decoder);
-    }
-    Encoder out;
-    encode(total, out);
-    return to_buffer(out);
-  });
-  Decoder decoder(value.view());
-  return decode<std::uint64_t>(decoder);
+  return decoded<Acc>(in.graph()->act(std::move(draft), [merge](std::vector<Buffer>& results) {
+    Acc acc{};
+    for (const Buffer& result : results) merge(acc, decoded<Acc>(result));
+    return encoded(acc);
+  }));
 }
 
-/// Folds records into an optional accumulator.
-template <class Acc, class F>
-void fold(std::optional<Acc>& acc, Acc record, const F& function) {
-  if (acc) {
-    acc = static_cast<Acc>(std::invoke(function, std::move(*acc), std::as_const(record)));
-  } else {
-    acc = std::move(record);
-  }
+template <class D>
+std::uint64_t count(const D& in, std::string name) {
+  return fold<std::uint64_t>(
+      in, std::move(name), type_name<typename D::Record>(), [](std::uint64_t& records, const auto&) { ++records; },
+      [](std::uint64_t& records, std::uint64_t others) { records += others; });
 }
 
 template <class D, class F>
 std::optional<Owned<typename D::Record>> reduce(const D& in, F function, std::string name) {
   using T = Owned<typename D::Record>;
   WEFT_REQUIRE_CODEC(T);
-  StageDraft draft = result_stage(in, std::move(name), type_name<std::pair<T, F>>());
-  draft.body = make_body([chain = in.chain(), function](TaskContext& context) {
-    std::optional<T> acc;
-    chain.run(context, [&](typename D::Record&& record) { fold(acc, to_owned(std::move(record)), function); });
-    Encoder out;
-    encode(acc, out);
-    return to_buffer(out);
-  });
-  const Buffer value = in.graph()->act(std::move(draft), [function](std::vector<Buffer>& results) {
-    std::optional<T> acc;
-    for (const Buffer& result : results) {
-      Decoder decoder(result.view());
-      if (auto part = decode<std::optional<T>>(decoder)) fold(acc, std::move(*part), function);
+  const auto take = [function](std::optional<T>& acc, T&& record) {
+    if (acc) {
+      acc = static_cast<T>(std::invoke(function, std::move(*acc), std::as_const(record)));
+    } else {
+      acc = std::move(record);
     }
-    Encoder out;
-    encode(acc, out);
-    return to_buffer(out);
-  });
-  Decoder decoder(value.view());
-  return decode<std::optional<T>>(decoder);
+  };
+  return fold<std::optional<T>>(
+      in, std::move(name), type_name<std::pair<T, F>>(),
+      [take](std::optional<T>& acc, typename D::Record&& record) { take(acc, to_owned(std::move(record))); },
+      [take](std::optional<T>& acc, std::optional<T>&& part) {
+        if (part) take(acc, std::move(*part));
+      });
 }
 
 /// One file per task, written through a buffer. print(buffer, record) appends the record; print.header, if there is one, is what
@@ -153,7 +124,7 @@ template <class D, class Print>
 void write_files(const D& in, const std::string& path, std::string name, std::string_view type, Print print,
                  storage::Compression compression = storage::Compression::none) {
   const std::string work = in.graph()->open_output(path);
-  StageDraft draft = result_stage(in, std::move(name), type);
+  StageDraft draft = result_stage(in.lineage(), std::move(name), type);
   draft.body = make_body([chain = in.chain(), work, print, compression](TaskContext& context) {
     BufferedTaskFile file(context, work, compression);
     [[maybe_unused]] bool begun = false;
@@ -197,7 +168,7 @@ template <class D, class F>
 void write_lines_by(const D& in, const std::string& path, F function, std::string name) {
   using T = typename D::Record;
   const std::string work = in.graph()->open_output(path);
-  StageDraft draft = result_stage(in, std::move(name), type_name<std::pair<LineFormat<T>, F>>());
+  StageDraft draft = result_stage(in.lineage(), std::move(name), type_name<std::pair<LineFormat<T>, F>>());
   draft.body = make_body([chain = in.chain(), work, function](TaskContext& context) {
     NamedOutputs outputs(context, work);
     std::string directory, line;

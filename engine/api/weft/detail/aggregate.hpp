@@ -17,11 +17,6 @@
 #include "weft/detail/stage.hpp"
 #include "weft/partitioning.hpp"
 
-namespace weft {
-template <class T, class Chain>
-class Dataset;
-}
-
 namespace weft::detail {
 
 template <class V, class F>
@@ -159,12 +154,8 @@ ShuffleRef combine_shuffle(const D& in, const Agg& aggregation, const P& how, co
   WEFT_REQUIRE_CODEC(K);
   WEFT_REQUIRE_CODEC(typename Agg::Acc);
   static_assert(!kIsSampled<P>, "values are combined before they are sent: a sample of the records does not tell how much that is");
-  StageDraft draft;
-  draft.name = name;
-  draft.lineage = in.lineage().then(name, type_name<std::tuple<Record, Agg, P>>());
-  draft.partitions = how.count;
-  const auto hint = std::make_shared<runtime::TableHint>();
-  draft.body = make_body([chain = in.chain(), aggregation, how, split, hint](TaskContext& context) {
+  auto body = make_body([chain = in.chain(), aggregation, how, split,
+                         hint = std::make_shared<runtime::TableHint>()](TaskContext& context) {
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
       auto route = combiner_partitioner<K>(how, context.output_partitions);
       runtime::CombiningWriter<KeyView<K>, Agg, decltype(route)> combiner(context.operators, out, route, aggregation, hint.get());
@@ -172,7 +163,8 @@ ShuffleRef combine_shuffle(const D& in, const Agg& aggregation, const P& how, co
       combiner.finish();
     });
   });
-  return in.graph()->add_shuffle(std::move(draft));
+  return add_shuffle(*in.graph(), name, in.lineage().then(name, type_name<std::tuple<Record, Agg, P>>()), how.count,
+                     std::move(body));
 }
 
 template <class K, class D, class Agg, class P>

@@ -14,11 +14,6 @@
 #include "weft/detail/chain.hpp"
 #include "weft/detail/stage.hpp"
 
-namespace weft {
-template <class T, class Chain>
-class Dataset;
-}
-
 namespace weft::detail {
 
 template <class D, class MakeRoute>
@@ -141,19 +136,14 @@ auto top(const D& in, std::size_t n, Less less, std::string name) {
   using T = Owned<typename D::Record>;
   using Read = TopRead<T, Less>;
   WEFT_REQUIRE_CODEC(T);
-  StageDraft draft;
-  draft.name = name;
-  draft.lineage = in.lineage().then(name, type_name<Read>());
-  draft.partitions = 1;
-  draft.body = make_body([chain = in.chain(), n, less](TaskContext& context) {
+  auto body = make_body([chain = in.chain(), n, less](TaskContext& context) {
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
       TopRecords<T, Less> records(context.operators, n, less);
       chain.run(context, [&](typename D::Record&& record) { records.add(std::move(record)); });
       records.drain([&](T&& record) { out.write(0, record); });
-      out.finish();
     });
   });
-  const ShuffleRef shuffle = in.graph()->add_shuffle(std::move(draft));
+  const ShuffleRef shuffle = add_shuffle(*in.graph(), name, in.lineage().then(name, type_name<Read>()), 1, std::move(body));
   return Dataset<T, Read>(in.graph(), Lineage::after(shuffle, std::move(name), type_name<Read>()), Read{shuffle->id(), n, less});
 }
 

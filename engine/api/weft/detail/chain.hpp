@@ -80,12 +80,6 @@ struct Map {
   Chain input;
   F function;
 
-  /// The same operator with another function.
-  template <class G>
-  auto with(G other) const {
-    return Map<Chain, G>{input, std::move(other)};
-  }
-
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     input.run(context, [&](typename Chain::Record&& record) { sink(Record(call(function, std::move(record)))); });
@@ -101,12 +95,6 @@ struct MapValues {
   Chain input;
   F function;
 
-  /// The same operator with another function.
-  template <class G>
-  auto with(G other) const {
-    return MapValues<Chain, G>{input, std::move(other)};
-  }
-
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     input.run(context, [&](typename Chain::Record&& record) {
@@ -120,18 +108,12 @@ struct Filter {
   using Record = typename Chain::Record;
   static constexpr bool kKeyed = keyed<Chain>();
   Chain input;
-  F predicate;
-
-  /// The same operator with another function.
-  template <class G>
-  auto with(G other) const {
-    return Filter<Chain, G>{input, std::move(other)};
-  }
+  F function;
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     input.run(context, [&](Record&& record) {
-      if (call(predicate, std::as_const(record))) sink(std::move(record));
+      if (call(function, std::as_const(record))) sink(std::move(record));
     });
   }
 };
@@ -147,12 +129,6 @@ struct FlatMap {
   using Record = std::ranges::range_value_t<Range>;
   Chain input;
   F function;
-
-  /// The same operator with another function.
-  template <class G>
-  auto with(G other) const {
-    return FlatMap<Chain, G>{input, std::move(other)};
-  }
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
@@ -186,12 +162,6 @@ struct FlatMapEmit {
   Chain input;
   F function;
 
-  /// The same operator with another function.
-  template <class G>
-  auto with(G other) const {
-    return FlatMapEmit<Out, Chain, G>{input, std::move(other)};
-  }
-
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     const Emit<Out, std::remove_reference_t<Sink>> emit(sink);
@@ -221,12 +191,6 @@ struct MapPartitions {
   Chain input;
   F function;
 
-  /// The same operator with another function.
-  template <class G>
-  auto with(G other) const {
-    return MapPartitions<Out, Chain, G>{input, std::move(other)};
-  }
-
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     const Emit<Out, std::remove_reference_t<Sink>> emit(sink);
@@ -253,6 +217,15 @@ struct Union {
     }
   }
 };
+
+/// The same operator with another function: of a chain that is one of Map, MapValues, Filter, FlatMap, FlatMapEmit and
+/// MapPartitions.
+template <template <class, class> class Node, class Chain, class F, class G>
+requires requires(const Node<Chain, F>& node) { node.function; }
+auto with_function(const Node<Chain, F>& node, G other) { return Node<Chain, G>{node.input, std::move(other)}; }
+template <template <class, class, class> class Node, class Out, class Chain, class F, class G>
+requires requires(const Node<Out, Chain, F>& node) { node.function; }
+auto with_function(const Node<Out, Chain, F>& node, G other) { return Node<Out, Chain, G>{node.input, std::move(other)}; }
 
 /// Keeps each record with the same probability; the same ones in every attempt.
 template <class Chain>

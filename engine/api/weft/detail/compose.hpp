@@ -125,38 +125,16 @@ auto aggregate_now(const D& in, std::string name, A... parts) {
   using Acc = typename All::Acc;
   using Results = std::tuple<ResultOrNone<V, A>...>;
   const All all(std::move(parts)...);
-  StageDraft draft = result_stage(in, std::move(name), type_name<All>());
-  draft.body = make_body([chain = in.chain(), all](TaskContext& context) {
-    std::optional<Acc> acc;
-    chain.run(context, [&](V&& record) {
-      if (acc) {
-        all.add(*acc, record);
-      } else {
-        acc = all.init(record);
-      }
-    });
-    Encoder out;
-    encode(acc, out);
-    return to_buffer(out);
-  });
-  const Buffer value = in.graph()->act(std::move(draft), [all](std::vector<Buffer>& tasks) {
-    std::optional<Acc> acc;
-    for (const Buffer& task : tasks) {
-      Decoder decoder(task.view());
-      auto part = decode<std::optional<Acc>>(decoder);
-      if (!part) continue;
-      if (acc) {
-        all.merge(*acc, *part);
-      } else {
-        acc = std::move(part);
-      }
-    }
-    Encoder out;
-    encode(acc, out);
-    return to_buffer(out);
-  });
-  Decoder decoder(value.view());
-  auto acc = decode<std::optional<Acc>>(decoder);
+  auto acc = fold<std::optional<Acc>>(
+      in, std::move(name), type_name<All>(),
+      [all](std::optional<Acc>& sum, V&& record) {
+        if (sum) return all.add(*sum, record);
+        sum = all.init(record);
+      },
+      [all](std::optional<Acc>& sum, std::optional<Acc>&& part) {
+        if (sum && part) return all.merge(*sum, *part);
+        if (part) sum = std::move(part);
+      });
   if constexpr (sizeof...(A) == 1) {
     if (!acc) return std::get<0>(Results(A::template of_nothing<V>()...));
     return std::get<0>(Results(All::result(std::move(*acc))));

@@ -35,8 +35,6 @@ class CsvScanner {
 
   /// Of the record: valid until next() and while the text lives. Quotes are taken off.
   std::span<const std::string_view> fields() const { return fields_; }
-  /// What next() looked at last, as it is in the text.
-  std::string_view raw() const { return {record_, static_cast<std::size_t>(at_ - record_)}; }
   std::string_view rest() const { return {record_, static_cast<std::size_t>(end_ - record_)}; }
   const char* why() const { return why_; }
   /// Where the last record began.

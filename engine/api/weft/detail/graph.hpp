@@ -28,8 +28,11 @@
 
 namespace weft {
 
+template <class T, class Chain>
+class Dataset;
+
 /// What a task takes of its node: cpu (cores, or slots), memory (bytes), disk_read, disk_write, network_in, network_out (bytes per
-/// second). Nodes account for what they were given capacities of (docs/schedulers.md).
+/// second). Resources that nodes do not declare always fit (docs/schedulers.md).
 using TaskDemand = schedulers::Resources;
 
 namespace detail {
@@ -152,8 +155,7 @@ class Graph {
   void definition_begins(const void* frame) { frame_ = frame; }
   /// A user function seems to refer to a local variable of the definition, as some of its words are addresses there: says so on the
   /// log; throws JobFailure when tasks run in other processes, which do not have the variable. For functions whose bytes may be
-  /// looked at.
-  /// `copy`: of the function; words that differ in it mean nothing.
+  /// looked at. `copy`: of the function; words that differ in it mean nothing.
   void look_for_locals(const void* function, const void* copy, std::size_t bytes, std::string_view what,
                        const std::source_location& where) const;
 
@@ -179,6 +181,12 @@ class Graph {
  private:
   const void* frame_ = nullptr;
 };
+
+/// Adds a stage that writes a shuffle. Nothing runs yet.
+ShuffleRef add_shuffle(Graph& graph, std::string name, Lineage lineage, std::uint32_t partitions,
+                       std::unique_ptr<const runtime::StageBody> body);
+/// A stage behind `before` whose tasks have results, for act() or add_sink(); without its body.
+StageDraft result_stage(const Lineage& before, std::string name, std::string_view type);
 
 /// Only types without pointers, references and unions can be made of bytes while compiling.
 template <class F>

@@ -13,9 +13,6 @@
 #include "weft/partitioning.hpp"
 
 namespace weft {
-template <class T, class Chain>
-class Dataset;
-
 using runtime::Values;
 }  // namespace weft
 

@@ -34,19 +34,16 @@ auto zip_with_index(const D& in, std::string name) {
   using T = typename decltype(kept)::Record;
   using Read = IndexRead<T>;
   const ShuffleRef& records = kept.lineage().branches.at(0).partitioned.at(0);
-  StageDraft draft;
-  draft.name = name + " counts";
-  draft.lineage = kept.lineage().then(draft.name, type_name<Read>());
-  draft.partitions = 1;
-  draft.body = make_body([chain = kept.chain()](TaskContext& context) {
+  auto body = make_body([chain = kept.chain()](TaskContext& context) {
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
       PartitionCount count{context.partition, 0};
       chain.run(context, [&](T&&) { ++count.second; });
       out.write(0, count);
-      out.finish();
     });
   });
-  const ShuffleRef counts = in.graph()->add_shuffle(std::move(draft));
+  const std::string counting = name + " counts";
+  const ShuffleRef counts =
+      add_shuffle(*in.graph(), counting, kept.lineage().then(counting, type_name<Read>()), 1, std::move(body));
   return Dataset<typename Read::Record, Read>(in.graph(),
                                               Lineage::after(records, std::move(name), type_name<Read>()).with_broadcast(counts),
                                               Read{records->id(), counts->id()});

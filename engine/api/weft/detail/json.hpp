@@ -229,9 +229,6 @@ struct JsonSource {
   }
 };
 
-/// Names of the fields, or what the format calls them.
-std::vector<std::string> json_names(std::span<const std::string_view> fields, const JsonFormat& format);
-
 /// In quotes; what is no UTF-8 becomes U+FFFD.
 void append_json_text(std::string& line, std::string_view text);
 /// What was appended from `begin` on, the shortest digits that stand for `number` in its own type, becomes a number of JSON.
@@ -288,7 +285,7 @@ template <class D>
 void write_json(const D& in, const std::string& path, std::string name, const JsonFormat& format,
                 storage::Compression compression) {
   using T = typename D::Record;
-  const auto print = [names = json_names(kFieldNames<T>, format)](std::string& buffer, const T& record) {
+  const auto print = [names = names_in_files(kFieldNames<T>, format.names)](std::string& buffer, const T& record) {
     append_json_object(buffer, record, names);
     buffer.push_back('\n');
   };

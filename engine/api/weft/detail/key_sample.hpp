@@ -22,8 +22,8 @@ inline constexpr std::size_t kSamplesPerTask = 1000;
 inline constexpr std::uint64_t kSampleBytesPerTask = 1u << 20;  // of files; of counts some windows, of shuffles all
 inline constexpr std::uint64_t kLongestSample = 64u << 10;
 inline constexpr std::size_t kHistogramKeys = 16'384;
-inline constexpr std::uint32_t kReportsHistogram =
-    16;  // one task in this many reports the histogram of the sample: one of the first is enough
+/// One of this many tasks reports the histogram of the sample; one of the first tasks is enough.
+inline constexpr std::uint32_t kReportsHistogram = 16;
 
 /// A uniform choice of at most kSamplesPerTask of the keys seen (Vitter's algorithm R); of fewer where keys are so long that those
 /// would take too much memory.
@@ -101,7 +101,6 @@ Buffer write_samples(TaskContext& context, const Chain& chain, const KeyFn& key_
     const double weight =
         static_cast<double>(reservoir.seen()) / share / static_cast<double>(std::max<std::size_t>(reservoir.size(), 1));
     reservoir.for_each([&](const Owned<K>& key) { out.write(0, WeightedKey<K>(weight, key)); });
-    out.finish();
     // The records will be read once more: count them then.
     context.counters.clear();
     context.usage.bad_records = {};
@@ -112,14 +111,11 @@ Buffer write_samples(TaskContext& context, const Chain& chain, const KeyFn& key_
 /// The stage that draws the sample: its shuffle has the weighted keys in one partition.
 template <class K, class D, class KeyFn>
 ShuffleRef sample_keys(const D& in, const KeyFn& key_of, const std::string& name) {
-  StageDraft draft;
-  draft.name = name + " samples";
-  draft.lineage = in.lineage().then(draft.name, type_name<std::tuple<typename D::Record, KeyFn>>());
-  draft.partitions = 1;
-  draft.body = make_body([chain = in.chain(), key_of](TaskContext& context) {
-    return write_samples<typename D::ChainType, KeyFn, K>(context, chain, key_of);
-  });
-  return in.graph()->add_shuffle(std::move(draft));
+  const std::string sampling = name + " samples";
+  return add_shuffle(*in.graph(), sampling, in.lineage().then(sampling, type_name<std::tuple<typename D::Record, KeyFn>>()), 1,
+                     make_body([chain = in.chain(), key_of](TaskContext& context) {
+                       return write_samples<typename D::ChainType, KeyFn, K>(context, chain, key_of);
+                     }));
 }
 
 /// Of the weighted keys at most about kHistogramKeys that stand for equal numbers of records.
@@ -134,7 +130,6 @@ Buffer write_even_sample(TaskContext& context, ShuffleId samples) {
     each([&](const WeightedKey<K>& key) {
       for (passed += key.first; next < passed; next += step) out.write(0, key.second);
     });
-    out.finish();
   });
 }
 
@@ -145,12 +140,9 @@ ShuffleRef sample_histogram(const D& in, const std::string& name) {
   WEFT_REQUIRE_CODEC(K);
   const auto key_of = [](const typename D::Record& record) -> const K& { return record.first; };
   const ShuffleRef sampled = sample_keys<K>(in, key_of, name);
-  StageDraft draft;
-  draft.name = name + " histogram";
-  draft.lineage = Lineage::after(sampled, draft.name, type_name<K>());
-  draft.partitions = 1;
-  draft.body = make_body([id = sampled->id()](TaskContext& context) { return write_even_sample<K>(context, id); });
-  return in.graph()->add_shuffle(std::move(draft));
+  const std::string drawing = name + " histogram";
+  return add_shuffle(*in.graph(), drawing, Lineage::after(sampled, drawing, type_name<K>()), 1,
+                     make_body([id = sampled->id()](TaskContext& context) { return write_even_sample<K>(context, id); }));
 }
 
 /// In a task that writes to route(key): how many keys of the sample go to each partition, which estimates the partitions' sizes.

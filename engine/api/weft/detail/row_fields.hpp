@@ -4,7 +4,9 @@
 #include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -19,6 +21,9 @@ namespace weft::detail {
 
 /// What a file in UTF-8 may begin with; it belongs to no field.
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// What the fields are called in files: `names` has those with another name than the field.
+std::vector<std::string> names_in_files(std::span<const std::string_view> fields, const std::map<std::string, std::string>& names);
 
 template <class T>
 inline constexpr bool kIsOptional = false;

@@ -20,9 +20,6 @@ namespace weft {
 
 enum class Order : std::uint8_t { ascending, descending };
 
-template <class T, class Chain>
-class Dataset;
-
 }  // namespace weft
 
 namespace weft::detail {
@@ -46,7 +43,6 @@ Buffer write_quantiles(TaskContext& context, ShuffleId samples) {
       passed += key.first;
       for (; next < kQuantiles && passed >= total * static_cast<double>(next) / kQuantiles; ++next) out.write(0, key.second);
     });
-    out.finish();
   });
 }
 
@@ -138,12 +134,9 @@ struct SortRead {
 template <class K, class Less, class D, class KeyFn>
 ShuffleRef sort_quantiles(const D& in, const KeyFn& key_of, const std::string& name) {
   const ShuffleRef sampled = sample_keys<K>(in, key_of, name);
-  StageDraft quantiles;
-  quantiles.name = name + " splitters";
-  quantiles.lineage = Lineage::after(sampled, quantiles.name, type_name<Less>());
-  quantiles.partitions = 1;
-  quantiles.body = make_body([id = sampled->id()](TaskContext& context) { return write_quantiles<K, Less>(context, id); });
-  return in.graph()->add_shuffle(std::move(quantiles));
+  const std::string splitting = name + " splitters";
+  return add_shuffle(*in.graph(), splitting, Lineage::after(sampled, splitting, type_name<Less>()), 1,
+                     make_body([id = sampled->id()](TaskContext& context) { return write_quantiles<K, Less>(context, id); }));
 }
 
 template <class Less, class D, class KeyFn>
@@ -153,10 +146,6 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
   using Read = SortRead<T, KeyFn, Less>;
   WEFT_REQUIRE_CODEC(T);
   WEFT_REQUIRE_CODEC(K);
-  StageDraft draft;
-  draft.name = name;
-  draft.partitions = partitions;
-  draft.lineage = in.lineage().then(name, type_name<Read>());
   if (partitions == 1) {  // nothing to split
     const ShuffleRef all =
         exchange(in, name, type_name<Read>(), 1, [](TaskContext&) { return [](const T&) { return std::uint32_t{0}; }; });
@@ -164,8 +153,7 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
                             Read{all->id(), std::move(key_of)});
   }
   const ShuffleRef quantiles = sort_quantiles<K, Less>(in, key_of, name);
-  draft.lineage = draft.lineage.with_broadcast(quantiles);
-  draft.body = make_body([chain = in.chain(), key_of, id = quantiles->id()](TaskContext& context) {
+  auto body = make_body([chain = in.chain(), key_of, id = quantiles->id()](TaskContext& context) {
     std::optional<RangeRouter<K, Less>> router;  // not for tasks without records, of which there may be many
     if (context.attempt.task.index % kReportsHistogram == 0)
       context.sample_histogram = router.emplace(context, id).sample_histogram(context, id);
@@ -175,10 +163,10 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
           router.emplace(context, id);
         out.write((*router)(std::invoke(key_of, std::as_const(record))), record);
       });
-      out.finish();
     });
   });
-  const ShuffleRef ranges = in.graph()->add_shuffle(std::move(draft));
+  const ShuffleRef ranges = add_shuffle(*in.graph(), name, in.lineage().then(name, type_name<Read>()).with_broadcast(quantiles),
+                                        partitions, std::move(body));
   return Dataset<T, Read>(in.graph(), Lineage::after(ranges, std::move(name), type_name<Read>()),
                           Read{ranges->id(), std::move(key_of)});
 }

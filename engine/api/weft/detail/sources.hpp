@@ -21,6 +21,9 @@ namespace weft::detail {
 /// When keys are sampled, a split is read in this many evenly spaced windows.
 inline constexpr std::uint64_t kSampleWindows = 8;
 
+/// Throws std::invalid_argument for records of no bytes.
+void check_record_bytes(std::uint64_t bytes);
+
 /// The splits of the running task, or some windows of them when only a sample is wanted.
 std::vector<storage::Split> splits_to_read(TaskContext& context, std::uint64_t record_bytes);
 
@@ -50,35 +53,36 @@ class SourceProgress {
   std::uint64_t records_ = 0;
 };
 
+/// Calls read(reader, split, progress) for every split of the task; errors name the operator.
+template <class Reader, class Read>
+void visit_splits(TaskContext& context, const char* what, Read&& read, std::uint64_t record_bytes = 1) {
+  // Kept by the context, so that a failure can still name the path after the stack is unwound.
+  context.reading = splits_to_read(context, record_bytes);
+  Reader reader(context.operators.memory->limit(), context.files);
+  SourceProgress progress(context);
+  for (const storage::Split& split : context.reading) {
+    progress.enter(split);
+    if (auto done = read(reader, split, progress); !done) throw runtime::TaskError{std::move(done).error().wrap(what)};
+    progress.leave(split);
+  }
+  context.usage.read += reader.read_time();
+}
+
 /// Lines of text, as views of the reader's memory.
 struct TextSource {
   using Record = std::string_view;
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    visit_splits(context, "read_text", [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+    const auto read = [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
       return reader.for_each_line(
           split, [&](std::uint64_t offset) { progress.at(offset); },
           [&](std::string_view line) {
             progress.count();
             sink(std::move(line));
           });
-    });
-  }
-
-  /// read(reader, split, progress) for every split of the task; errors name the operator.
-  template <class Read>
-  static void visit_splits(TaskContext& context, const char* what, Read&& read) {
-    // Kept by the context, so that a failure can still name the path after the stack is unwound.
-    context.reading = splits_to_read(context, 1);
-    storage::TextReader reader(context.operators.memory->limit(), context.files);
-    SourceProgress progress(context);
-    for (const storage::Split& split : context.reading) {
-      progress.enter(split);
-      if (auto done = read(reader, split, progress); !done) throw runtime::TaskError{std::move(done).error().wrap(what)};
-      progress.leave(split);
-    }
-    context.usage.read += reader.read_time();
+    };
+    visit_splits<storage::TextReader>(context, "read_text", read);
   }
 };
 
@@ -92,16 +96,16 @@ struct FlatMap<TextSource, SplitWords> {
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    TextSource::visit_splits(context, "read_text",
-                             [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
-                               return reader.for_each_piece(split, [&](std::uint64_t offset, std::string_view lines) {
-                                 for (std::string_view word : function(lines)) {
-                                   progress.at(offset + static_cast<std::uint64_t>(word.data() - lines.data()));
-                                   progress.count();
-                                   sink(std::move(word));
-                                 }
-                               });
-                             });
+    const auto read = [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+      return reader.for_each_piece(split, [&](std::uint64_t offset, std::string_view lines) {
+        for (std::string_view word : function(lines)) {
+          progress.at(offset + static_cast<std::uint64_t>(word.data() - lines.data()));
+          progress.count();
+          sink(std::move(word));
+        }
+      });
+    };
+    visit_splits<storage::TextReader>(context, "read_text", read);
   }
 };
 
@@ -112,21 +116,15 @@ struct FixedSource {
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    context.reading = splits_to_read(context, record_bytes);
-    storage::RecordReader reader(context.operators.memory->limit(), context.files);
-    SourceProgress progress(context);
-    for (const storage::Split& split : context.reading) {
-      progress.enter(split);
-      auto read = reader.for_each_record(
+    const auto read = [&](storage::RecordReader& reader, const storage::Split& split, SourceProgress& progress) {
+      return reader.for_each_record(
           split, record_bytes, [&](std::uint64_t offset) { progress.at(offset); },
           [&](ByteView record) {
             progress.count();
             sink(as_chars(record));
           });
-      if (!read) throw runtime::TaskError{std::move(read).error().wrap("read_records")};
-      progress.leave(split);
-    }
-    context.usage.read += reader.read_time();
+    };
+    visit_splits<storage::RecordReader>(context, "read_records", read, record_bytes);
   }
 };
 
@@ -165,16 +163,16 @@ struct GenerateSource {
   using Record = std::remove_cvref_t<std::invoke_result_t<const F&, std::uint64_t>>;
   F function;
 
-  /// The same operator with another function.
-  template <class G>
-  auto with(G other) const {
-    return GenerateSource<G>{std::move(other)};
-  }
-
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     visit_range(context, [&](std::uint64_t i) { sink(Record(std::invoke(function, i))); });
   }
 };
+
+/// The same with another function.
+template <class F, class G>
+auto with_function(const GenerateSource<F>&, G other) {
+  return GenerateSource<G>{std::move(other)};
+}
 
 }  // namespace weft::detail

@@ -53,6 +53,18 @@ std::unique_ptr<const runtime::StageBody> make_body(F function) {
   return std::make_unique<const Body<F>>(std::move(function));
 }
 
+template <class T>
+Buffer encoded(const T& value) {
+  Encoder out;
+  encode(value, out);
+  return Buffer::copy_of(out.view());
+}
+template <class T>
+T decoded(const Buffer& bytes) {
+  Decoder in(bytes.view());
+  return decode<T>(in);
+}
+
 /// The segment that a task writes. Throws TaskError.
 class SegmentOutput {
  public:
@@ -61,9 +73,8 @@ class SegmentOutput {
   SegmentOutput(const SegmentOutput&) = delete;
   SegmentOutput& operator=(const SegmentOutput&) = delete;
 
-  /// Finished before commit().
   runtime::PartitionedWriter& writer() { return *writer_; }
-  /// Seals the segment and hands it to the store.
+  /// Finishes the writer, seals the segment and passes it to the store.
   void commit();
 
  private:
@@ -74,7 +85,7 @@ class SegmentOutput {
   runtime::PartitionedWriter* writer_;  // in it
 };
 
-/// fill(PartitionedWriter&) writes the task's output and calls finish(); then the segment is sealed and committed.
+/// fill(PartitionedWriter&) writes the task's output; then the segment is sealed and committed.
 template <class Fill>
 Buffer write_segment(TaskContext& context, Fill&& fill) {
   SegmentOutput output(context);
@@ -122,22 +133,18 @@ ShuffleRef exchange(const D& in, std::string name, std::string_view type, std::u
                     const ShuffleRef& broadcast = nullptr) {
   using Record = typename D::Record;
   WEFT_REQUIRE_CODEC(Wire<Record>);
-  StageDraft draft;
-  draft.lineage = in.lineage().then(name, type);
-  if (broadcast) draft.lineage = draft.lineage.with_broadcast(broadcast);
-  draft.name = std::move(name);
-  draft.partitions = partitions;
-  draft.body = make_body([chain = in.chain(), make_route](TaskContext& context) {
-    return write_segment(context, [&](runtime::PartitionedWriter& out) {
-      auto route = make_route(context);
-      chain.run(context, [&](Record&& record) {
-        const std::uint32_t partition = route(record);
-        out.write(partition, to_wire(std::move(record)));
-      });
-      out.finish();
-    });
-  });
-  return in.graph()->add_shuffle(std::move(draft));
+  Lineage lineage = in.lineage().then(name, type);
+  if (broadcast) lineage = lineage.with_broadcast(broadcast);
+  return add_shuffle(*in.graph(), std::move(name), std::move(lineage), partitions,
+                     make_body([chain = in.chain(), make_route](TaskContext& context) {
+                       return write_segment(context, [&](runtime::PartitionedWriter& out) {
+                         auto route = make_route(context);
+                         chain.run(context, [&](Record&& record) {
+                           const std::uint32_t partition = route(record);
+                           out.write(partition, to_wire(std::move(record)));
+                         });
+                       });
+                     }));
 }
 
 }  // namespace weft::detail

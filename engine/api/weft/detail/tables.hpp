@@ -60,7 +60,7 @@ template <class D>
 void write_table(const D& in, const std::string& table, std::string name) {
   const std::string path = table_path(table);
   const std::string transaction = in.graph()->open_output(path);
-  StageDraft draft = result_stage(in, std::move(name), type_name<typename D::Record>());
+  StageDraft draft = result_stage(in.lineage(), std::move(name), type_name<typename D::Record>());
   draft.body = make_body([chain = in.chain(), table, transaction](TaskContext& context) {
     TableOutput out(context, table, transaction);
     chain.run(context, [&](typename D::Record&& record) { out.add(record.first, record.second); });

@@ -14,18 +14,13 @@
 #include "weft/detail/chain.hpp"
 #include "weft/detail/graph.hpp"
 
-namespace weft {
-template <class T, class Chain>
-class Dataset;
-}
-
 namespace weft::detail {
 
 /// An operator of a user function F that could be one of G, and then makes records of the same type. They have a codec, so that
 /// they can be compared.
 template <class G, class Chain>
 concept OtherFunction = Encodable<typename Chain::Record> && requires(const Chain& chain, G other) {
-  requires std::is_same_v<typename Chain::Record, typename decltype(chain.with(std::move(other)))::Record>;
+  requires std::is_same_v<typename Chain::Record, typename decltype(with_function(chain, std::move(other)))::Record>;
 };
 
 /// Records in their order: how many there were, and a hash of their encoding.
@@ -45,8 +40,8 @@ class RecordDigest {
   std::uint64_t hash_ = 0, records_ = 0;
 };
 
-/// An operator with two functions: tasks that are to (TaskContext::variants) run `other`. With `check` every task runs both, and
-/// fails unless they give the same records in the same order.
+/// An operator with two functions: tasks that are to (TaskContext::variants) run `other`. With `check` every task runs
+/// both, and fails unless they give the same records in the same order.
 template <class Regular, class Other>
 struct Variant {
   using Record = typename Regular::Record;
@@ -86,7 +81,7 @@ struct Variant {
 
 template <class D, class G>
 auto with_variant(const D& in, const std::string& attribute, G other, std::string name) {
-  auto replaced = in.chain().with(std::move(other));
+  auto replaced = with_function(in.chain(), std::move(other));
   using Node = Variant<typename D::ChainType, decltype(replaced)>;
   Lineage lineage = in.lineage().then_same_keys(std::move(name), type_name<Node>());
   lineage.hints.take_larger(variant_hint(attribute));

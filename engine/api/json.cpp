@@ -1,4 +1,6 @@
-// The parts of read_json and write_json that know no record type, and the only use of simdjson.
+// The only use of simdjson.
+#include "weft/detail/json.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,7 +12,6 @@
 #include "base/text.hpp"
 #include "storage/text_reader.hpp"
 #include "weft/counters.hpp"
-#include "weft/detail/json.hpp"
 
 namespace weft::detail {
 namespace {
@@ -157,28 +158,18 @@ std::optional<std::string> JsonLines::read(std::string_view line, void* self, Js
 
 void read_json_lines(TaskContext& context, void* self, JsonRow row) {
   JsonLines lines;
-  TextSource::visit_splits(context, "read_json",
-                           [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
-                             bool first = split.offset == 0;
-                             return reader.for_each_line(
-                                 split, [&](std::uint64_t offset) { progress.at(offset); },
-                                 [&](std::string_view line) {
-                                   if (std::exchange(first, false) && line.starts_with(kByteOrderMark))
-                                     line.remove_prefix(kByteOrderMark.size());
-                                   if (is_blank(line)) return;
-                                   progress.count();
-                                   if (auto problem = lines.read(line, self, row)) bad_record(*problem);
-                                 });
-                           });
-}
-
-std::vector<std::string> json_names(std::span<const std::string_view> fields, const JsonFormat& format) {
-  std::vector<std::string> names;
-  for (const std::string_view field : fields) {
-    const auto renamed = format.names.find(std::string(field));
-    names.push_back(renamed == format.names.end() ? std::string(field) : renamed->second);
-  }
-  return names;
+  const auto read = [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+    bool first = split.offset == 0;
+    return reader.for_each_line(
+        split, [&](std::uint64_t offset) { progress.at(offset); },
+        [&](std::string_view line) {
+          if (std::exchange(first, false) && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+          if (is_blank(line)) return;
+          progress.count();
+          if (auto problem = lines.read(line, self, row)) bad_record(*problem);
+        });
+  };
+  visit_splits<storage::TextReader>(context, "read_json", read);
 }
 
 void append_json_text(std::string& line, std::string_view text) {

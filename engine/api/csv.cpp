@@ -1,6 +1,6 @@
-// The parts of read_csv and write_csv that know no record type.
+#include "weft/detail/csv.hpp"
+
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -8,7 +8,6 @@
 
 #include "storage/text_reader.hpp"
 #include "weft/counters.hpp"
-#include "weft/detail/csv.hpp"
 #include "weft/detail/csv_scanner.hpp"
 
 namespace weft::detail {
@@ -28,60 +27,41 @@ class CsvRows {
  public:
   using Row = void (*)(void* self, std::span<const std::string_view> fields);
 
-  CsvRows(TaskContext& context, const CsvFormat& format, CsvColumns& columns)
-      : context_(context), format_(format), columns_(columns), scanner_(format.delimiter, format.multiline) {}
-  void run(void* self, Row row);
+  CsvRows(TaskContext& context, const CsvFormat& format, CsvColumns& columns, void* self, Row row)
+      : context_(context),
+        format_(format),
+        columns_(columns),
+        self_(self),
+        row_(row),
+        scanner_(format.delimiter, format.multiline) {}
+  Result<void> read(storage::TextReader& reader, const storage::Split& split, SourceProgress& progress);
 
  private:
   /// From the beginning of the file, when the split is a later part of it.
   void read_header(const storage::Split& split);
-  /// What the scanner found is the line of column names.
+  /// The scanner has found the line of column names.
   void take_header(CsvScanner::Found found, const std::string& path);
   [[noreturn]] void refuse_unclosed() const;
   /// `last`: of its file.
-  void scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress, void* self, Row row);
+  void scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress);
+  void take_row(CsvScanner::Found found);
 
   TaskContext& context_;
   const CsvFormat& format_;
   CsvColumns& columns_;
+  void* const self_;
+  const Row row_;
   CsvScanner scanner_;
   std::string header_of_;  // the file whose header is known
   bool header_next_ = false;
   std::string carried_;             // the beginning of a record that goes on in the next piece
-  std::uint64_t carried_from_ = 0;  // where that begins
+  std::uint64_t carried_from_ = 0;  // where that record begins
 };
 
 }  // namespace
 
-bool read_short_decimal(std::string_view text, double& value) {
-  static constexpr std::array<double, 23> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  const char *at = text.data(), *const end = at + text.size();
-  const bool negative = at != end && *at == '-';
-  if (negative) ++at;
-  std::uint64_t digits = 0;
-  const char* const first = at;
-  while (at != end && static_cast<unsigned char>(*at - '0') < 10) digits = 10 * digits + static_cast<std::uint64_t>(*at++ - '0');
-  auto count = at - first;
-  std::ptrdiff_t decimals = 0;
-  if (at != end && *at == '.') {
-    const char* const point = ++at;
-    while (at != end && static_cast<unsigned char>(*at - '0') < 10) digits = 10 * digits + static_cast<std::uint64_t>(*at++ - '0');
-    decimals = at - point;
-    count += decimals;
-  }
-  // Clinger: both numbers are exact, so that one division rounds once.
-  if (at != end || count == 0 || count > 19 || digits > (std::uint64_t{1} << 53) || decimals > 22) return false;
-  const double magnitude = static_cast<double>(digits) / kPowers[static_cast<std::size_t>(decimals)];
-  value = negative ? -magnitude : magnitude;
-  return true;
-}
-
-CsvColumns::CsvColumns(std::span<const std::string_view> fields, const CsvFormat& format) {
-  for (const std::string_view field : fields) {
-    const auto renamed = format.names.find(std::string(field));
-    names_.push_back(renamed == format.names.end() ? std::string(field) : renamed->second);
-  }
+CsvColumns::CsvColumns(std::span<const std::string_view> fields, const CsvFormat& format)
+    : names_(names_in_files(fields, format.names)) {
   if (format.header) return;
   std::vector<std::string_view> header(format.columns.begin(), format.columns.end());
   if (header.empty()) header.assign(names_.begin(), names_.end());
@@ -110,34 +90,32 @@ void CsvColumns::take_header(std::span<const std::string_view> header, const std
   find(header, "the columns of " + path);
 }
 
-void read_csv_rows(TaskContext& context, const CsvFormat& format, CsvColumns& columns, void* self,
-                   void (*row)(void* self, std::span<const std::string_view> fields)) {
-  CsvRows(context, format, columns).run(self, row);
+void read_csv_rows(TaskContext& context, const CsvFormat& format, CsvColumns& columns, void* self, CsvRows::Row row) {
+  CsvRows rows(context, format, columns, self, row);
+  const auto read = [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+    return rows.read(reader, split, progress);
+  };
+  visit_splits<storage::TextReader>(context, "read_csv", read);
 }
 
-void CsvRows::run(void* self, Row row) {
-  TextSource::visit_splits(context_, "read_csv",
-                           [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
-                             if (format_.multiline && split.offset != 0)
-                               return Result<void>();  // a window of a sample: records begin anywhere in it
-                             bool first = split.offset == 0;
-                             header_next_ = format_.header && first;
-                             if (format_.header && !first && header_of_ != split.path) read_header(split);
-                             carried_.clear();
-                             auto done = reader.for_each_piece(split, [&](std::uint64_t offset, std::string_view text) {
-                               if (std::exchange(first, false) && text.starts_with(kByteOrderMark)) {
-                                 text.remove_prefix(kByteOrderMark.size());
-                                 offset += kByteOrderMark.size();
-                               }
-                               if (carried_.empty()) return scan(text, false, offset, progress, self, row);
-                               std::string whole = std::exchange(carried_, {});
-                               whole.append(text);
-                               scan(whole, whole.size() > kLongestMultiline, carried_from_, progress, self, row);
-                             });
-                             if (done && !carried_.empty())
-                               scan(std::exchange(carried_, {}), true, carried_from_, progress, self, row);
-                             return done;
-                           });
+Result<void> CsvRows::read(storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+  bool first = split.offset == 0;
+  if (format_.multiline && !first) return {};  // a window of a sample: nothing shows where a record begins
+  header_next_ = format_.header && first;
+  if (format_.header && !first && header_of_ != split.path) read_header(split);
+  carried_.clear();
+  auto done = reader.for_each_piece(split, [&](std::uint64_t offset, std::string_view text) {
+    if (std::exchange(first, false) && text.starts_with(kByteOrderMark)) {
+      text.remove_prefix(kByteOrderMark.size());
+      offset += kByteOrderMark.size();
+    }
+    if (carried_.empty()) return scan(text, false, offset, progress);
+    std::string whole = std::exchange(carried_, {});
+    whole.append(text);
+    scan(whole, whole.size() > kLongestMultiline, carried_from_, progress);
+  });
+  if (done && !carried_.empty()) scan(std::exchange(carried_, {}), true, carried_from_, progress);
+  return done;
 }
 
 void CsvRows::read_header(const storage::Split& split) {
@@ -166,19 +144,17 @@ void CsvRows::take_header(CsvScanner::Found found, const std::string& path) {
   header_next_ = false;
 }
 
-/// The line may be the first of a record of several lines, and the others would be read as rows that nobody wrote, perhaps by the
-/// tasks of other splits, which cannot know it. Every such record has a first line, and whoever reads that says so.
+/// The line may be the first of a record of several lines. The others would be read as rows that nobody wrote, perhaps by the tasks
+/// of other splits, which cannot know it. Every such record has a first line, and the task that reads that line reports it.
 void CsvRows::refuse_unclosed() const {
   throw runtime::TaskError{
       Error(Code::invalid_argument, "read_csv: " + std::string(scanner_.why()) + "; correct the line" + kOrMultiline)};
 }
 
-void CsvRows::scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress, void* self, Row row) {
+void CsvRows::scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress) {
   using Found = CsvScanner::Found;
   scanner_.start(text);
-  while (true) {
-    const Found found = scanner_.next();
-    if (found == Found::end) return;
+  for (Found found = scanner_.next(); found != Found::end; found = scanner_.next()) {
     progress.at(offset + scanner_.offset());
     if (found == Found::partial && !last) {
       carried_.assign(scanner_.rest());
@@ -192,13 +168,17 @@ void CsvRows::scan(std::string_view text, bool last, std::uint64_t offset, Sourc
     }
     if (found == Found::unclosed) refuse_unclosed();
     progress.count();
-    if (found != Found::record) {
-      bad_record(scanner_.why());
-    } else if (scanner_.fields().size() != columns_.width()) {
-      bad_record(std::to_string(scanner_.fields().size()) + " fields instead of " + std::to_string(columns_.width()));
-    } else {
-      row(self, scanner_.fields());
-    }
+    take_row(found);
+  }
+}
+
+void CsvRows::take_row(CsvScanner::Found found) {
+  if (found != CsvScanner::Found::record) {
+    bad_record(scanner_.why());
+  } else if (scanner_.fields().size() != columns_.width()) {
+    bad_record(std::to_string(scanner_.fields().size()) + " fields instead of " + std::to_string(columns_.width()));
+  } else {
+    row_(self_, scanner_.fields());
   }
 }
 
@@ -237,10 +217,10 @@ void append_csv_text(std::string& line, std::string_view text, char delimiter) {
 }
 
 void append_csv_header(std::string& line, std::span<const std::string_view> fields, const CsvFormat& format) {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (i > 0) line.push_back(format.delimiter);
-    const auto renamed = format.names.find(std::string(fields[i]));
-    append_csv_text(line, renamed == format.names.end() ? fields[i] : std::string_view(renamed->second), format.delimiter);
+  bool first = true;
+  for (const std::string& name : names_in_files(fields, format.names)) {
+    if (!std::exchange(first, false)) line.push_back(format.delimiter);
+    append_csv_text(line, name, format.delimiter);
   }
   line.push_back('\n');
 }

@@ -1,11 +1,11 @@
-// Rows of tables in tasks.
+#include "weft/detail/tables.hpp"
+
 #include <vector>
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "storage/remote_tables.hpp"
 #include "weft/detail/sources.hpp"
-#include "weft/detail/tables.hpp"
 
 namespace weft::detail {
 namespace {

@@ -1,6 +1,6 @@
-// Shuffles in tasks: the segment that one writes, and the blocks that it reads.
-#include "shuffle/store/task_shuffle.hpp"
 #include "weft/detail/stage.hpp"
+
+#include "shuffle/store/task_shuffle.hpp"
 
 namespace weft::detail {
 
@@ -18,6 +18,7 @@ SegmentOutput::SegmentOutput(TaskContext& context)
 SegmentOutput::~SegmentOutput() = default;
 
 void SegmentOutput::commit() {
+  writer_->finish();
   segment_->partitions.reset();  // its room in the segment is given back
   value_or_throw(context_.shuffle->commit(value_or_throw(segment_->writer->seal())));
 }
