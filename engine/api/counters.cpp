@@ -16,8 +16,7 @@ runtime::TaskContext& task(const char* what) {
   return *context;
 }
 
-/// The last few counters used by this thread, so that a call per record needs no look-up in the map (whose nodes stay where they
-/// are).
+/// The last few counters used by this thread, so that a call per record needs no look-up in the map, whose nodes never move.
 struct Cached {
   const runtime::TaskContext* context = nullptr;
   AttemptId attempt;

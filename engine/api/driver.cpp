@@ -57,7 +57,7 @@ Buffer DriverGraph::act(StageDraft draft, const Combine& combine) {
   return value;
 }
 
-/// What takes its time is not begun when what comes of it cannot be written.
+/// Refuses an output that cannot be written before long work begins.
 void DriverGraph::check_output() {
   const std::string output = std::exchange(settings_.output, {});
   if (sinks_.empty() && !output.empty()) data_.check_output(output);
@@ -255,7 +255,7 @@ std::vector<std::vector<Buffer>> DriverGraph::run(std::vector<StageId> targets, 
   for (const plan::Stage& stage : part.stages) entries_[stage.id.value()]->submitted = true;
   part.released = last ? submitted_shuffles() : take_released();
   auto results = value_or_fail(session().run(std::move(part)));
-  // What only these stages read is not needed any more; the next part says so.
+  // Shuffles that only these stages read are not needed any more; the next part releases them.
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i]) entries_[i]->draft.lineage.branches.clear();
   }

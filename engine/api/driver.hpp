@@ -26,17 +26,17 @@ struct PlanEndsHere {};
 struct DriverSettings {
   std::uint32_t partitions = 0;  // 0: by the size of the input
   bool overwrite = false;
-  std::string output{};  // that the command line names: looked at before the first action, if the program has no sink then
+  std::string output{};  // that the command line names: checked before the first action, if the program has no sink by then
   bool check_variants = false;
-  bool raw_input = false;                         // read_text takes any file for lines
-  bool growing_inputs = false;                    // of files that only grow, what was listed is read
+  bool raw_input = false;                         // read_text reads any file as lines
+  bool growing_inputs = false;                    // files may grow: what was listed is read
   bool executors = false;                         // tasks run in other processes
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
   std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
   std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;
 };
 
-/// The driver's thread uses it; stage() is called by task threads while the driver waits in a session.
+/// Used by the driver's thread; stage() is also called by task threads while the driver waits in a session.
 class DriverGraph final : public Graph, public runtime::JobProgram {
  public:
   explicit DriverGraph(DriverSettings settings);
@@ -62,7 +62,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   void abandon();
   /// All stages so far, planned.
   std::vector<const plan::Stage*> planned();
-  /// Remarks on the inputs so far.
+  /// Notes about the inputs so far.
   const storage::InputNotes& input_notes() const { return data_.input_notes(); }
   /// What the session knows of the job; nothing when no session was needed.
   std::optional<master::JobStatus> status();
@@ -99,9 +99,9 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   std::vector<Sink> sinks_;
   JobData data_;
   ShuffleHandle::Released released_ = std::make_shared<std::vector<ShuffleId>>();
-  std::vector<Buffer> recorded_;  // until a session is there to tell
+  std::vector<Buffer> recorded_;  // until there is a session
   std::uint32_t next_action_ = 0;
-  std::uint32_t default_partitions_ = 0;  // the same for all stages, whoever joins the cluster meanwhile; 0: not decided
+  std::uint32_t default_partitions_ = 0;  // the same for all stages, even if workers join meanwhile; 0: not decided
   std::map<const Origin*, std::vector<storage::SplitGroup>> splits_;  // of stages that are being planned
   std::unique_ptr<client::Session> session_;
 };

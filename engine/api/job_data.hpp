@@ -18,14 +18,15 @@
 
 namespace weft::detail {
 
-/// The value, or the error as what ends the job.
+/// The value; an error is thrown as JobFailure.
 template <class T>
 T value_or_fail(weft::Result<T>&& result) {
   if (!result) throw JobFailure(std::move(result).error());
   if constexpr (!std::is_void_v<T>) return std::move(result).value();
 }
 
-/// The driver's thread only. Everything throws JobFailure, which names the path. What was opened and not committed goes with this.
+/// The driver's thread only. Everything throws JobFailure, which names the path. The destructor removes what was opened and not
+/// committed.
 class JobData {
  public:
   /// `files`: of the cluster; may be null.
@@ -34,20 +35,20 @@ class JobData {
   /// Where tasks write the output at `path`: a directory or the number of a transaction. already_exists when this job writes there
   /// already; invalid_argument when an input lies in it.
   std::string open_output(const std::string& path);
-  /// Throws when an output at `path`, or below it, is bound to be refused, as far as that can be seen.
+  /// Throws if an output at `path`, or below it, will certainly be refused.
   void check_output(const std::string& path) const;
   /// One name for each output, however its path is written.
   std::string name_of(const std::string& path) const;
-  /// Publishes the output of this name. `names`: of the winning attempts' files, or of the rows they set aside, by task.
+  /// Publishes the output of this name. `names`, by task: of the winning attempts' files, or of the rows that they set aside.
   void commit(const std::string& output, const std::vector<Buffer>& names);
   /// Removes what was opened and not committed.
   void abandon_outputs();
 
   /// The files that the inputs stand for; of a table, the snapshot that is read. invalid_argument when one lies in an output.
   std::vector<std::string> expand(std::span<const std::string> inputs);
-  /// Of files as expand() found them, last if it did more than once: those that are others by now fail the job.
+  /// The splits of files as expand() found them last. A file that has changed since then fails the job.
   std::vector<storage::SplitGroup> splits(const std::vector<std::string>& inputs, const storage::SplitOptions& options);
-  /// What expand() found out so far.
+  /// Notes of expand() so far.
   const storage::InputNotes& input_notes() const { return notes_; }
 
  private:

@@ -27,7 +27,7 @@ bool get(JsonNode node, T& value) {
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
-/// Integers that no 64 bits hold get an exponent of zero, so that they are read as doubles: fields of integers refuse them by name.
+/// Integers beyond 64 bits get an exponent of zero, so that they are read as doubles, which fields of integers refuse.
 std::string with_long_integers_as_fractions(std::string_view line) {
   std::string widened;
   bool in_text = false;
@@ -52,7 +52,7 @@ std::string with_long_integers_as_fractions(std::string_view line) {
   return widened;
 }
 
-/// Whether a number of the line is not zero, but the nearest double is: the parser says nothing of that. Such a number has a
+/// Whether a number of the line is not zero, but the nearest double is: the parser does not report that. Such a number has a
 /// negative exponent, or hundreds of digits.
 bool becomes_zero(std::string_view line) {
   constexpr std::size_t kDigits = 300;

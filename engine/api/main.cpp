@@ -78,7 +78,7 @@ class CommandLine {
     app_.require_subcommand(1);
   }
 
-  /// The exit code when there is nothing to run.
+  /// The exit code if there is nothing to run.
   std::optional<int> parse(int argc, char** argv) {
     common_.run.job_name = name_;
     common_.run.arguments.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
@@ -143,11 +143,11 @@ void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete)
   }
 }
 
-/// The job has succeeded and its outputs are there: a fault with the file of --stats is reported, and no more.
+/// The job has succeeded and its outputs are there, so a failure to write the file of --stats is only reported.
 void report(const CommandLine& line, detail::DriverGraph& graph) {
   const CommonOptions& common = line.common();
   const master::JobStatus status = graph.status().value_or(master::JobStatus{});
-  // What was left out of the result is no progress: --quiet does not hide it.
+  // Skipped records are not progress, so --quiet does not hide them.
   const std::string lines =
       common.run.quiet ? client::bad_record_lines(status.name, status) : client::closing_lines(status, graph.input_notes());
   std::fputs(printable_lines(lines).c_str(), stderr);

@@ -8,7 +8,7 @@
 namespace weft::detail {
 namespace {
 
-/// Whether the reader of this split will find that its file is compressed. What goes wrong here goes wrong there again.
+/// Whether the reader of this split will find that its file is compressed. Errors are left to the reader, which meets them again.
 bool detected_compressed(const storage::Split& split, storage::RemoteFiles* files) {
   if (split.offset != 0 || split.format != storage::Format::detect) return false;
   auto file = storage::InputFile::open(split.path, files, split.version);
@@ -31,7 +31,7 @@ std::vector<storage::Split> splits_to_read(TaskContext& context, std::uint64_t r
   std::vector<storage::Split> chosen;
   std::uint64_t kept = 0;
   for (const storage::Split& split : *context.splits) {
-    // What is compressed has no windows: a block of it may be larger than the sample.
+    // Compressed files have no windows: one block may be larger than the sample.
     if (is_compressed(split.format) || detected_compressed(split, context.files)) {
       chosen.push_back(split);
       kept += split.length;

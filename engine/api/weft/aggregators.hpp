@@ -1,12 +1,12 @@
-// Aggregators: what is wanted of many values, to be composed freely.
+// Aggregators: results of many values, to be composed freely.
 //
 //   orders.aggregate_by_key(weft::count(), weft::sum(&Order::price), weft::max(&Order::time))   // pair<Key, tuple<…>>
 //   orders.aggregate(weft::mean(&Order::price))                                                 // of all records, at once
 //
 // Each takes a function of a record (by key: of a value), or none for the record itself. Values are combined before they are sent.
-// Sums and means of floating-point numbers depend on the order of the additions in their last digits; those of whole numbers do
-// not: they are added in 128 bits, and a sum that does not fit in 64 fails the job. min and max pass over NaNs, unless there is
-// nothing else, and know -0.0 to be smaller than 0.0.
+// Integers are added in 128 bits, and a sum that does not fit in 64 bits fails the job. Sums and means of floating-point numbers
+// depend in their last digits on the order of the additions. min and max ignore NaNs unless there is nothing else; for them -0.0 is
+// smaller than 0.0.
 #pragma once
 
 #include <concepts>
@@ -24,7 +24,7 @@
 namespace weft {
 namespace detail {
 
-/// What sums are: of 64 bits for whole numbers, double for others, T itself for the rest.
+/// The type of a sum: 64 bits for integers, double for floating-point numbers, T itself for the rest.
 template <class T>
 struct WideType {
   using type = T;
@@ -47,7 +47,7 @@ using Wide = typename WideType<T>::type;
 /// Fails the job: a sum needs more than 64 bits.
 [[noreturn]] void refuse_total();
 
-/// A sum of whole numbers on its way, in 128 bits: partial sums may be larger than the total, depending on the order.
+/// A partial sum of integers, in 128 bits: depending on the order, it may be larger than the total.
 template <std::integral W>
 struct WideSum {
   std::uint64_t low = 0;
@@ -66,12 +66,12 @@ struct WideSum {
   }
   explicit operator double() const {
     if (high >= 0) return static_cast<double>(high) * 0x1p64 + static_cast<double>(low);
-    // Of the sum without its sign: of a small one, `low` alone is near 2^64, and would lose its last digits.
+    // Converts the magnitude: for a small negative sum, `low` alone is near 2^64 and would lose its last digits.
     const std::uint64_t up = ~static_cast<std::uint64_t>(high) + (low == 0 ? 1 : 0);
     return -(static_cast<double>(up) * 0x1p64 + static_cast<double>(~low + 1));
   }
 };
-/// What a sum is kept in.
+/// The accumulator of a sum.
 template <class W>
 struct SumAcc {
   using type = W;
@@ -91,7 +91,7 @@ void add_to(T& sum, const T& value) {
 template <class F, class V>
 using Projected = Owned<std::remove_cvref_t<std::invoke_result_t<const F&, const V&>>>;
 
-/// Common to all: where it stands in the program.
+/// The base of all aggregators: its place in the program.
 struct AggregatorBase {
   std::source_location where;
 };
@@ -209,9 +209,9 @@ struct Extreme : AggregatorBase {
 
 }  // namespace detail
 
-/// How many there are.
+/// The number of values.
 inline detail::Count count(std::source_location where = std::source_location::current()) { return {{where}}; }
-/// The sum: of whole numbers in 64 bits (the job fails where it does not fit), of others as double.
+/// The sum: integers in 64 bits (the job fails if it does not fit), other numbers as double.
 template <class F = std::identity>
 detail::Sum<F> sum(F f = {}, std::source_location where = std::source_location::current()) {
   return {{where}, std::move(f)};

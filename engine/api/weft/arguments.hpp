@@ -1,4 +1,4 @@
-// What a job program takes on its command line: options with names and help, read into variables of the program.
+// The command line of a job program: options with names and help, read into variables of the program.
 //
 // A thin layer over CLI11, compiled into the library: CLI11 itself takes longer to compile than most jobs. A program that wants
 // more of it includes <CLI/CLI.hpp> and uses Arguments::parser().
@@ -19,23 +19,23 @@ class Option;
 
 namespace weft {
 
-/// One argument that has been declared. Every member returns it, for the next. The command line is refused, with one line that
-/// names the argument, when a condition does not hold.
+/// A declared argument. Every member returns it, so that conditions can be chained. If a condition does not hold, the command line
+/// is refused with one line that names the argument.
 class Argument {
  public:
   explicit Argument(CLI::Option& option) : option_(&option) {}
 
   Argument& required();
   Argument& positive();
-  /// Both included.
+  /// Both bounds are included.
   Argument& between(double lowest, double highest);
   template <std::integral Low, std::integral High>
   Argument& between(Low lowest, High highest) {
     return within(static_cast<std::int64_t>(lowest), static_cast<std::int64_t>(highest));
   }
-  /// Given only together with the other.
+  /// Refused without the other argument.
   Argument& needs(const Argument& other);
-  /// --help shows the variable's value of now as the default.
+  /// --help shows the variable's present value as the default.
   Argument& show_default();
 
  private:

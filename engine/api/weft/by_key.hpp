@@ -1,4 +1,4 @@
-// The operators of datasets of pairs: those of Dataset<std::pair<K, V>> that look at keys, joins apart.
+// The operators of datasets of pairs: those of Dataset<std::pair<K, V>> that look at keys, except joins.
 #pragma once
 
 #include <concepts>
@@ -44,7 +44,7 @@ class KeyedOperators {
     }
   }
 
-  /// pair(key, f(value)): what follows knows that the keys are the same, and need not bring them together again.
+  /// pair(key, f(value)). Records keep their keys, so that a later operator by key needs no further shuffle.
   template <class F>
   auto map_values(F f, Where where = Where::current()) const {
     if constexpr (detail::check_map_values<T, F>()) {
@@ -78,7 +78,8 @@ class KeyedOperators {
       return Refused();
     }
   }
-  /// One accumulator per key: starts as a copy of `zero`, add(acc, value) takes in a value, merge(acc, other) another accumulator.
+  /// One accumulator per key, which begins as a copy of `zero`. add(acc, value) adds a value, merge(acc, other) another
+  /// accumulator.
   template <class Acc, class Add, class Merge, Partitioning<KeyOrSelf<T>> P = HashPartitions>
   requires(!Aggregator<Acc>) auto aggregate_by_key(Acc zero, Add add, Merge merge, P how = {},
                                                    Where where = Where::current()) const {
@@ -92,8 +93,7 @@ class KeyedOperators {
       return Refused();
     }
   }
-  /// The same with a combiner of the user's own: a class with Value, Acc, init(value), add(acc, value), merge(acc, other), all
-  /// const.
+  /// The same with a user's class that has Value, Acc, and const init(value), add(acc, value) and merge(acc, other).
   template <class Agg, Partitioning<KeyOrSelf<T>> P = HashPartitions>
   requires(!Aggregator<Agg>) auto aggregate_by_key(Agg aggregation, P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_aggregation<T, Agg>()) {
@@ -159,8 +159,8 @@ class KeyedOperators {
     }
   }
 
-  /// Behind group_by_key, mostly sorted: pair<K, std::vector<V>> for every `size` neighbours of a group, one window every
-  /// `step` values. What is left at the end of a group and fills no window has none.
+  /// Behind group_by_key, usually after sorted_by: pair<K, std::vector<V>> for every `size` neighbours of a group, one window every
+  /// `step` values. Values at the end of a group that fill no window are dropped.
   auto windows(std::size_t size, std::size_t step = 1, Where where = Where::current()) const {
     if (size == 0 || step == 0) throw std::invalid_argument("windows: the size and the step are at least 1");
     return windowed(where, detail::FixedWindows{size, step});
@@ -186,7 +186,7 @@ class KeyedOperators {
     }
   }
 
-  /// Takes the aggregators apart from the partitioning that may follow them.
+  /// Separates the aggregators from the partitioning that may follow them.
   template <class... A, class Next, class... More>
   auto with_last(std::tuple<A...> parts, Next next, More... more) const {
     if constexpr (Aggregator<Next>) {

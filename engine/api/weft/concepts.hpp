@@ -1,4 +1,4 @@
-// What operators ask of user functions; detail/checks.hpp says it in the words of an error message. User functions are called as
+// The requirements on user functions; detail/checks.hpp has their error messages. User functions are called as
 // const from several threads at once: a lambda must not be `mutable`. Those of one record may take its parts instead
 // (detail/call.hpp).
 #pragma once
@@ -18,7 +18,7 @@ namespace weft {
 template <class F, class T>
 concept MapFunction = detail::Callable<F, T> && !std::is_void_v<detail::CallResult<F, T>>;
 
-/// f(record) says whether to keep it.
+/// f(record) is true for records to keep.
 template <class F, class T>
 concept PredicateFunction = detail::Callable<F, const T&> && std::convertible_to < detail::CallResult<F, const T&>,
 bool > ;
@@ -65,7 +65,7 @@ using KeyOf = typename detail::PairTraits<T>::Key;
 template <KeyValue T>
 using ValueOf = typename detail::PairTraits<T>::Value;
 
-/// The key of a pair; of other records they themselves, so that declarations of operators that refuse them can be read.
+/// The key of a pair. For other records it is the record itself, so that declarations of operators that refuse them compile.
 namespace detail {
 template <class T>
 struct KeyOrSelfOf {

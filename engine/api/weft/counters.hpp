@@ -1,4 +1,4 @@
-// What user functions may ask of the task they run in: counters, and where the record came from.
+// What user functions may use of the task that runs them: counters, bad records, and the path of the input.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class Counter {
 /// Valid during one call of a user function. Cheap when called again with the same name. Throws std::logic_error outside of tasks.
 Counter counter(std::string_view name);
 
-/// Says that a record makes no sense: the job counts it for its stage, keeps the first few reasons with the places in the input,
-/// shows both when it ends, and fails when there are more than --max-bad-records allows. The record itself goes on or not as the
-/// function does. Of a task that runs several times one attempt counts. Throws std::logic_error outside of tasks.
+/// Reports a malformed record. The job counts it for its stage, keeps the first few reasons with their positions in the input, and
+/// shows both when it ends. It fails when there are more than --max-bad-records allows. The function decides what happens to the
+/// record. If a task runs several times, one attempt counts. Throws std::logic_error outside of tasks.
 void bad_record(std::string_view reason);
 
 /// The path of the file that the current record comes from; empty behind a shuffle. Valid during the task. Throws std::logic_error

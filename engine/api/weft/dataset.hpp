@@ -62,7 +62,8 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
 
   // ---- record by record -------------------------------------------------------------------------------------------
 
-  /// f(record), or of a pair f(key, value), of what a join gives f(key, left, right), of a tuple f(parts…): as filter and flat_map.
+  /// f(record) makes the new record. It may take the record's parts instead: f(key, value) of a pair, f(key, left, right) of a
+  /// joined record, f(parts…) of a tuple. The functions of filter and flat_map may do so, too.
   template <class F>
   auto map(F f, Where where = Where::current()) const {
     if constexpr (detail::check_map<T, F>()) {
@@ -74,7 +75,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     }
   }
 
-  /// The records of which f(record) is true.
+  /// The records for which f(record) is true.
   template <class F>
   auto filter(F f, Where where = Where::current()) const {
     if constexpr (detail::check_filter<T, F>()) {
@@ -143,8 +144,8 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     }
   }
 
-  /// The same records, made by `other` in place of this operator's function where the node has the attribute: "accelerator", or one
-  /// value of it, "accelerator=gpu". Both functions must give the same records in the same order for every input, because any
+  /// The same records. On nodes with the attribute ("accelerator", or one value of it, "accelerator=gpu"), `other` makes them
+  /// instead of this operator's function. Both functions must give the same records in the same order for every input, because any
   /// attempt may run anywhere (--check-variants compares them). Directly behind generate, map, filter, flat_map, map_partitions, ….
   template <class G>
   auto on(const std::string& attribute, G other, Where where = Where::current()) const {
@@ -155,12 +156,13 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     }
   }
 
-  /// The same records. Each task of the stage that computes them (from one shuffle to the next) takes so much of its node:
-  /// `lines.demand({.cpu = 2, .memory = 1e9})`. The rest is as --demand has it; of a stage's demands the largest amounts hold.
+  /// The same records. Each task of the stage that computes them (from one shuffle to the next) demands these amounts of its node:
+  /// `lines.demand({.cpu = 2, .memory = 1e9})`. Other resources are as --demand says. If a stage has several demands, the largest
+  /// amounts count.
   Dataset demand(const TaskDemand& amounts) const { return hinted(detail::demand_hint(amounts)); }
 
-  /// The same records. A task of that stage takes about so long, and writes about `output_ratio` bytes for each byte that it
-  /// reads (0: not known). Schedulers go by it until tasks have finished; results never depend on it.
+  /// The same records. A task of that stage takes about `duration`, and writes about `output_ratio` bytes for each byte that it
+  /// reads (0: not known). Schedulers use it until tasks have finished; results never depend on it.
   Dataset estimate(std::chrono::nanoseconds duration, double output_ratio = 0) const {
     return hinted(detail::estimate_hint(duration, output_ratio));
   }
@@ -192,7 +194,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     }
   }
 
-  /// Equal records once: those of equal bytes, where 0.0 stands for -0.0 as well, and one NaN for all.
+  /// One of all records with equal bytes; -0.0 counts as 0.0, and all NaNs as one.
   template <Partitioning<T> P = HashPartitions>
   auto distinct(P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_stored<T>()) {
@@ -232,7 +234,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     }
   }
 
-  /// Computed once and kept (in memory first), whatever reads it later, until no dataset refers to it any more.
+  /// Computed once and kept (in memory first) until no dataset refers to it any more.
   auto cache(Where where = Where::current()) const {
     if constexpr (detail::check_stored<T>()) {
       return detail::cache(*this, detail::operator_name("cache", where));
@@ -255,7 +257,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   }
   std::uint64_t count(Where where = Where::current()) const { return detail::count(*this, detail::operator_name("count", where)); }
 
-  /// All records reduced by f(a, b), which must be associative; nothing when there are none.
+  /// All records reduced by f(a, b), which must be associative; an empty optional if there are none.
   template <class F>
   std::optional<Owned<T>> reduce(F f, Where where = Where::current()) const {
     if constexpr (detail::check_reduce<T, F>() && detail::check_owned<T>()) {
@@ -275,7 +277,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     return zero;
   }
   /// The result of one aggregator over all records, or a tuple of those of several: `orders.aggregate(weft::count(),
-  /// weft::mean(&Order::price))`. Of no records, count and sum are zero, and the others, which are optional, empty.
+  /// weft::mean(&Order::price))`. For no records, count and sum are zero, and the others are empty optionals.
   template <Aggregator... A>
   auto aggregate(A... aggregators) const {
     if constexpr (detail::check_aggregators<T, A...>()) {

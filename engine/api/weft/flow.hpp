@@ -1,8 +1,8 @@
 // Flow: what a job's definition builds its datasets from.
 //
-// `define(Flow&, const Options&)` must be deterministic: executors run it again to find the code of their stages. Values of actions
-// and of broadcast() are recorded by the driver and handed to them, so a program may act on those. What must happen once only
-// (printing, reading a clock or a file) belongs into broadcast() or on_driver().
+// `define(Flow&, const Options&)` must be deterministic: executors run it again to find the code of their stages. The driver
+// records values of actions and of broadcast() and passes them on, so a program may depend on those. What must happen only once
+// (printing, reading a clock or a file) belongs in broadcast() or on_driver().
 #pragma once
 
 #include <concepts>
@@ -47,8 +47,8 @@ class Paths {
   std::vector<std::string> paths_;
 };
 
-/// What read_text makes of files that are no plain text. By default it decompresses those that gzip, zstd, bzip2, xz or lz4 wrote,
-/// and refuses others (archives, binary tables, programs, images); `raw` takes the bytes of any file for lines.
+/// How read_text handles files that are not plain text. `detect` decompresses gzip, zstd, bzip2, xz and lz4, and refuses others
+/// (archives, binary tables, programs, images). `raw` reads the bytes of any file as lines.
 enum class InputFormat : std::uint8_t { detect, raw };
 
 class Flow {
@@ -59,7 +59,7 @@ class Flow {
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
-  /// Lines, without "\n" or "\r\n", as views. What is compressed is read decompressed.
+  /// Lines, without "\n" or "\r\n", as views. Compressed files are decompressed.
   Dataset<std::string_view, detail::TextSource> read_text(const Paths& paths, InputFormat format = InputFormat::detect,
                                                           Where where = Where::current()) {
     return from_files(paths, 0, "read_text", where, detail::TextSource{}, format);
@@ -91,8 +91,8 @@ class Flow {
     }
   }
 
-  /// Rows of CSV (RFC 4180) as plain structs: each field is the column of its name. Rows that are none, or have a cell that does
-  /// not fit its field, are left out and count as bad records. std::string_view fields live while the record is processed.
+  /// Rows of CSV (RFC 4180) as plain structs: each field is the column of its name. Malformed rows, and rows with a cell that does
+  /// not fit its field, are skipped and count as bad records. std::string_view fields live while the record is processed.
   template <class T>
   auto read_csv(const Paths& paths, CsvFormat format = {}, Where where = Where::current()) {
     if constexpr (detail::check_read_csv<T>()) {
@@ -101,8 +101,8 @@ class Flow {
       return detail::Refused();
     }
   }
-  /// Lines of JSON objects as plain structs: each field is the member of its name; others are left out. Lines that are no JSON, or
-  /// have a member that does not fit its field, are left out and count as bad records.
+  /// Lines of JSON objects as plain structs: each field is the member of its name; other members are ignored. Lines that are not
+  /// JSON, or have a member that does not fit its field, are skipped and count as bad records.
   template <class T>
   auto read_json(const Paths& paths, const JsonFormat& format = {}, Where where = Where::current()) {
     if constexpr (detail::check_read_json<T>()) {
@@ -113,8 +113,8 @@ class Flow {
     }
   }
 
-  /// Keys and values of a table of the cluster, as views: as they are in the snapshot, or in one that is made now and kept while
-  /// the job lasts.
+  /// Keys and values of a table of the cluster, as views. They are those of `snapshot` or, if it is empty, of a snapshot that is
+  /// made now and kept while the job lasts.
   Dataset<std::pair<std::string_view, std::string_view>, detail::TableSource> read_table(const std::string& table,
                                                                                          const std::string& snapshot = "",
                                                                                          Where where = Where::current()) {

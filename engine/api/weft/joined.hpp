@@ -1,4 +1,4 @@
-// Joined<L, R>: what a join has of each side for one key.
+// Joined<L, R>: the values of the two sides of a join for one key.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// What may be a key. Two keys are equal when their encoded bytes are equal; for floating-point numbers that is seldom what is meant
-// (0.0 and -0.0, the many NaNs), so operators by key refuse them unless they are wrapped in by_value.
+// What may be a key. Two keys are equal when their encoded bytes are equal; for floating-point numbers that is seldom intended (0.0
+// and -0.0, the many NaNs), so operators by key refuse them unless they are wrapped in by_value.
 #pragma once
 
 #include <compare>
@@ -19,7 +19,7 @@ struct ByValue {
   ByValue() = default;
   ByValue(F number)  // NOLINT(google-explicit-constructor): a number, in another form
       : value(number == number ? number + F{0} : std::numeric_limits<F>::quiet_NaN()) {}
-  operator F() const { return value; }  // NOLINT(google-explicit-constructor): as above
+  operator F() const { return value; }  // NOLINT(google-explicit-constructor): the number again
 
   /// A total order: a NaN is larger than every number.
   template <std::same_as<ByValue> Other>

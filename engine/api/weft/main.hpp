@@ -20,7 +20,7 @@
 namespace weft {
 
 namespace detail {
-// Of the file that includes this. Sanitizers count as optimised: nobody expects speed of them.
+// Whether the including file is optimised. Builds with sanitizers count as such, since they are not meant to be fast.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define WEFT_SANITIZED 1
@@ -33,7 +33,7 @@ constexpr bool kOptimized = false;
 #endif
 }  // namespace detail
 
-/// declare(Arguments&, Options&) declares the options of a job. CLI11's own App in place of Arguments will do.
+/// declare(Arguments&, Options&) declares the options of a job. It may take CLI11's App instead of Arguments.
 template <class F, class Options>
 concept DeclareFunction = std::invocable<const F&, Arguments&, Options&> || std::invocable<const F&, CLI::App&, Options&>;
 
@@ -53,7 +53,7 @@ struct OptionsOf<void (*)(Flow&, const Options&)> {
 };
 }  // namespace detail
 
-/// A program of several jobs, each a subcommand with options of its own.
+/// A program of several jobs, each a subcommand with its own options.
 class Programs {
  public:
   explicit Programs(std::string description) : description_(std::move(description)) {}
@@ -80,7 +80,7 @@ class Programs {
     add<Options>(std::move(name), std::move(description), declared, std::move(define));
   }
 
-  /// What is not `optimized` says so once, unless it is to be quiet: its loops are templates and take eight times as long.
+  /// A program that is not `optimized` warns once, unless it is quiet: its loops are templates and take eight times as long.
   int main(int argc, char** argv, bool optimized = detail::kOptimized) const;
 
  private:
@@ -106,8 +106,8 @@ int main(int argc, char** argv, std::string description, Declare declare, Define
   }
 }
 
-/// The job of a definition alone. Its options are the type of its second parameter: InputOutput, or a struct for which there is a
-/// declare(Arguments&, Options&) beside it. A struct with InputOutput as its base and no options of its own needs none.
+/// The main function of a program with one job. The job's options are the type of the definition's second parameter: InputOutput,
+/// or a struct with a declare(Arguments&, Options&) beside it. A struct that only derives from InputOutput needs no declare.
 template <class Define>
 int main(int argc, char** argv, std::string description, Define define) {
   using Options = typename detail::OptionsOf<Define>::type;
@@ -118,7 +118,7 @@ int main(int argc, char** argv, std::string description, Define define) {
 
 }  // namespace weft
 
-/// The main function of a program that is one job: `WEFT_JOB(define)`, or with what --help says of it, `WEFT_JOB(define,
+/// The main function of a program that is one job: `WEFT_JOB(define)`, or with its description for --help, `WEFT_JOB(define,
 /// "Counts words")`.
 #define WEFT_JOB(...) \
   int main(int argc, char** argv) { return ::weft::detail::run_job(argc, argv, __VA_ARGS__); }

@@ -20,7 +20,7 @@
 namespace weft {
 
 namespace detail {
-/// A reference to whatever takes what a class emits.
+/// A reference to the consumer of what a class emits.
 template <class... Args>
 class EmitTo {
  public:
@@ -85,7 +85,7 @@ class Partitioner {
   virtual std::uint32_t partition(const K& key, std::uint32_t partitions) const = 0;
 };
 
-/// What a MapReduce without a combiner or partitioner has.
+/// In place of a combiner or partitioner that is not set.
 struct Absent {};
 
 template <class M, class R, class C = Absent, class P = Absent>

@@ -26,10 +26,10 @@ struct PartitionBy {
   F function;
   std::uint32_t count = 0;
 
-  /// The same, and a sample of the keys is drawn first, which tells schedulers and `weft job status` how large the partitions will
-  /// be: for inputs that have little in common. What makes the records runs once more for it: for up to a mebibyte of what each
-  /// task reads of files or counts, and for all that comes out of a shuffle. For operators that send every record: not for those
-  /// that combine values first.
+  /// The same, after a sample of the keys is drawn. From it, schedulers and `weft job status` know how large the partitions will
+  /// be, even if the maps' inputs have little in common. The operators before it run twice: on up to a mebibyte of what each task
+  /// reads from files or counts, and on everything that comes out of a shuffle. Only for operators that send every record, not for
+  /// those that combine values first.
   SampledPartitionBy<F> sampled() const { return {*this}; }
 };
 

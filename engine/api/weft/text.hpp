@@ -94,7 +94,7 @@ struct SplitWords {
 };
 inline constexpr SplitWords split_words;
 
-/// The first N columns of a row, as views of it; what comes after them is left out. std::invalid_argument when there are fewer.
+/// The first N columns of a row, as views of it; later columns are ignored. std::invalid_argument when there are fewer.
 template <std::size_t N>
 std::array<std::string_view, N> columns(std::string_view row, char separator = '\t') {
   std::array<std::string_view, N> made;
@@ -111,7 +111,7 @@ std::array<std::string_view, N> columns(std::string_view row, char separator = '
 
 /// How a record becomes a line. Text is written as it is, numbers in their shortest form (bool as 0 or 1), the parts of pairs and
 /// tuples and the fields of plain structs with a tab between them, the elements of vectors with a comma, an absent optional as
-/// nothing. Nothing is escaped (write_csv quotes). Specialise for own types: `static void append(std::string& line, const T&
+/// nothing. Nothing is escaped (write_csv quotes). Specialise it for other types: `static void append(std::string& line, const T&
 /// value)`.
 template <class T>
 struct LineFormat {};

@@ -17,7 +17,7 @@
 
 namespace weft {
 
-/// Of the files that write_text writes.
+/// The compression of the files that write_text writes.
 using Compression = storage::Compression;
 
 }  // namespace weft
@@ -118,8 +118,8 @@ std::optional<Owned<typename D::Record>> reduce(const D& in, F function, std::st
       });
 }
 
-/// One file per task, written through a buffer. print(buffer, record) appends the record; print.header, if there is one, is what
-/// each file with a record begins with.
+/// One file per task, written through a buffer. print(buffer, record) appends the record. Each file that has records begins with
+/// print.header, if that exists.
 template <class D, class Print>
 void write_files(const D& in, const std::string& path, std::string name, std::string_view type, Print print,
                  storage::Compression compression = storage::Compression::none) {

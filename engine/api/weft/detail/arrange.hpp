@@ -21,7 +21,7 @@ auto rearrange(const D& in, std::string name, std::uint32_t partitions, MakeRout
   using T = Wire<typename D::Record>;
   const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<typename D::Record, MakeRoute>>(), partitions, make_route);
   Lineage lineage = Lineage::after(shuffle, std::move(name), type_name<T>());
-  if (partitions == kOnePerTask) lineage.hashed = in.lineage().hashed;  // what was in one task stays together
+  if (partitions == kOnePerTask) lineage.hashed = in.lineage().hashed;  // records of one task stay together
   return Dataset<T, ShuffleRead<T>>(in.graph(), std::move(lineage), ShuffleRead<T>{shuffle->id()});
 }
 

@@ -31,7 +31,7 @@ constexpr bool keyed() {
   return false;
 }
 
-/// Calls something that lives longer than the call. One indirect call.
+/// A reference to a sink that outlives this. One indirect call per record.
 template <class T>
 class SinkRef {
  public:
@@ -118,7 +118,7 @@ struct Filter {
   }
 };
 
-/// A container returned by value may be emptied; the elements of a view belong to somebody else.
+/// A container returned by value may be emptied; a view does not own its elements.
 template <class Range>
 inline constexpr bool kMayMoveElements = !std::is_reference_v<Range> && !std::ranges::view<std::remove_cvref_t<Range>> &&
                                          !std::ranges::borrowed_range<std::remove_cvref_t<Range>>;
@@ -145,7 +145,7 @@ struct FlatMap {
   }
 };
 
-/// What flat_map and map_partitions hand to the user: emit(record).
+/// What flat_map and map_partitions pass to the user's function: emit(record).
 template <class Out, class Sink>
 class Emit {
  public:

@@ -192,7 +192,7 @@ constexpr bool check_aggregation() {
   return false;
 }
 
-/// Of aggregate_by_key(count(), …); the aggregators have a check of their own.
+/// Of aggregate_by_key(count(), …); the aggregators have their own check.
 template <class T>
 constexpr bool check_aggregated() {
   WEFT_CHECK_KEYED("aggregate_by_key", T, false)

@@ -86,7 +86,7 @@ class Several {
   std::tuple<A...> parts_;
 };
 
-/// What aggregate() has of no records at all: 0 of count and sum, nothing of the others; with records the same types.
+/// The type of aggregate()'s result. For no records it is 0 for count and sum, and an empty optional for the others.
 template <class V, class A>
 using ResultOrNone = decltype(A::template of_nothing<V>());
 

@@ -24,9 +24,9 @@ class CsvColumns {
   CsvColumns(std::span<const std::string_view> fields, const CsvFormat& format);
   ~CsvColumns();
 
-  /// The header of a file. A column that is missing or there twice is invalid_argument (TaskError), which names the file.
+  /// The header of a file. A missing or repeated column throws TaskError (invalid_argument), which names the file.
   void take_header(std::span<const std::string_view> header, const std::string& path);
-  /// Of each field, the index of its column.
+  /// For each field, the index of its column.
   const std::uint32_t* columns() const { return columns_.data(); }
   std::size_t width() const { return width_; }
   const std::string& name(std::size_t field) const { return names_[field]; }
@@ -39,15 +39,15 @@ class CsvColumns {
   std::size_t width_ = 0;  // of a row
 };
 
-/// Calls row(self, fields) for the rows of the splits of a task, whose fields are as many as there are columns; of what is none,
-/// bad_record().
+/// Calls row(self, fields) for every row of the task's splits that has as many fields as there are columns, and bad_record() for
+/// the others.
 void read_csv_rows(TaskContext& context, const CsvFormat& format, CsvColumns& columns, void* self,
                    void (*row)(void* self, std::span<const std::string_view> fields));
 
 /// A cell that could not be read: counts as a bad record.
 void bad_cell(const CsvColumns& columns, std::size_t field, std::string_view text, std::string_view wanted);
 
-/// A cell as the format says: its text without blanks around it, and whether it means that there is no value.
+/// A cell without the blanks around it, and whether its text means that the value is missing.
 std::string_view trimmed(std::string_view text);
 inline bool is_missing(std::string_view text, const std::vector<std::string>& missing) {
   for (const std::string& word : missing) {
@@ -118,7 +118,7 @@ struct CsvSource {
   };
 };
 
-/// Quotes what must be: Python's csv module, QUOTE_MINIMAL, does the same.
+/// Quotes text that needs it, as Python's csv module does with QUOTE_MINIMAL.
 void append_csv_text(std::string& line, std::string_view text, char delimiter);
 /// The line of column names.
 void append_csv_header(std::string& line, std::span<const std::string_view> fields, const CsvFormat& format);

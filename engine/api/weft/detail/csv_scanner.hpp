@@ -21,19 +21,18 @@ class CsvScanner {
   enum class Found : std::uint8_t {
     end,
     record,
-    malformed,  // a line that is no record; why() says it
-    unclosed,   // the same, because it ends inside of quotes, which without `multiline` no record does: what follows may go on in
-                // them
+    malformed,  // a line that is not a record; why() gives the reason
+    unclosed,   // without `multiline`: a line that ends inside of quotes, which may continue behind it
     partial,    // multiline: the text ends inside of quotes; rest() is to be scanned again with what follows
   };
 
   /// `text` begins with a record, outlives the scan, and, unless it is the last of its file, ends with a line's end.
   void start(std::string_view text);
   Found next();
-  /// Of what is partial, where nothing follows: its first line is malformed, and the next one begins another record.
+  /// Ends a partial record behind which nothing follows: its first line is malformed, and the next line begins another record.
   void end_partial() { give_up("a quoted field does not end", record_); }
 
-  /// Of the record: valid until next() and while the text lives. Quotes are taken off.
+  /// The fields of the record, without quotes. Valid until next() and while the text lives.
   std::span<const std::string_view> fields() const { return fields_; }
   std::string_view rest() const { return {record_, static_cast<std::size_t>(end_ - record_)}; }
   const char* why() const { return why_; }
@@ -50,9 +49,9 @@ class CsvScanner {
   const char* special();
   Found scan();
   Found finish(const char* field, const char* newline);
-  /// Goes behind the line that has `from`.
+  /// Skips the line that contains `from`.
   Found give_up(const char* why, const char* from);
-  /// The error of a line in which a field that begins with a quote has no end.
+  /// Skips a line whose quoted `field` has no end.
   Found unclosed(const char* field);
   /// From the opening quote to behind the closing one; null when there is none where it must be.
   const char* quoted(const char* opening);

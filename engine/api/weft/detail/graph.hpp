@@ -69,12 +69,12 @@ struct Origin {
   std::vector<std::uint32_t> splittable;  // see plan::Branch
 };
 
-/// What a program says of each task of a stage (Dataset::demand, Dataset::estimate, Dataset::on). Nothing of it changes results.
+/// A program's hints about each task of a stage (Dataset::demand, Dataset::estimate, Dataset::on). They never change results.
 struct StageHints {
   schedulers::Resources demand{};    // zero: the job's
-  schedulers::Time duration{0};      // zero: not said, as below
+  schedulers::Time duration{0};      // zero: not given, here and below
   double output_ratio = 0;           // bytes that it writes for each byte that it reads
-  std::set<std::string> variants{};  // attributes of nodes for which it has a function of their own
+  std::set<std::string> variants{};  // attributes of nodes for which it has a second function
 
   /// For operators that work in one stage: the larger of each, and the variants of both.
   void take_larger(const StageHints& other);
@@ -82,10 +82,10 @@ struct StageHints {
 /// Amounts, durations and ratios that are negative or not finite throw std::invalid_argument.
 StageHints demand_hint(const TaskDemand& amounts);
 StageHints estimate_hint(std::chrono::nanoseconds duration, double output_ratio);
-/// Refuses an attribute without a name.
+/// An attribute without a name throws std::invalid_argument.
 StageHints variant_hint(const std::string& attribute);
 
-/// How a dataset comes about since the last shuffle: the branches (several after a union), the fused operators, and a hash of all
+/// How a dataset is made from the last shuffle on: the branches (several after a union), the fused operators, and a hash of all
 /// that. (Its special members are in the library: every program would compile them.)
 struct Lineage {
   Lineage();
@@ -103,7 +103,7 @@ struct Lineage {
   std::optional<std::uint32_t> hashed;
   StageHints hints{};
 
-  /// One more operator; `type` tells what its code depends on. It may change the keys.
+  /// One more operator; `type` names what its code depends on. It may change the keys.
   Lineage then(std::string name, std::string_view type) const;
   /// One more operator that leaves every record its key.
   Lineage then_same_keys(std::string name, std::string_view type) const;
@@ -153,9 +153,9 @@ class Graph {
 
   /// The definition runs on this thread, in frames below `frame`.
   void definition_begins(const void* frame) { frame_ = frame; }
-  /// A user function seems to refer to a local variable of the definition, as some of its words are addresses there: says so on the
-  /// log; throws JobFailure when tasks run in other processes, which do not have the variable. For functions whose bytes may be
-  /// looked at. `copy`: of the function; words that differ in it mean nothing.
+  /// Looks for words of a user function that are addresses in the definition's frames: the function then seems to refer to a local
+  /// variable. Logs a warning; throws JobFailure if tasks run in other processes, which do not have the variable. Only for
+  /// functions whose bytes may be read. `copy` is a copy of the function; words that differ in it are ignored.
   void look_for_locals(const void* function, const void* copy, std::size_t bytes, std::string_view what,
                        const std::source_location& where) const;
 
@@ -169,13 +169,13 @@ class Graph {
   virtual std::string open_output(const std::string& path) = 0;
   /// A stage whose tasks return names of files in the work directory of `path`; run when the definition has ended.
   virtual void add_sink(StageDraft draft, const std::string& path) = 0;
-  /// The files that `inputs` stand for; a replay never looks.
+  /// The files that `inputs` stand for; none in a replay.
   virtual std::vector<std::string> expand(std::span<const std::string> inputs) = 0;
-  /// True where the job's own output belongs (not in replays, not when only explaining).
+  /// True if effects of the definition belong here (not in replays, not when only explaining).
   virtual bool on_driver() const = 0;
-  /// True where tasks run in other processes.
+  /// True if tasks run in other processes.
   virtual bool has_executors() const { return false; }
-  /// True where tasks are to compare the functions of an operator (Dataset::on).
+  /// True if tasks compare the functions of an operator (Dataset::on).
   virtual bool check_variants() const = 0;
 
  private:
@@ -195,14 +195,14 @@ constexpr bool made_of_bytes() {
   return true;
 }
 
-/// Looks at functions that have pointers, references, or more than is known while compiling.
+/// Checks functions that may hold pointers or references, as far as the compiler cannot rule that out.
 template <class F>
 void check_captures(const Graph& graph, const F& function, std::string_view what, const std::source_location& where) {
   if constexpr (std::is_class_v<F> && std::is_trivially_copyable_v<F> && !std::is_empty_v<F>) {
     constexpr bool kPlain = requires { typename std::bool_constant<made_of_bytes<F>()>; };
     if constexpr (!kPlain) graph.look_for_locals(&function, &function, sizeof(F), what, where);
   } else if constexpr (std::is_class_v<F> && std::is_copy_constructible_v<F> && !std::is_empty_v<F>) {
-    // Bytes that a copy leaves alone mean nothing, and may hold any address: two copies on different grounds tell.
+    // Bytes that a copy does not write may hold any address. Two copies over different bytes show which they are.
     alignas(F) std::byte one[sizeof(F)], other[sizeof(F)];
     std::memset(one, 0x55, sizeof one), std::memset(other, 0xaa, sizeof other);
     const F* const first = new (one) F(function);

@@ -18,14 +18,14 @@ using runtime::Values;
 
 namespace weft::detail {
 
-/// The values of a group as they come.
+/// The values of a group in no particular order.
 struct AsTheyCome {
   template <class K, class V>
   runtime::KeyedOrder<K> order() const {
     return {};
   }
 };
-/// The values of a group by a key of their own.
+/// The values of a group in the order of key_of(value).
 template <class F>
 struct SortedBy {
   F key_of;

@@ -71,7 +71,7 @@ struct JoinRead {
   }
 
  private:
-  /// A side that is made in this task may have any size: better streamed.
+  /// A side that is made in this task may have any size, so it is streamed.
   bool left_is_smaller(const TaskContext& context) const {
     if (left.here) return false;
     return right.here || context.input_bytes_of(left.shuffle) < context.input_bytes_of(right.shuffle);
@@ -139,8 +139,8 @@ struct LeftOnlyShape {
   static Record make(const auto& key, const auto* l, const auto*) { return {K(key), L(*l)}; }
 };
 
-/// Which of the two inputs may be cut into pieces that are joined with the whole other side on their own: those whose records need
-/// not know of each other.
+/// Which of the two inputs may be cut into pieces that are joined with the whole other side on their own: those whose records are
+/// independent of each other.
 inline std::vector<std::uint32_t> splittable_sides(JoinKind kind) {
   switch (kind) {
     case JoinKind::inner:
@@ -200,7 +200,7 @@ inline constexpr bool kIsJoinHow<K, JoinHow<P>> = Partitioning<P, K>;
 template <template <class, class, class> class ShapeOf, class D, class Other, class P>
 auto join(const D& left, const Other& right, JoinKind kind, JoinStrategy strategy, P how, std::string name);
 
-/// The options of a join, whatever they are given as.
+/// Takes the options of a join in any of their forms.
 template <template <class, class, class> class ShapeOf, class D, class Other, class H>
 auto join_with(const D& left, const Other& right, JoinKind kind, const H& how, std::string name) {
   if constexpr (std::same_as<H, JoinStrategy>) {

@@ -24,7 +24,7 @@
 
 namespace weft::detail {
 
-/// A value of a parsed line, valid during the call that hands it over.
+/// A value of a parsed line, valid during the call that passes it.
 struct JsonNode {
   const void* element;
 };
@@ -142,7 +142,7 @@ bool read_json_value(JsonNode node, T& value, JsonProblem& problem) {
   return right;
 }
 
-/// The members of an object into the fields of a struct. A member that is not there is like one that is null.
+/// The members of an object into the fields of a struct. A missing member is like one that is null.
 template <class T>
 bool read_json(JsonNode node, T& value, std::span<const std::string_view> names, JsonProblem& problem) {
   constexpr std::size_t kFields = kFieldCount<T>;
@@ -196,7 +196,7 @@ class JsonLines {
   JsonLines(const JsonLines&) = delete;
   JsonLines& operator=(const JsonLines&) = delete;
 
-  /// Calls row(self, value, problem) when the line is JSON. What is wrong with it when it is none, or row() is false.
+  /// Calls row(self, value, problem) if the line is JSON. Returns what is wrong if it is not JSON, or row() returns false.
   std::optional<std::string> read(std::string_view line, void* self, JsonRow row);
 
  private:
@@ -204,8 +204,8 @@ class JsonLines {
   std::unique_ptr<Parser> parser_;
 };
 
-/// The lines of the splits of a task: calls row(self, value) for each that is JSON; of others, and where row() is false,
-/// bad_record().
+/// The lines of the splits of a task: calls row(self, value) for each that is JSON, and bad_record() for the others and where row()
+/// returns false.
 void read_json_lines(TaskContext& context, void* self, JsonRow row);
 
 template <class T>
@@ -229,9 +229,10 @@ struct JsonSource {
   }
 };
 
-/// In quotes; what is no UTF-8 becomes U+FFFD.
+/// In quotes; bytes that are not UTF-8 become U+FFFD.
 void append_json_text(std::string& line, std::string_view text);
-/// What was appended from `begin` on, the shortest digits that stand for `number` in its own type, becomes a number of JSON.
+/// Turns what was appended from `begin` on into a number of JSON. It is the shortest digits that stand for `number` in its own
+/// type.
 void finish_json_number(std::string& line, std::size_t begin, double number);
 
 template <class T>

@@ -1,5 +1,5 @@
-// A sample of keys, drawn before records are split by them, and what it tells of the partitions: SCache's weighted reservoir
-// sampling (section 4.2 there), for partitioners whose maps say nothing of each other.
+// A sample of keys, drawn before records are split by them, and the sizes of partitions that it predicts: SCache's weighted
+// reservoir sampling (section 4.2 there). It is for inputs where the output of some maps does not predict that of the others.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,7 @@ inline constexpr std::size_t kHistogramKeys = 16'384;
 /// One of this many tasks reports the histogram of the sample; one of the first tasks is enough.
 inline constexpr std::uint32_t kReportsHistogram = 16;
 
-/// A uniform choice of at most kSamplesPerTask of the keys seen (Vitter's algorithm R); of fewer where keys are so long that those
-/// would take too much memory.
+/// A uniform choice of at most kSamplesPerTask of the keys seen (Vitter's algorithm R); of fewer if long keys take too much memory.
 template <class K>
 class Reservoir {
  public:
@@ -37,7 +36,7 @@ class Reservoir {
     ++seen_;
     if (at >= capacity_) return;
     const std::uint64_t bytes = runtime::encoded_bytes(key, scratch_);
-    if (bytes > kLongestSample) return;  // shorter keys tell enough
+    if (bytes > kLongestSample) return;  // shorter keys suffice
     Kept kept{to_owned(key), sizeof(Kept) + bytes};
     bytes_ += kept.bytes;
     if (at == keys_.size()) {

@@ -1,4 +1,4 @@
-// Bringing equal keys together: through a shuffle, or, where the records lie in the partitions of their keys already, not at all.
+// Bringing equal keys together: through a shuffle, or without one if the records already lie in the partitions of their keys.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@
 
 namespace weft::detail {
 
-/// Routes pairs by key. `sample`: the shuffle with a sample of the keys, where the partitioning asks for one.
+/// Routes pairs by key. `sample`: the shuffle with a sample of the keys, if the partitioning asks for one.
 template <class K, class P>
 auto by_key(const P& how, ShuffleId sample) {
   return [how, sample](TaskContext& context) {
@@ -55,7 +55,7 @@ struct KeyedInput {
   }
 };
 
-/// The number of partitions for an operator on these datasets: as told, otherwise the one that a side has already.
+/// The number of partitions for an operator on these datasets: the given one, otherwise that of a side that is partitioned already.
 template <class P, class... D>
 std::uint32_t partitions_for(const P& how, const D&... sides) {
   std::uint32_t count = how.count;
@@ -98,7 +98,7 @@ Gathered<typename D::ChainType> gather_by_key(const D& in, P how, std::uint32_t 
   return {{shuffle->id(), std::nullopt}, Lineage::reading(shuffle)};
 }
 
-/// What is known of the keys' places behind an operator that gathered them.
+/// Lineage::hashed behind an operator that gathered the keys.
 template <class P>
 std::optional<std::uint32_t> hashed_into(std::uint32_t count) {
   if constexpr (std::same_as<P, HashPartitions>) return count;

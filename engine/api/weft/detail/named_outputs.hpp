@@ -9,8 +9,8 @@
 
 namespace weft::detail {
 
-/// The first few names have open files. Records with other names are sorted by these, on disk where memory does not suffice, and
-/// then written name after name: there may be any number. Throws TaskError.
+/// The first few names have open files. Records with other names are sorted by name, on disk if they do not fit in memory, and then
+/// written name after name. So there may be any number of names. Throws TaskError.
 class NamedOutputs {
  public:
   NamedOutputs(runtime::TaskContext& context, std::string work_directory);
@@ -18,9 +18,9 @@ class NamedOutputs {
   NamedOutputs(const NamedOutputs&) = delete;
   NamedOutputs& operator=(const NamedOutputs&) = delete;
 
-  /// A name is one of a directory below the output, "2026/11" as well; std::invalid_argument when it cannot be.
+  /// A name is that of a directory below the output, such as "2026/11"; std::invalid_argument if it cannot be one.
   void add(const std::string& name, std::string_view line);
-  /// What OutputDirectory::commit() wants to know. Once, last.
+  /// The list for OutputDirectory::commit(). Called once, last.
   std::string finish();
 
  private:

@@ -1,9 +1,10 @@
-// What an operator returns that refused its arguments (checks.hpp): it accepts whatever follows, so that one mistake is one error.
+// What an operator returns after it refused its arguments (checks.hpp). It accepts any further operator, so that one mistake is one
+// error.
 #pragma once
 
 namespace weft::detail {
 
-/// What a refused operator returns: a dataset for whatever follows it, and a value for whatever is done with that.
+/// Refused stands for a dataset, with every operator; RefusedValue for the value of an action.
 struct RefusedValue {
   template <class T>
   operator T() const;  // NOLINT(google-explicit-constructor): stands for anything

@@ -50,7 +50,8 @@ constexpr bool is_csv_row() {
   return false;
 }
 
-/// A decimal number of at most 19 digits whose value is exact in a double: most of those in files. False: somebody else must look.
+/// A decimal number of at most 19 digits whose value is exact in a double: most of those in files. False: the caller must parse it
+/// in another way.
 bool read_short_decimal(std::string_view text, double& value);
 
 template <class T>

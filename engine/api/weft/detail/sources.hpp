@@ -27,7 +27,7 @@ void check_record_bytes(std::uint64_t bytes);
 /// The splits of the running task, or some windows of them when only a sample is wanted.
 std::vector<storage::Split> splits_to_read(TaskContext& context, std::uint64_t record_bytes);
 
-/// Polls the stop flag every now and then, and tells where the task is.
+/// Polls the stop flag every now and then, and keeps the task's position in its input.
 class SourceProgress {
  public:
   explicit SourceProgress(TaskContext& context) : context_(context) {}
@@ -86,7 +86,7 @@ struct TextSource {
   }
 };
 
-/// The words of all lines are the words of the text: nobody needs to know where lines end. (Of source code, whose lines are short,
+/// The words of all lines are the words of the text: the ends of lines do not matter. (Of source code, whose lines are short,
 /// finding them took a fifth of a word count.)
 template <>
 struct FlatMap<TextSource, SplitWords> {

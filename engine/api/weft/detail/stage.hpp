@@ -94,8 +94,8 @@ Buffer write_segment(TaskContext& context, Fill&& fill) {
   return {};
 }
 
-/// Calls visit(self, block) for the blocks of encoded records of one partition of a shuffle: of the task's own, and those it reads
-/// with it.
+/// Calls visit(self, block) for the blocks of encoded records of one partition of a shuffle: of `partition`, and of those that the
+/// task reads together with it.
 void visit_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, void* self,
                   void (*visit)(void* self, const shuffle::Block& block));
 
@@ -126,8 +126,8 @@ struct ShuffleRead {
   }
 };
 
-/// A stage that writes every record of `in` to the partition that route(record, partitions) names; state of the route is per task:
-/// make_route(context) returns it. Each task reads all that it wants of `broadcast`, if there is one.
+/// A stage that writes every record of `in` to the partition that route(record, partitions) names; make_route(context) returns the
+/// route of one task, which may have state. Each task may read all of `broadcast`, if it is given.
 template <class D, class MakeRoute>
 ShuffleRef exchange(const D& in, std::string name, std::string_view type, std::uint32_t partitions, MakeRoute make_route,
                     const ShuffleRef& broadcast = nullptr) {

@@ -39,7 +39,7 @@ class TableOutput {
   TableOutput(const TableOutput&) = delete;
   TableOutput& operator=(const TableOutput&) = delete;
   void add(std::string_view key, std::string_view value);
-  /// Everything is set aside; by this name it is committed.
+  /// Sets the last rows aside. Returns the name by which all of them are committed.
   std::string finish();
 
  private:

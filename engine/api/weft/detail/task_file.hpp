@@ -16,8 +16,8 @@ class OutputFile;
 
 namespace weft::detail {
 
-/// One of them, for the attempt alone; `suffix` tells several of an attempt apart, and `directory` is where below the output it
-/// goes. What is written counts in the task's usage. Throws TaskError. Nothing is left of a file that is not closed.
+/// A file of one attempt. `suffix` distinguishes several files of an attempt, and `directory` is its place below the output. What
+/// is written counts in the task's usage. Throws TaskError. A file that is not closed is removed.
 class TaskFile {
  public:
   TaskFile(runtime::TaskContext& context, const std::string& work_directory, const std::string& suffix = {},
@@ -27,7 +27,7 @@ class TaskFile {
   TaskFile& operator=(const TaskFile&) = delete;
 
   void append(std::string_view bytes);
-  /// Its name, or nothing when the file is not there because nothing was written.
+  /// Its name; empty if there is no file because nothing was written.
   std::string close();
 
  private:
@@ -35,7 +35,7 @@ class TaskFile {
   std::unique_ptr<storage::OutputFile> file_;
 };
 
-/// The same, through a buffer.
+/// A TaskFile behind a buffer.
 class BufferedTaskFile {
  public:
   BufferedTaskFile(runtime::TaskContext& context, const std::string& work_directory, storage::Compression compression);

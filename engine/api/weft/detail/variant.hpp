@@ -16,8 +16,8 @@
 
 namespace weft::detail {
 
-/// An operator of a user function F that could be one of G, and then makes records of the same type. They have a codec, so that
-/// they can be compared.
+/// The operator's function can be replaced by a G that makes records of the same type. They have a codec, so that they can be
+/// compared.
 template <class G, class Chain>
 concept OtherFunction = Encodable<typename Chain::Record> && requires(const Chain& chain, G other) {
   requires std::is_same_v<typename Chain::Record, typename decltype(with_function(chain, std::move(other)))::Record>;
@@ -40,7 +40,7 @@ class RecordDigest {
   std::uint64_t hash_ = 0, records_ = 0;
 };
 
-/// An operator with two functions: tasks that are to (TaskContext::variants) run `other`. With `check` every task runs
+/// An operator with two functions: tasks whose TaskContext::variants has the attribute run `other`. With `check` every task runs
 /// both, and fails unless they give the same records in the same order.
 template <class Regular, class Other>
 struct Variant {
