@@ -75,7 +75,6 @@ class Channel final : public Connection {
   void enqueue(FrameKind kind, MessageType type, std::uint64_t id, Payload payload);
   void schedule_flush();
   void flush();
-  void sent_all();
 
   // Deadlines and ends.
   void arm_deadline();
