@@ -18,6 +18,7 @@ class AdjustedShares final : public JobShares {
     restore_ = true;
     return inner_->start(view, nullptr);
   }
+  Result<void> admit(const ClusterView& view, const JobInfo& job) const override { return inner_->admit(view, job); }
   void on_event(const ClusterView& view, const Notice& notice) override {
     using Kind = Notice::Kind;
     inner_->on_event(view, notice);

@@ -460,9 +460,11 @@ TEST(CarbyneShares, AreThoseOfDrfFairPoolsOrQueues) {
 }
 
 TEST(CarbyneShares, AQueueThatIsNotThereIsRefused) {
-  World world("carbyne(inter=capacity, queues=q.toml)", {{"q.toml", "[[queue]]\nname = 'a'\ncapacity = 100\n"}});
-  EXPECT_TRUE(world.scheduler->admit(world.state, world.job(1, "u", "a")));
-  EXPECT_FALSE(world.scheduler->admit(world.state, world.job(2, "u", "z")));
+  for (const char* spec : {"carbyne(inter=capacity, queues=q.toml)", "carbyne(inter=capacity, queues=q.toml, loan=share)"}) {
+    World world(spec, {{"q.toml", "[[queue]]\nname = 'a'\ncapacity = 100\n"}});
+    EXPECT_TRUE(world.scheduler->admit(world.state, world.job(1, "u", "a"))) << spec;
+    EXPECT_FALSE(world.scheduler->admit(world.state, world.job(2, "u", "z"))) << spec;
+  }
 }
 
 TEST(CarbyneOptions, WrongOnesAreOneClearLine) {
