@@ -27,9 +27,10 @@ class FurthestBelow final : public OrderingPolicy {
       order_.clear();
       for (const JobOrder& order : view.runnable_jobs()) {
         const JobInfo* job = view.job(order.id);
-        order_.push_back({shares_.lacks(*job), job});
+        order_.push_back({shares_.lacks(*job), static_cast<std::uint32_t>(order_.size()), job});
       }
-      std::stable_sort(order_.begin(), order_.end(), [](const Ranked& a, const Ranked& b) { return a.lacks > b.lacks; });
+      std::sort(order_.begin(), order_.end(),
+                [](const Ranked& a, const Ranked& b) { return a.lacks != b.lacks ? a.lacks > b.lacks : a.turn < b.turn; });
       next_ = 0;
     }
     for (; next_ < order_.size(); ++next_) {
@@ -41,6 +42,7 @@ class FurthestBelow final : public OrderingPolicy {
  private:
   struct Ranked {
     double lacks;
+    std::uint32_t turn;  // by submission
     const JobInfo* job;
   };
   ShareLimit& shares_;
