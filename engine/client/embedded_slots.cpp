@@ -214,25 +214,15 @@ void Slots::run(Slot& slot) {
 }
 
 master::Event Slots::report(Slot& slot, runtime::protocol::Event ended) {
-  if (ended.kind == runtime::TaskEnd::finished) {
-    return master::TaskFinished{ended.attempt,
-                                settings_.node,
-                                std::move(ended.output),
-                                std::move(ended.result),
-                                std::move(ended.counters),
-                                ended.input_bytes,
-                                ended.input_records,
-                                ended.shuffle_times,
-                                std::move(ended.sample_histogram),
-                                ended.usage};
-  }
-  master::TaskFailed failed{ended.attempt, settings_.node, ended.kind, std::move(ended.message), ended.fetch};
+  master::Event event = master::end_of_attempt(std::move(ended), settings_.node);
+  auto* const failed = std::get_if<master::TaskFailed>(&event);
+  if (failed == nullptr || failed->kind != runtime::TaskEnd::killed) return event;
   const std::lock_guard lock(mutex_);
-  if (failed.kind == runtime::TaskEnd::killed && slot.timed_out) {
-    failed.kind = runtime::TaskEnd::timed_out;
-    failed.message = fmt::format("ran longer than --task-timeout {}s", std::chrono::duration<double>(slot.task->timeout).count());
+  if (slot.timed_out) {
+    failed->kind = runtime::TaskEnd::timed_out;
+    failed->message = fmt::format("ran longer than --task-timeout {}s", std::chrono::duration<double>(slot.task->timeout).count());
   }
-  return failed;
+  return event;
 }
 
 }  // namespace weft::client

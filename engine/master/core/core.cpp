@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/master/core/core_impl.hpp"
+#include "engine/master/core/coordinator.hpp"
 #include "engine/master/core/job_reports.hpp"
 
 namespace weft::master {

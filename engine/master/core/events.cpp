@@ -31,6 +31,21 @@ Result<JobSubmitted> submission(JobId job, std::string name, JobOptions options,
   return event;
 }
 
+Event end_of_attempt(runtime::protocol::Event reported, NodeId node) {
+  if (reported.kind != runtime::TaskEnd::finished)
+    return TaskFailed{reported.attempt, node, reported.kind, std::move(reported.message), reported.fetch};
+  return TaskFinished{reported.attempt,
+                      node,
+                      std::move(reported.output),
+                      std::move(reported.result),
+                      std::move(reported.counters),
+                      reported.input_bytes,
+                      reported.input_records,
+                      reported.shuffle_times,
+                      std::move(reported.sample_histogram),
+                      reported.usage};
+}
+
 Event copy_of(const Event& event) { return std::visit(Copy{}, event); }
 
 }  // namespace weft::master

@@ -19,6 +19,7 @@
 #include "engine/master/core/speculation.hpp"
 #include "engine/master/plan/plan.hpp"
 #include "runtime/protocol/commands.hpp"
+#include "runtime/protocol/task.hpp"
 #include "runtime/protocol/task_end.hpp"
 #include "runtime/protocol/task_usage.hpp"
 #include "schedulers/view/view.hpp"
@@ -144,6 +145,8 @@ using Event =
                  TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, ReplicaFailed, CapacityChanged, WorkerLeaving>;
 
 Event copy_of(const Event& event);
+/// The end of an attempt on that node, as its executor reports it.
+Event end_of_attempt(runtime::protocol::Event reported, NodeId node);
 
 // ---- commands -----------------------------------------------------------------------------------------------------
 // Those that workers carry out as they are: runtime/protocol/commands.hpp.

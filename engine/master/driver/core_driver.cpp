@@ -11,7 +11,7 @@ Result<void> CoreDriver::apply(Event event) {
     if (const auto text = observer_->before(at, core().view(), event)) back_end_.inform(*text);
   if (log_) log_->before(at, event);
   back_end_.before(event);
-  const std::optional<JobId> changed = JobRecorder::changed_job(event);
+  const std::optional<JobId> changed = journal_ == nullptr ? std::nullopt : JobRecorder::changed_job(event);
   std::vector<Command> commands;
   auto applied = core_->apply(at, std::move(event), commands);
   if (core_->stuck()) {

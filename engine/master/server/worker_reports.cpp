@@ -92,23 +92,9 @@ void WorkerReports::report_remains(NodeId id, const RegisteredWorker& worker) co
 
 void WorkerReports::on_task_event(NodeId node, protocol::Event event) {
   const AttemptId attempt = event.attempt;
-  Event made;
-  if (event.kind == runtime::TaskEnd::finished) {
-    made = TaskFinished{attempt,
-                        node,
-                        std::move(event.output),
-                        std::move(event.result),
-                        std::move(event.counters),
-                        event.input_bytes,
-                        event.input_records,
-                        event.shuffle_times,
-                        std::move(event.sample_histogram),
-                        event.usage};
-  } else {
+  if (event.kind != runtime::TaskEnd::finished)
     log_.info("{} on {}: {}", to_string(attempt), context_.table.at(node).info.name, event.message);
-    made = TaskFailed{attempt, node, event.kind, std::move(event.message), event.fetch};
-  }
-  if (auto applied = context_.shell.apply(std::move(made)); !applied)
+  if (auto applied = context_.shell.apply(end_of_attempt(std::move(event), node)); !applied)
     log_.debug("{}: {}", to_string(attempt), applied.error().to_string());
 }
 

@@ -1,4 +1,4 @@
-// The workers that are registered, and the way to each.
+// The workers that are registered, and their connections.
 #pragma once
 
 #include <map>

@@ -607,7 +607,8 @@ TEST_F(JournalFiles, WhoeverWaitsIsToldOfNoRecordThatIsStillBeingWritten) {
     const auto promise = [&](std::uint64_t id) {
       journal.append(record_of(job_status(id, JobState::finished)), true);
       journal.when_durable([&, id](const Result<void>&) {
-        EXPECT_EQ(journal.durable(), id % 2 == 0) << id;  // of two, the second is promised by now, and written only when it is told
+        EXPECT_EQ(journal.durable(), id % 2 == 0)
+            << id;  // at the callback of the first of two, the second is promised and not written yet
         EXPECT_TRUE(check_journal(path)->ended.contains(JobId(id))) << id;
         ++told;
         if (id % 2 == 0 && id < 20) promise_two(id + 1);
