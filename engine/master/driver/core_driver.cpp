@@ -12,7 +12,7 @@ Result<void> CoreDriver::apply(Event event) {
   if (log_) log_->before(at, event);
   back_end_.before(event);
   const std::optional<JobId> changed = journal_ == nullptr ? std::nullopt : JobRecorder::changed_job(event);
-  std::vector<Command> commands;
+  std::vector<Command> commands = std::exchange(spare_, {});  // another event may come while these are carried out
   auto applied = core_->apply(at, std::move(event), commands);
   if (core_->stuck()) {
     ended_ = applied.error();
@@ -26,6 +26,8 @@ Result<void> CoreDriver::apply(Event event) {
   if (log_) check_log(log_->after(at, commands));
   back_end_.accepted(commands);
   for (Command& command : commands) back_end_.carry_out(command);
+  commands.clear();
+  spare_ = std::move(commands);
   return {};
 }
 

@@ -78,7 +78,8 @@ class CoreDriver final : public CoreShell {
   JobRecorder* journal_ = nullptr;
   std::optional<EventRecorder> log_;
   Time heartbeat_{0};
-  std::uint64_t faults_ = 0;  // of the scheduler, that the back end knows
+  std::vector<Command> spare_;  // empty, with the memory of earlier commands
+  std::uint64_t faults_ = 0;    // of the scheduler, that the back end knows
 };
 
 }  // namespace weft::master

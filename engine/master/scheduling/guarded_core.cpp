@@ -71,7 +71,7 @@ const master::Core* GuardedCore::core() const {
   return shared_->core.get();
 }
 
-Result<void> GuardedCore::apply(master::Time now, master::Event event, std::vector<master::Command>& commands) {
+Result<void> GuardedCore::apply(master::Time now, master::Event&& event, std::vector<master::Command>& commands) {
   if (stuck_) return fail(*stuck_);
   if (!timeout_) return shared_->core->apply(now, std::move(event), commands);
   auto call = std::make_shared<Shared::Call>();

@@ -23,7 +23,7 @@ class GuardedCore {
   GuardedCore& operator=(const GuardedCore&) = delete;
 
   /// As Core::apply(). When the scheduler does not return in time: Code::internal, from then on, naming it.
-  Result<void> apply(master::Time now, master::Event event, std::vector<master::Command>& commands);
+  Result<void> apply(master::Time now, master::Event&& event, std::vector<master::Command>& commands);
 
   /// The scheduler did not return: the core must not be looked at any more.
   bool stuck() const { return stuck_.has_value(); }
