@@ -43,5 +43,7 @@ WEFT_PROTOCOL_MESSAGE(BinaryChunk);
 WEFT_PROTOCOL_MESSAGE(LogRequest);
 WEFT_PROTOCOL_MESSAGE(ReplicaEnded);
 WEFT_PROTOCOL_MESSAGE(PrefetchReport);
+WEFT_PROTOCOL_MESSAGE(EventsKept);
+WEFT_PROTOCOL_MESSAGE(DriverEnded);
 
 }  // namespace weft::runtime::protocol

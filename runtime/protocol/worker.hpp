@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -30,10 +31,27 @@ enum WorkerMessage : rpc::MessageType {
   kRemains = 111,         // notification, master to worker: Remains; in answer to Leaving and to each heartbeat after it
   kPresence = 112,        // request, master to worker: nothing -> nothing; is it still there
   kCapacityTexts = 109,   // notification, worker to master: CapacityTexts; when one of its files has changed
+  kEventsKept = 113,      // notification, master to worker: EventsKept; where the master keeps its jobs over a restart
+  kDriverEnded = 114,     // notification, worker to master: DriverEnded
 };
 
 /// The most a binary is moved at a time.
 inline constexpr std::uint64_t kBinaryChunkBytes = 1u << 20;
+
+/// A map output in a worker's store, or a replica of one.
+struct HeldOutput {
+  JobId job;
+  ShuffleId shuffle;
+  std::uint32_t map = 0, attempt = 0;
+};
+/// What a worker still runs and has for a master that was away.
+struct Held {
+  NodeId node;                      // that it was registered as
+  std::vector<JobId> jobs;          // whose set-up it has
+  std::vector<AttemptId> running;   // attempts that run, or have ended and the master has not kept that (EventsKept)
+  std::vector<HeldOutput> outputs;  // in its store
+  std::vector<JobId> drivers;       // jobs whose driver runs there (StartDriver)
+};
 
 struct Register {
   static constexpr std::string_view kName = "registration";
@@ -50,6 +68,7 @@ struct Register {
   double usable_processors = 0;  // that its processes may use together
   bool named = false;            // the name was given at its start: another one will not do
   std::uint64_t process = 0;     // random: by it the master knows a worker that registers again before it was missed
+  std::optional<Held> held{};    // of the time before, when it registers again
 };
 
 struct Registered {
@@ -58,6 +77,18 @@ struct Registered {
   Duration heartbeat{0};
   std::string rack;  // in which the master takes it to be
   std::string name;  // from now on: another than requested where that was a default and is taken
+  /// It is the node it was, and goes on with what it holds. Otherwise it ends that.
+  bool resumed = false;
+  /// The master keeps its jobs over a restart: when the connection is lost, the worker goes on, keeps the ends of attempts that
+  /// the master has not kept, and registers again with what it holds.
+  bool keeps_jobs = false;
+};
+
+/// So many ends of attempts, of those that were reported on this registration, are on the master's disk: the worker need not
+/// report them again.
+struct EventsKept {
+  static constexpr std::string_view kName = "acknowledgement of task reports";
+  std::uint64_t events = 0;
 };
 
 /// Map outputs and chunks of files that move between a worker and another rack, in bytes per second.
@@ -154,8 +185,32 @@ struct ActionValue {
   SharedBytes bytes;
 };
 
+/// The driver of a detached job, which is to run on the worker as a process of its own.
+struct StartDriver {
+  JobId job;
+  std::uint64_t key = 0;  // with which it attaches to the job
+  std::string name;
+  std::string program;  // argv[0]
+  std::vector<std::string> arguments;
+  std::string directory;  // entered when it exists
+  Hash128 binary;
+  std::string user;
+};
+/// Its job is over, or it was started elsewhere.
+struct StopDriver {
+  JobId job;
+  std::string reason;
+};
+/// The process of a driver has ended.
+struct DriverEnded {
+  static constexpr std::string_view kName = "end of a driver";
+  JobId job;
+  int status = 0;       // as of wait(); -1: it could not be started
+  std::string message;  // why, in a line: the last one that it wrote to standard error
+};
+
 using Command = std::variant<JobSetup, ActionValue, Launch, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle,
-                             ReleaseShuffle, ReleaseJob, NodeLost, ReplicateOutput>;
+                             ReleaseShuffle, ReleaseJob, NodeLost, ReplicateOutput, StartDriver, StopDriver>;
 
 struct Commands {
   static constexpr std::string_view kName = "commands";

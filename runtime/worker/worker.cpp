@@ -277,6 +277,8 @@ class WorkerImpl final : public Worker {
     store_->release(release.job, release.shuffle);  // here, so that it cannot overtake a commit that comes later
   }
   void carry_out(protocol::ReleaseJob& release) { end_job(release.job); }
+  void carry_out(protocol::StartDriver&) {}
+  void carry_out(protocol::StopDriver&) {}
   void carry_out(protocol::NodeLost& lost) {
     const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
     if (context_.outputs.nodes.erase(lost.node) != 0) context_.outputs.lost[lost.node] = why.to_string();

@@ -36,7 +36,26 @@ struct Submit {
 struct Submitted {
   job @0 :UInt64;
   binaryKnown @1 :Bool;
-  slots @2 :UInt32;               # of the cluster now
+  slots @2 :UInt32;               # of the cluster when the job was submitted
+  key @3 :UInt64;                 # with which a driver may attach to the job
+  kept @4 :Bool;                  # over a restart of the master
+}
+
+struct Attach {
+  job @0 :UInt64;
+  key @1 :UInt64;
+}
+
+struct Recorded {                 # under an action
+  hasValue @0 :Bool;
+  hasPart @1 :Bool;
+  value @2 :UInt64;               # sizes; the bytes follow as bulk, one after the other
+  part @3 :UInt64;
+}
+
+struct Detach {
+  submit @0 :Submit;
+  files @1 :List(Text);           # absolute paths that its driver's worker must have
 }
 
 struct Upload {

@@ -17,6 +17,9 @@ namespace weft::client {
 
 WEFT_CLIENT_MESSAGE(Submit, Submit, "job submission")
 WEFT_CLIENT_MESSAGE(Submitted, Submitted, "answer to a submission")
+WEFT_CLIENT_MESSAGE(Attach, Attach, "request to attach to a job")
+WEFT_CLIENT_MESSAGE(Recorded, Recorded, "what is recorded of an action")
+WEFT_CLIENT_MESSAGE(Detach, Detach, "submission of a detached job")
 WEFT_CLIENT_MESSAGE(Upload, Upload, "upload of a binary")
 WEFT_CLIENT_MESSAGE(JobRequest, Job, "request about a job")
 WEFT_CLIENT_MESSAGE(ValueRecord, Value, "value of an action")

@@ -21,6 +21,10 @@ enum ClientMessage : rpc::MessageType {
   kPoll = 203,                // Poll -> PollReply; answered when the action ended, the status changed, or the wait is over
   kRecordValue = 204,         // ValueRecord and bytes -> nothing
   kCloseJob = 205,            // JobRequest -> nothing
+  kAttachJob = 206,           // Attach -> Submitted; from now on the job's driver is on this connection
+  kRecorded = 207,            // ValueRecord -> Recorded: what the job's driver did before, for one that replays the definition
+  kDetachJob = 208,           // Detach -> Submitted: a job whose driver is to run in the cluster
+  kStartDriver = 209,         // Attach -> nothing; the binary of the detached job is uploaded
   kListJobs = 210,            // nothing -> JobList, without stages
   kJobStatus = 211,           // JobRequest -> JobList of one
   kKillJob = 212,             // KillRequest -> nothing
@@ -50,7 +54,23 @@ struct Submit {
 struct Submitted {
   JobId job;
   bool binary_known = false;
-  std::uint32_t slots = 0;  // of the cluster now
+  std::uint32_t slots = 0;  // of the cluster when the job was submitted
+  std::uint64_t key = 0;    // with which a driver may attach to the job
+  bool kept = false;        // over a restart of the master: the driver attaches again when the connection is lost
+};
+struct Attach {
+  JobId job;
+  std::uint64_t key = 0;
+};
+/// What is recorded under an action: the value, and the part of the plan that was run for it.
+struct Recorded {
+  bool has_value = false, has_part = false;
+  Buffer value;
+  Buffer part;  // plan::encode()
+};
+struct Detach {
+  Submit submit;
+  std::vector<std::string> files;  // absolute paths of local files among the arguments: its worker must have them
 };
 struct Upload {
   Hash128 binary;
