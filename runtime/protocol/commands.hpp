@@ -116,4 +116,11 @@ struct OutputReplica {
   std::uint32_t map = 0, attempt = 0;
 };
 
+/// A map output in a worker's store, or a replica of one.
+struct HeldOutput {
+  JobId job;
+  ShuffleId shuffle;
+  std::uint32_t map = 0, attempt = 0;
+};
+
 }  // namespace weft::runtime::protocol

@@ -38,12 +38,6 @@ enum WorkerMessage : rpc::MessageType {
 /// The most a binary is moved at a time.
 inline constexpr std::uint64_t kBinaryChunkBytes = 1u << 20;
 
-/// A map output in a worker's store, or a replica of one.
-struct HeldOutput {
-  JobId job;
-  ShuffleId shuffle;
-  std::uint32_t map = 0, attempt = 0;
-};
 /// What a worker still runs and has for a master that was away.
 struct Held {
   NodeId node;                      // that it was registered as

@@ -26,7 +26,7 @@ NodeInfo& ClusterState::add_node(NodeInfo node, const std::string& host, const s
   if (uplink.down > 0) in.uplink.down = uplink.down;
   in.nodes.insert(node.id);
   in.capacity += node.capacity;
-  capacity_ += node.capacity;
+  if (node.usable()) capacity_ += node.capacity;
   hosts_[node.host].insert(node.id);
   if (host_racks_.try_emplace(node.host, node.rack).second) {
     for (auto& [id, job] : jobs_) {
@@ -66,6 +66,13 @@ void ClusterState::set_leaving(NodeId id) {
   NodeInfo& node = nodes_.at(id);
   const bool usable = node.usable();
   node.leaving = true;
+  usability_changed(node, usable);
+}
+
+void ClusterState::set_back(NodeId id) {
+  NodeInfo& node = nodes_.at(id);
+  const bool usable = node.usable();
+  node.away = false;
   usability_changed(node, usable);
 }
 

@@ -23,6 +23,8 @@ class ClusterState final : public ClusterView {
   void exclude(NodeId id, std::optional<Time> until);
   /// For good: a worker that comes back is another node.
   void set_leaving(NodeId id);
+  /// The worker of a node that was added as away is there.
+  void set_back(NodeId id);
   NodeInfo& mutable_node(NodeId id) { return nodes_.at(id); }
   /// Running tasks may use more than that.
   void set_capacity(NodeId id, const Resources& capacity);

@@ -88,6 +88,7 @@ std::optional<std::string> ClusterView::why_not(const TaskId& id, NodeId node_id
   if (what->state == TaskState::finished) return fmt::format("{} is finished", weft::to_string(id));
   if (what->state == TaskState::blocked || !info->ready) return fmt::format("{} waits for its inputs", weft::to_string(id));
   if (where->leaving) return fmt::format("{} is leaving", where->name);
+  if (where->away) return fmt::format("{} has not come back since the master was started again", where->name);
   if (!where->usable()) return fmt::format("{} is excluded after repeated failures", where->name);
   if (what->avoid == node_id) return fmt::format("{} failed on {} and goes to another node", weft::to_string(id), where->name);
   if (!fits(info->demand, where->used, where->capacity)) {

@@ -39,12 +39,13 @@ struct NodeInfo {
   std::uint32_t launched = 0;          // attempts ever
   std::optional<Time> excluded_until;  // failed too often: takes no task before that
   bool leaving = false;                // its worker is about to end: takes no task, and its map outputs move to other nodes
+  bool away = false;                   // a restarted master waits for its worker, which has not registered again yet: takes no task
   bool slow = false;                   // its tasks take much longer than the same tasks elsewhere: takes no speculative attempts
   Time joined{0}, last_heard{0};
   /// Compared with the median of tasks of the same stages: 2 takes half as long. 1 until enough of its tasks have finished.
   double speed = 1;
 
-  bool usable() const { return !excluded_until.has_value() && !leaving; }
+  bool usable() const { return !excluded_until.has_value() && !leaving && !away; }
   Resources free() const { return capacity - used; }
 };
 

@@ -46,7 +46,7 @@ TEST(JournalKills, LoseNothingThatWasOnTheDisk) {
     const std::uint64_t told = last_of(killed.out);
     auto file = master::JournalFile::open(files / "journal", kWriterOptions);
     ASSERT_TRUE(file) << file.error().to_string();
-    const master::JournalHistory history = file->history();
+    const master::JournalHistory history = file->history().value();
     ASSERT_GT(history.marks.next_job, told);
     ASSERT_FALSE(history.ended.empty());
     ASSERT_GE(history.ended.back().id.value(), told);
@@ -113,7 +113,7 @@ TEST_F(JournalDisk, ThatFailsDuringACheckpointLeavesTheOldFileOrEndsTheWriter) {
     const std::uint64_t told = last_of(writer.wait().out);
     auto file = master::JournalFile::open(files / "disk/journal", kWriterOptions);
     ASSERT_TRUE(file) << file.error().to_string();
-    ASSERT_GE(file->history().ended.back().id.value(), told);
+    ASSERT_GE(file->history()->ended.back().id.value(), told);
   }
 }
 

@@ -12,7 +12,7 @@ int main(int, char** argv) {
     std::fprintf(stderr, "%s\n", file.error().to_string().c_str());
     return 1;
   }
-  for (std::uint64_t id = file->history().marks.next_job;; ++id) {
+  for (std::uint64_t id = file->history()->marks.next_job;; ++id) {
     if (auto done =
             file->commit(test::records_of({test::job_status(id, JobState::running), test::job_status(id, JobState::finished)}));
         !done) {

@@ -53,7 +53,7 @@ void Attempts::launch(const TaskId& id, NodeId node, std::string_view reason) {
     view.set_task(*job.info, *stage.info, id.index, TaskState::running);
     StageAttempts& count = stage.usage.attempts;
     if (count.first == 0) stage.usage.began = context_.now();
-    ++(info.attempts == 0 ? count.first : count.retried);
+    ++(info.attempts == job.first_attempt ? count.first : count.retried);
     ++info.attempts;
     info.later_attempts = 0;
     info.node = node;

@@ -13,12 +13,15 @@ Core::Core(std::unique_ptr<schedulers::Scheduler> scheduler, CoreOptions options
     : impl_(std::make_unique<Impl>(std::move(scheduler), options, std::move(factory))) {}
 Core::~Core() = default;
 
-void Core::restore(Time now, std::vector<JobStatus> ended) { impl_->restore(now, std::move(ended)); }
+void Core::restore(Time now, Restored restored, std::vector<Command>& commands) {
+  impl_->restore(now, std::move(restored), commands);
+}
 Result<void> Core::apply(Time now, Event event, std::vector<Command>& commands) {
   return impl_->apply(now, std::move(event), commands);
 }
 Result<JobStatus> Core::job(JobId id, bool predict) const { return impl_->job(id, predict); }
 std::vector<JobStatus> Core::jobs() const { return impl_->jobs(); }
+std::optional<StageShape> Core::shape(JobId job, StageId stage) const { return impl_->shape(job, stage); }
 Result<JobExplanation> Core::explain(JobId id) const { return impl_->explain(id); }
 const schedulers::ClusterView& Core::view() const { return impl_->context().view; }
 const SchedulerFaults& Core::scheduler_faults() const { return impl_->context().scheduler.faults(); }
@@ -64,11 +67,6 @@ Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& comm
   }
   context_.commands.close();
   return applied;
-}
-
-void Core::Impl::restore(Time now, std::vector<JobStatus> ended) {
-  context_.view.set_now(now);
-  for (JobStatus& job : ended) context_.jobs.remember(std::move(job));
 }
 
 /// Triggers stay noted until the scheduler is called for them.

@@ -182,14 +182,19 @@ struct NodeRemains {
   std::uint32_t abandoned = 0;  // outputs that no worker could copy: they are made again when it is gone
 };
 
+struct Restored;
+struct StageShape;
+
 class Core {
  public:
   /// Without a factory SchedulerConfigured is refused.
   Core(std::unique_ptr<schedulers::Scheduler> scheduler, CoreOptions options, SchedulerFactory factory = {});
   ~Core();
 
-  /// Before the first event: the clock goes on from `now`, and these jobs, in the order of their ends, are the history.
-  void restore(Time now, std::vector<JobStatus> ended);
+  /// Before the first event: the clock goes on from `now`, with the nodes and jobs of the master before. The nodes are away until
+  /// their workers register again (WorkerRejoined), and lost when they do not in time. Appends the commands it leads to; those to
+  /// workers may be dropped, because they are repeated when the worker is back.
+  void restore(Time now, Restored restored, std::vector<Command>& commands);
   /// Applies one event and appends the commands it leads to. A refusal changes nothing and says why.
   Result<void> apply(Time now, Event event, std::vector<Command>& commands);
 
@@ -197,6 +202,8 @@ class Core {
   Result<JobStatus> job(JobId id, bool predict = false) const;
   std::vector<JobStatus> jobs() const;  // by id; without stages
   Result<JobExplanation> explain(JobId id) const;
+  /// How the partitions of the stage became tasks, once one of them was launched. Nothing: there is no such stage.
+  std::optional<StageShape> shape(JobId job, StageId stage) const;
   const schedulers::ClusterView& view() const;
   const SchedulerFaults& scheduler_faults() const;
   /// What the last SchedulerConfigured said; empty before the first.

@@ -30,19 +30,16 @@ Result<void> check_hints(const schedulers::JobHints& hints) {
   return schedulers::set_hints(schedulers::hint_texts(hints), ignored, deadline);
 }
 
-/// By stage.
-Result<std::map<StageId, std::optional<schedulers::StageProfile>>> profiles_of(PlanExtended& event) {
-  std::map<StageId, std::optional<schedulers::StageProfile>> profiles;
-  if (event.profiles.empty()) return profiles;
+Result<void> check_profiles(const PlanExtended& event) {
+  if (event.profiles.empty()) return {};
   if (event.profiles.size() != event.part.stages.size())
     return fail(Code::invalid_argument, "profiles come with all stages of a part, or with none");
   for (std::size_t i = 0; i < event.profiles.size(); ++i) {
     if (event.profiles[i] && !schedulers::valid(*event.profiles[i]))
       return fail(Code::invalid_argument,
                   fmt::format("{}: its profile must be finite and not negative", event.part.stages[i].name));
-    profiles[event.part.stages[i].id] = std::move(event.profiles[i]);
   }
-  return profiles;
+  return {};
 }
 
 }  // namespace
@@ -61,26 +58,37 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   if (!(std::isfinite(event.hints.weight) && event.hints.weight > 0))
     return fail(Code::invalid_argument, "a job's weight must be positive");
   WEFT_TRY(check_hints(event.hints));
+  schedulers::JobInfo info = info_of(event);
+  info.submitted = context_.now();
+  WEFT_TRY(context_.scheduler.admit(info));
+  const auto slow_start = options.slow_start ? options.slow_start : context_.options.slow_start;
+  info.slow_start = slow_start ? *slow_start : context_.scheduler.slow_start(info);
+  add_job(std::move(event), std::move(info));
+  return {};
+}
+
+schedulers::JobInfo Core::Impl::info_of(const JobSubmitted& event) {
+  const JobOptions& options = event.options;
   schedulers::JobInfo info;
   info.id = event.job;
   info.name = event.name;
   info.user = options.user;
   info.pool = options.pool;
   info.priority = options.priority;
-  info.submitted = context_.now();
   info.deadline = event.deadline;
   info.demand = options.demand;
   if (info.demand.cpu == 0) info.demand.cpu = 1;
   info.hints = event.hints;
   info.speculates = options.speculate == Switch::on;
-  WEFT_TRY(context_.scheduler.admit(info));
-  const auto slow_start = options.slow_start ? options.slow_start : context_.options.slow_start;
-  info.slow_start = slow_start ? *slow_start : context_.scheduler.slow_start(info);
+  return info;
+}
+
+JobRecord& Core::Impl::add_job(JobSubmitted event, schedulers::JobInfo info) {
   JobRecord& job = context_.jobs.running()[event.job];
   job.info = &context_.view.add_job(std::move(info));
   job.spec = std::move(event);
   context_.scheduler.notify({.kind = schedulers::Notice::Kind::job_arrived, .job = job.spec.job});
-  return {};
+  return job;
 }
 
 Result<void> Core::Impl::on(PlanExtended event) {
@@ -97,24 +105,31 @@ Result<void> Core::Impl::on(PlanExtended event) {
     if (stage.estimated_task_duration < Time(0) || !(stage.estimated_output_ratio >= 0 && stage.estimated_output_ratio <= 1e300))
       return fail(Code::invalid_argument, fmt::format("{}: its estimates must be finite and not negative", stage.name));
   }
-  WEFT_ASSIGN(auto profiles, profiles_of(event));
-  const ActionId action = event.part.action;
-  job->seen_actions.insert(action);
-  job->actions[action].targets = event.part.targets;
-  std::sort(event.part.stages.begin(), event.part.stages.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  for (auto& stage : event.part.stages) {
-    auto profile = std::move(profiles[stage.id]);
-    add_stage(*job, std::move(stage), std::move(profile));
-  }
-  for (StageId target : event.part.targets) job->stages.at(target).action = action;
-  for (ShuffleId shuffle : event.part.released) {
-    job->stages.at(StageId(shuffle.value())).released = true;
-    job->release_pending.insert(StageId(shuffle.value()));
-  }
+  WEFT_TRY(check_profiles(event));
+  extend(*job, std::move(event));
   shuffles_.refresh(*job);
   finish_actions(*job);
   if (auto error = oversized_.refusal(*job)) context_.jobs.fail_later(*job, std::move(*error));
   return {};
+}
+
+/// The event was checked. What is ready now is for the caller to find out.
+void Core::Impl::extend(JobRecord& job, PlanExtended event) {
+  std::map<StageId, std::optional<schedulers::StageProfile>> profiles;
+  for (std::size_t i = 0; i < event.profiles.size(); ++i) profiles[event.part.stages[i].id] = std::move(event.profiles[i]);
+  const ActionId action = event.part.action;
+  job.seen_actions.insert(action);
+  job.actions[action].targets = event.part.targets;
+  std::sort(event.part.stages.begin(), event.part.stages.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  for (auto& stage : event.part.stages) {
+    auto profile = std::move(profiles[stage.id]);
+    add_stage(job, std::move(stage), std::move(profile));
+  }
+  for (StageId target : event.part.targets) job.stages.at(target).action = action;
+  for (ShuffleId shuffle : event.part.released) {
+    job.stages.at(StageId(shuffle.value())).released = true;
+    job.release_pending.insert(StageId(shuffle.value()));
+  }
 }
 
 void Core::Impl::add_stage(JobRecord& job, plan::Stage stage, std::optional<schedulers::StageProfile> profile) {

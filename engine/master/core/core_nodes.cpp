@@ -145,7 +145,8 @@ Result<void> Core::Impl::on(const WorkerLost& event) {
 
 /// The node's heartbeat timer has fired: it is lost unless it was heard of since.
 void Core::Impl::check_heartbeat(NodeId node) {
-  const Time timeout = context_.options.heartbeat_timeout, due = context_.view.node(node)->last_heard + timeout;
+  const Time timeout = silence_of(node), due = context_.view.node(node)->last_heard + timeout;
+  if (timeout == Time(0)) return;  // it was away, and came back
   if (context_.now() < due) return context_.timers.set({Timers::Purpose::heartbeat, due, node});
   lose_node(node, fmt::format("not heard of for {:.1f} s", std::chrono::duration<double>(timeout).count()));
 }
@@ -178,8 +179,10 @@ void Core::Impl::lose_node(NodeId id, const std::string& reason) {
   stragglers_.forget(id);
   context_.timers.forget(id);
   const schedulers::Resources capacity = context_.view.node(id)->nominal;
+  const bool was_away = context_.view.node(id)->away;
   context_.view.remove_node(id);
   oversized_.node_left(capacity);
+  if (was_away) all_back();
   context_.emit(NodeLost{id, reason});
   for (const auto& [job_id, stage_id] : displaced) {
     JobRecord& job = context_.jobs.at(job_id);

@@ -37,14 +37,20 @@ void Core::Impl::finish(const TaskRef& task, TaskFinished& event) {
   info.ended = context_.now();
   const Time took = stage.info->worked(info.launched, info.ended);
   stragglers_.note_pace(*stage.info, event.node, took);
-  stage.info->observed_total += took;
-  ++stage.info->observed_count;
-  stage.info->input_bytes += event.input_bytes;
-  info.input_bytes = event.input_bytes;
   speeds_.note(*stage.info, stage.recent, event.node, took, event.input_bytes);
   health_.note_success(event.node);
   if (info.avoid && info.failures > 0) health_.note_failure(*info.avoid);  // what failed there went well here
   info.avoid.reset();
+  keep(task, event, took);
+}
+
+/// What of a finished task lasts: its figures, its output or result.
+void Core::Impl::keep(const TaskRef& task, TaskFinished& event, Time took) {
+  StageRecord& stage = *task.stage;
+  stage.info->observed_total += took;
+  ++stage.info->observed_count;
+  stage.info->input_bytes += event.input_bytes;
+  task.info().input_bytes = event.input_bytes;
   add_counters(task, event, took);
   const bool writes = stage.plan.output == plan::OutputKind::shuffle;
   if (writes) store_output(task, event);

@@ -91,6 +91,12 @@ struct CapacityChanged {
 struct WorkerLeaving {
   NodeId node;
 };
+/// The worker of a node that was restored has registered again, and says what it runs and holds.
+struct WorkerRejoined {
+  NodeId node;
+  std::vector<AttemptId> running;                      // or ended: their ends follow
+  std::vector<runtime::protocol::HeldOutput> outputs;  // its own, and replicas of others
+};
 /// The reason of a worker that said goodbye: it is not missed.
 inline constexpr std::string_view kWorkerLeft = "it left";
 /// The connection is gone, or the worker said goodbye.
@@ -140,9 +146,9 @@ struct SchedulerConfigured {
   std::optional<Speculation> speculation{};  // unset: as before
 };
 
-using Event =
-    std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost, TaskFinished,
-                 TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, ReplicaFailed, CapacityChanged, WorkerLeaving>;
+using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost,
+                           TaskFinished, TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, ReplicaFailed,
+                           CapacityChanged, WorkerLeaving, WorkerRejoined>;
 
 Event copy_of(const Event& event);
 /// The end of an attempt on that node, as its executor reports it.

@@ -38,6 +38,24 @@ void OutputReplicas::replicate(JobRecord& job, StageRecord& stage, std::uint32_t
   context_.emit(ReplicateOutput{*place, job.spec.job, ShuffleId(stage.plan.id.value()), {map, task.attempt(), task.node}});
 }
 
+void OutputReplicas::await(JobRecord& job, StageRecord& stage, std::uint32_t map) {
+  if (wanted(job, stage, map) && stage.replicas.of(map) == nullptr) stage.replicas.waiting.insert(map);
+}
+
+void OutputReplicas::found(JobRecord& job, StageRecord& stage, std::uint32_t map, NodeId node) {
+  if (!wanted(job, stage, map) || context_.view.node(node)->leaving) return;
+  if (const StageReplicas::Replica* known = stage.replicas.of(map)) {
+    if (known->node == node && !known->made) stage.replicas.made(map);
+    return;
+  }
+  stage.replicas.waiting.erase(map);
+  stage.replicas.begin(map, node);
+  stage.replicas.made(map);
+  stage.replicas.holders.insert(node);
+  job.nodes.insert(node);
+  placement_.change(node, +1);
+}
+
 void OutputReplicas::replicate_waiting() {
   for (auto& [id, job] : context_.jobs.running()) {
     for (auto& [stage_id, stage] : job.stages) {
@@ -61,11 +79,25 @@ Result<StageRecord*> OutputReplicas::replicating_stage(const OutputReplica& copy
 }
 
 Result<void> OutputReplicas::made(const OutputReplica& copy) {
+  if (found_late(copy)) return {};
   WEFT_ASSIGN(StageRecord * stage, replicating_stage(copy));
   context_.view.mutable_node(copy.node).last_heard = context_.now();
   stage->replicas.made(copy.map);
   if (context_.view.node(copy.node)->leaving) replicate_elsewhere(context_.jobs.at(copy.job), *stage, copy.map);
   return {};
+}
+
+/// The master before had that replica made, of an output that is there and has none by now.
+bool OutputReplicas::found_late(const OutputReplica& copy) {
+  const auto job = context_.jobs.running().find(copy.job);
+  if (job == context_.jobs.running().end() || context_.view.node(copy.node) == nullptr) return false;
+  const auto stage = job->second.stages.find(StageId(copy.shuffle.value()));
+  if (stage == job->second.stages.end() || stage->second.dropped || copy.map >= stage->second.info->tasks.size()) return false;
+  const schedulers::TaskInfo& task = stage->second.info->tasks[copy.map];
+  const bool there = task.state == schedulers::TaskState::finished && task.attempt() == copy.attempt && task.node != copy.node;
+  if (!there || stage->second.replicas.of(copy.map) != nullptr || !wanted(job->second, stage->second, copy.map)) return false;
+  found(job->second, stage->second, copy.map, copy.node);
+  return true;
 }
 
 /// Its replica is on a node that leaves: there must be one that stays.

@@ -28,6 +28,11 @@ class OutputReplicas {
   /// There is a node more for outputs that wait.
   void replicate_waiting();
 
+  /// The output is to have a replica, if one is wanted and there is none, at the next replicate_waiting().
+  void await(JobRecord& job, StageRecord& stage, std::uint32_t map);
+  /// The node has a replica of that output, which was not known. It counts if one is wanted and there is none.
+  void found(JobRecord& job, StageRecord& stage, std::uint32_t map, NodeId node);
+
   // What workers say of replicas they were to make. not_found or cancelled when nobody waits for that one.
   Result<void> made(const OutputReplica& copy);
   Result<void> failed(const OutputReplica& copy, const std::string& message);
@@ -43,6 +48,7 @@ class OutputReplicas {
 
  private:
   bool wanted(const JobRecord& job, const StageRecord& stage, std::uint32_t map) const;
+  bool found_late(const OutputReplica& copy);
   void replicate_elsewhere(JobRecord& job, StageRecord& stage, std::uint32_t map);
   Result<StageRecord*> replicating_stage(const OutputReplica& copy);
 

@@ -80,6 +80,7 @@ struct JobRecord {
   std::uint64_t shuffle_bytes = 0, input_bytes = 0, input_records = 0;
   std::vector<std::string> lost_workers;  // the first few
   std::uint32_t workers_lost = 0;
+  std::uint32_t first_attempt = 0;  // number of a task's first attempt: more than 0 when the job was restored
 
   InputInfos inputs() const {
     return [this](ShuffleId id) -> const schedulers::StageInfo& { return *stages.at(StageId(id.value())).info; };

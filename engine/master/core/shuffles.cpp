@@ -83,7 +83,16 @@ void Shuffles::shape(const JobRecord& job, StageRecord& stage) {
     stage.info->bounds = merge_bounds(stage.plan, job.inputs(), rules);
     set_task_count(stage, static_cast<std::uint32_t>(stage.info->bounds.size() - 1));
   }
+  for (schedulers::TaskInfo& task : stage.info->tasks) task.attempts = std::max(task.attempts, job.first_attempt);
   if (stage.info->profile && stage.info->reads_shuffle) stage.info->profile->bytes = bytes_of_a_task(job, stage);
+}
+
+void Shuffles::restore_shape(StageRecord& stage, const std::vector<std::uint32_t>& bounds, const SkewSplits& splits) {
+  stage.shaped = true;
+  stage.info->bounds = bounds;
+  stage.splits = splits;
+  const std::uint32_t tasks = bounds.empty() ? task_count(stage.plan, splits) : static_cast<std::uint32_t>(bounds.size() - 1);
+  if (tasks != stage.info->tasks.size()) set_task_count(stage, tasks);
 }
 
 void Shuffles::set_task_count(StageRecord& stage, std::uint32_t tasks) {

@@ -28,6 +28,8 @@ class Shuffles {
 
   /// Works out again which stages are active and ready, revives what lineage needs, drops what nobody needs.
   void refresh(JobRecord& job);
+  /// What was decided of the stage, which was never ready.
+  void restore_shape(StageRecord& stage, const std::vector<std::uint32_t>& bounds, const SkewSplits& splits);
   /// The last task of the stage has finished.
   void complete(JobRecord& job, StageRecord& stage);
 

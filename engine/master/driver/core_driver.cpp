@@ -11,7 +11,7 @@ Result<void> CoreDriver::apply(Event event) {
     if (const auto text = observer_->before(at, core().view(), event)) back_end_.inform(*text);
   if (log_) log_->before(at, event);
   back_end_.before(event);
-  const std::optional<JobId> changed = journal_ == nullptr ? std::nullopt : JobRecorder::changed_job(event);
+  if (journal_ != nullptr) journal_->before(event);
   std::vector<Command> commands = std::exchange(spare_, {});  // another event may come while these are carried out
   auto applied = core_->apply(at, std::move(event), commands);
   if (core_->stuck()) {
@@ -22,7 +22,7 @@ Result<void> CoreDriver::apply(Event event) {
   report_faults();
   WEFT_TRY(std::move(applied));
   if (observer_ != nullptr) observer_->after(core().view(), commands, back_end_.unix_seconds());
-  if (journal_ != nullptr) journal_->record_outcome(changed, commands);
+  if (journal_ != nullptr) journal_->after(commands);
   if (log_) check_log(log_->after(at, commands));
   back_end_.accepted(commands);
   for (Command& command : commands) back_end_.carry_out(command);

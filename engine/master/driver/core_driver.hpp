@@ -53,6 +53,10 @@ class CoreDriver final : public CoreShell {
   void journal_to(JobRecorder& journal) { journal_ = &journal; }
   /// `heartbeat`: how often workers report.
   void log_to(EventLog log, Time heartbeat = Time(0)) { log_.emplace(std::move(log)), heartbeat_ = heartbeat; }
+  /// The log is to have a node that was restored, and joined at that time.
+  void log_restored(Time joined, const WorkerJoined& node) {
+    if (log_) check_log(log_->restored(now(), joined, node));
+  }
   /// Before the first event. `timeout`: of a call of the scheduler, which is then on a thread of its own; nothing: it is trusted.
   void begin(std::unique_ptr<Core> core, std::optional<Duration> timeout) { core_.emplace(std::move(core), timeout); }
   /// Refuses every later event with this error.

@@ -26,9 +26,9 @@ struct ChangedJob {
   }
 };
 
-void end_by_restart(JobStatus& job, Time at) {
+void end_by_restart(JobStatus& job, Time at, const std::string& why) {
   job.state = JobState::failed;
-  job.error = "the master was restarted";
+  job.error = why;
   job.ended = at;
   job.running_tasks = 0;
   for (StageStatus& stage : job.stages) {
@@ -43,36 +43,41 @@ void end_by_restart(JobStatus& job, Time at) {
 Result<JournalHistory> JobRecorder::open(const std::string& path, const JournalOptions& options,
                                          std::function<void(const Error&)> give_up) {
   WEFT_ASSIGN(JournalFile file, JournalFile::open(path, options));
-  JournalHistory history = file.history();
+  WEFT_ASSIGN(JournalHistory history, file.history());
+  masters_ = ++history.masters;
+  JournalRecord another;  // on the disk before anything is decided: numbers of attempts depend on it
+  another.marks = history.marks;
+  another.masters = masters_;
+  WEFT_TRY(file.commit({another}));
   journal_ = std::make_unique<Journal>(std::move(file), reactor_, std::move(give_up));
   next_job_ = history.marks.next_job;
   next_node_ = history.marks.next_node;
   return history;
 }
 
-void JobRecorder::fail_orphans(std::vector<JobStatus>& jobs, Time at) {
-  for (JobStatus& job : jobs) {
-    end_by_restart(job, at);
-    record_status(job, false);
-  }
+void JobRecorder::fail_orphan(JobStatus& job, Time at, const std::string& why) {
+  end_by_restart(job, at, why);
+  record_status(job, Journal::Keep::needed);
 }
 
 JournalMarks JobRecorder::marks() const { return {shell_.now(), unix_now(), next_job_, next_node_}; }
 
-void JobRecorder::record_status(const JobStatus& status, bool promised) {
+void JobRecorder::record_status(const JobStatus& status, Journal::Keep keep) {
   JournalRecord record{marks(), status.id, status.state != JobState::running, encode_status(status)};
   progress_bytes_ += record.status.size();
-  journal_->append(std::move(record), promised);
+  journal_->append(std::move(record), keep);
 }
 
 void JobRecorder::record(JobId id) {
   if (!journal_) return;
   unrecorded_.erase(id);
-  if (const auto status = status_(id)) record_status(*status, true);
+  if (const auto status = status_(id)) record_status(*status, Journal::Keep::promised);
 }
 
 void JobRecorder::record(NodeSetting setting) {
-  if (journal_) journal_->append({.marks = marks(), .setting = std::move(setting)}, true);
+  JournalRecord record;
+  record.setting = std::move(setting);
+  append(std::move(record), Journal::Keep::promised);
 }
 
 void JobRecorder::record_progress_of(JobId id) {
@@ -85,7 +90,7 @@ void JobRecorder::record_progress() {
   progress_timer_.reset();
   progress_bytes_ = 0;
   for (const JobId id : std::exchange(unrecorded_, {}))
-    if (const auto status = status_(id)) record_status(*status, false);
+    if (const auto status = status_(id)) record_status(*status, Journal::Keep::lazily);
   progress_wait_ = std::max(kProgress, kPerByte * static_cast<std::int64_t>(progress_bytes_));
 }
 
@@ -100,9 +105,16 @@ void JobRecorder::close() {
   if (journal_) journal_->close();
 }
 
-void JobRecorder::record_outcome(std::optional<JobId> changed, const std::vector<Command>& commands) {
+void JobRecorder::before(const Event& event) {
   if (!journal_) return;
-  if (changed) record_progress_of(*changed);
+  changed_ = std::visit(ChangedJob{}, event);
+  facts_.before(event);
+}
+
+void JobRecorder::after(const std::vector<Command>& commands) {
+  if (!journal_) return;
+  facts_.after(commands);
+  if (changed_) record_progress_of(*changed_);
   for (const Command& command : commands) {
     if (const auto* finished = std::get_if<JobFinished>(&command)) record(finished->job);
     if (const auto* failed = std::get_if<JobFailed>(&command)) record(failed->job);
@@ -111,11 +123,29 @@ void JobRecorder::record_outcome(std::optional<JobId> changed, const std::vector
   }
 }
 
-std::optional<JobId> JobRecorder::changed_job(const Event& event) { return std::visit(ChangedJob{}, event); }
+void JobRecorder::append(JournalRecord record, Journal::Keep keep) {
+  if (!journal_) return;
+  record.marks = marks();
+  if (record.fact) date(*record.fact, masters_);
+  journal_->append(std::move(record), keep);
+}
+
+void JobRecorder::record(JobId job, JobFact fact) {
+  JournalRecord record;
+  record.job = job;
+  record.fact = std::move(fact);
+  append(std::move(record), Journal::Keep::promised);
+}
+
+void JobRecorder::record(NodeFact node) {
+  JournalRecord record;
+  record.node = std::move(node);
+  append(std::move(record), Journal::Keep::needed);
+}
 
 NodeId JobRecorder::new_node() {
   const NodeId id(next_node_++);
-  if (journal_) journal_->append({.marks = marks()}, true);
+  append({}, Journal::Keep::promised);
   return id;
 }
 

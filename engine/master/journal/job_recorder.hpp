@@ -1,5 +1,5 @@
-// What the server promises and remembers across restarts: which ids were given, and how jobs stand. With a journal all of it is
-// recorded, and nobody hears of it before it is on the disk; without one, ids begin at 1 and nothing waits.
+// What the server promises and remembers across restarts: which ids were given, how jobs stand, and what they need to go on. With a
+// journal all of it is recorded, and nobody hears of it before it is on the disk; without one, ids begin at 1 and nothing waits.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "base/rpc/rpc.hpp"
 #include "engine/master/core/core_shell.hpp"
+#include "engine/master/journal/fact_recorder.hpp"
 #include "engine/master/journal/journal.hpp"
 
 namespace weft::master {
@@ -22,12 +23,16 @@ class JobRecorder {
   /// `status` tells how a job that the core knows stands.
   JobRecorder(CoreShell& shell, rpc::Reactor& reactor, std::function<Result<JobStatus>(JobId)> status)
       : shell_(shell), reactor_(reactor), status_(std::move(status)) {}
+  JobRecorder(const JobRecorder&) = delete;
+  JobRecorder& operator=(const JobRecorder&) = delete;
 
   /// Continues the journal, or begins one; `give_up` is called when it cannot be written any more. What it says of jobs and of the
   /// last master's clock is for the caller to restore; ids go on by themselves.
   Result<JournalHistory> open(const std::string& path, const JournalOptions& options, std::function<void(const Error&)> give_up);
-  /// Jobs that ran when the last master ended failed with it, at that time: changes and records them.
-  void fail_orphans(std::vector<JobStatus>& jobs, Time at);
+  /// A job that ran when the last master ended, at that time, and cannot go on: changes and records its status.
+  void fail_orphan(JobStatus& job, Time at, const std::string& why);
+  /// Whether jobs, and what workers do for them, go on after a restart of the master.
+  bool keeps_jobs() const { return journal_ != nullptr; }
 
   /// Ids that were never given before. A worker hears its id when no later master can give it to another (when_durable).
   JobId new_job() { return JobId(next_job_++); }
@@ -42,10 +47,13 @@ class JobRecorder {
   void record_progress_of(JobId id);
   /// A promise, too.
   void record(NodeSetting setting);
-  /// What an event that was accepted, about the job `changed`, and the commands that came of it leave in the journal.
-  void record_outcome(std::optional<JobId> changed, const std::vector<Command>& commands);
-  /// The job that the event is about and whose status it may change.
-  static std::optional<JobId> changed_job(const Event& event);
+  /// Of a running job; a promise.
+  void record(JobId job, JobFact fact);
+  /// A node that has joined.
+  void record(NodeFact node);
+  // Bracket each event: before the core has it, and when it was accepted.
+  void before(const Event& event);
+  void after(const std::vector<Command>& commands);
 
   /// Calls `then` when all that was recorded so far is on the disk, or cannot be; at once without a journal.
   void when_durable(std::function<void(const Result<void>&)> then);
@@ -63,13 +71,17 @@ class JobRecorder {
 
  private:
   JournalMarks marks() const;
-  void record_status(const JobStatus& status, bool promised);
+  void append(JournalRecord record, Journal::Keep keep);
+  void record_status(const JobStatus& status, Journal::Keep keep);
   void record_progress();
 
   CoreShell& shell_;
   rpc::Reactor& reactor_;
   std::function<Result<JobStatus>(JobId)> status_;
-  std::unique_ptr<Journal> journal_;            // null: none is kept
+  std::unique_ptr<Journal> journal_;  // null: none is kept
+  FactRecorder facts_{shell_, [this](JournalRecord record, Journal::Keep keep) { append(std::move(record), keep); }};
+  std::optional<JobId> changed_;                // whose status the present event may change
+  std::uint32_t masters_ = 0;                   // that have had the journal, with this one
   std::set<JobId> unrecorded_;                  // jobs that went on since the journal heard of them
   std::unique_ptr<rpc::Timer> progress_timer_;  // until it hears of those
   Duration progress_wait_ = Duration(0);        // of the next such timer

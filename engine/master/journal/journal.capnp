@@ -1,4 +1,5 @@
-# One record of the journal: a job as it stands, and the marks of the moment. Fields are only ever added (docs/formats/journal.md).
+# One record of the journal: a job as it stands or a fact about it, and the marks of the moment. Fields are only ever added
+# (docs/formats/journal.md).
 @0xa8c6f1d27e5b4093;
 
 using Cxx = import "/capnp/c++.capnp";
@@ -16,4 +17,144 @@ struct Record {
   worker @8 :Text;           # whose capacity an operator has set; empty: this record is of a job
   capacity @9 :Text;         # to that, as `weft node set` takes it; empty: to nothing any more
   why @10 :Text;
+  masters @11 :UInt32;       # that have had this journal; 0: not said
+  fact @12 :JobFact;         # about the job; then `status` is empty
+  node @13 :NodeFact;        # that joined
+  nodeGone @14 :UInt32;      # that left or was lost; 0: none
+}
+
+struct JobFact {
+  union {
+    submission @0 :SubmissionFact;
+    part @1 :PartFact;
+    value @2 :ValueFact;
+    shape @3 :ShapeFact;
+    launch @4 :LaunchFact;
+    failure @5 :FailureFact;
+    finish @6 :FinishFact;
+    driver @7 :DriverFact;
+  }
+}
+
+struct SubmissionFact {
+  submit @0 :Data;           # engine/master/protocol/protocol.capnp: Submit
+  at @1 :Int64;              # times are nanoseconds of the master's clock
+  slowStart @2 :Float64;
+  masters @3 :UInt32;
+  slots @4 :UInt32;
+  key @5 :UInt64;
+  detached @6 :Bool;
+}
+
+struct PartFact {
+  part @0 :Data;             # engine/master/plan/plan.capnp: PlanPart
+}
+
+struct ValueFact {           # of an action
+  action @0 :UInt32;
+  value @1 :Data;
+}
+
+struct ShapeFact {           # how the partitions of a stage became tasks
+  stage @0 :UInt32;
+  bounds @1 :List(UInt32);   # task i reads the partitions from bounds[i] on; empty: a task for each
+  splits @2 :List(Split);
+}
+
+struct Split {               # a task that reads a part of a large partition
+  task @0 :UInt32;
+  of @1 :UInt32;             # the task whose partition it is
+  input @2 :UInt32;
+  firstMap @3 :UInt32;
+  endMap @4 :UInt32;
+}
+
+struct LaunchFact {
+  stage @0 :UInt32;
+  task @1 :UInt32;
+  attempt @2 :UInt32;
+  node @3 :UInt32;
+  at @4 :Int64;
+  masters @5 :UInt32;        # that the journal had had by then
+}
+
+struct FailureFact {         # an attempt that counts
+  stage @0 :UInt32;
+  task @1 :UInt32;
+  attempt @2 :UInt32;
+  count @3 :UInt32;          # of those that count, so far
+  masters @4 :UInt32;
+}
+
+struct FinishFact {          # of the attempt that counts for its task
+  stage @0 :UInt32;
+  task @1 :UInt32;
+  attempt @2 :UInt32;
+  node @3 :UInt32;
+  launched @4 :Int64;
+  ended @5 :Int64;
+  output @6 :Data;           # varints: how many partitions; of each, its records and its bytes
+  result @7 :Data;
+  counters @8 :List(Counter);
+  inputBytes @9 :UInt64;
+  inputRecords @10 :UInt64;
+  shuffleRead @11 :Int64;
+  shuffleWrite @12 :Int64;
+  sampleHistogram @13 :List(UInt32);
+  usage @14 :Usage;
+  masters @15 :UInt32;
+}
+
+struct Counter {
+  name @0 :Text;
+  value @1 :Int64;
+}
+
+struct Usage {               # runtime/protocol/task_usage.hpp
+  run @0 :Int64;
+  read @1 :Int64;
+  write @2 :Int64;
+  cpu @3 :Int64;
+  peakMemory @4 :UInt64;
+  badRecords @5 :BadRecords;
+  ready @6 :Int64;
+  diskWritten @7 :UInt64;
+  shuffleReadBytes @8 :UInt64;
+  outputBytes @9 :UInt64;
+  spilledBytes @10 :UInt64;
+  spill @11 :Int64;
+  spillBegan @12 :Int64;
+}
+
+struct BadRecords {
+  count @0 :UInt64;
+  examples @1 :List(Text);
+  inputs @2 :UInt64;
+}
+
+struct DriverFact {          # of a detached job
+  node @0 :UInt32;           # where its driver runs; 0: it is to be started
+  deaths @1 :UInt32;
+  files @2 :List(Text);      # that its worker must have
+}
+
+struct NodeFact {
+  node @0 :UInt32;
+  name @1 :Text;
+  host @2 :Text;
+  rack @3 :Text;
+  dataAddress @4 :Text;
+  capacity @5 :Text;         # "cpu=4,memory=1GiB"
+  attributes @6 :List(Attribute);
+  prefetchBytes @7 :UInt64;
+  uplinkUp @8 :Float64;
+  uplinkDown @9 :Float64;
+  processors @10 :Float64;
+  at @11 :Int64;
+  process @12 :UInt64;       # of its worker
+}
+
+struct Attribute {
+  name @0 :Text;
+  value @1 :Text;
 }

@@ -15,11 +15,11 @@ constexpr Duration kRetry = std::chrono::milliseconds(500);  // while the disk i
 Journal::Journal(JournalFile file, rpc::Reactor& reactor, std::function<void(const Error&)> failed)
     : file_(std::move(file)), reactor_(reactor), failed_(std::move(failed)), thread_(rpc::Reactor::start("weft-journal")) {}
 
-void Journal::append(JournalRecord record, bool promised) {
-  if (error_ || (full_ && !promised)) return;
+void Journal::append(JournalRecord record, Keep keep) {
+  if (error_ || (full_ && keep == Keep::lazily)) return;
   pending_.push_back(std::move(record));
   ++appended_;
-  if (promised) promised_ = appended_;
+  if (keep == Keep::promised) promised_ = appended_;
   if (!std::exchange(busy_, true)) reactor_.post([this] { write(); });  // with what else this turn of the loop brings
 }
 

@@ -23,9 +23,13 @@ class Journal {
   Journal(JournalFile file, rpc::Reactor& reactor, std::function<void(const Error&)> failed);
   ~Journal() { close(); }
 
-  /// To be written soon; what is not promised is dropped while the disk is full. Somebody may have been promised something on the
-  /// strength of a `promised` record: when_durable() waits for it, and not for others.
-  void append(JournalRecord record, bool promised);
+  enum class Keep : std::uint8_t {
+    promised,  // somebody may be promised something on its strength: when_durable() waits for it
+    needed,    // nobody waits for it, and it waits for room on a full disk
+    lazily,    // dropped while the disk is full
+  };
+  /// To be written soon.
+  void append(JournalRecord record, Keep keep);
   /// Whether all promised records are on the disk.
   bool durable() const { return durable_ >= promised_; }
   /// Calls `then` once all records promised so far are on the disk, at once when they are; with an error once the journal failed.

@@ -20,19 +20,6 @@ namespace {
 
 constexpr std::size_t kWrite = 1u << 20;  // bytes at a time
 
-Result<JournalRecord> record_in(const std::string& frame) { return decode_record(as_bytes(frame).subspan(kRecordHeaderBytes)); }
-
-JobStatus status_in(const std::string& frame) {
-  auto record = record_in(frame);
-  auto status = record ? decode_status(as_bytes(record->status)) : fail(std::move(record).error());
-  if (status) return std::move(*status);
-  JobStatus unknown;  // that there was such a job is known at least
-  if (record && record->job) unknown.id = *record->job;
-  unknown.state = JobState::failed;
-  unknown.error = "its status was written by another version of weft";
-  return unknown;
-}
-
 /// Where a checkpoint is written.
 std::string beside(const std::string& path) {
   const std::filesystem::path journal(path);
@@ -45,42 +32,6 @@ Result<void> sync(int fd) {
 }
 
 }  // namespace
-
-void JournalFold::replace(std::string& kept, std::string frame) {
-  bytes_ += frame.size();
-  bytes_ -= kept.size();
-  kept = std::move(frame);
-}
-
-template <class Key>
-void JournalFold::drop(std::map<Key, std::string>& kept, const Key& key) {
-  const auto found = kept.find(key);
-  if (found == kept.end()) return;
-  bytes_ -= found->second.size();
-  kept.erase(found);
-}
-
-void JournalFold::add(const JournalRecord& record, std::string frame) {
-  marks_.merge(record.marks);
-  if (const NodeSetting& set = record.setting; !set.worker.empty())
-    set.capacity.empty() ? drop(settings_, set.worker) : replace(settings_[set.worker], std::move(frame));
-  if (!record.job) return;
-  const JobId id = *record.job;
-  if (!record.ended) return replace(running_[id], std::move(frame));
-  drop(running_, id);
-  const auto [ended, first] = ended_.try_emplace(id);
-  replace(ended->second, std::move(frame));
-  if (first) order_.push_back(id);
-  if (order_.size() <= jobs_kept_) return;
-  drop(ended_, order_.front());
-  order_.pop_front();
-}
-
-std::vector<const std::string*> JournalFold::ended() const {
-  std::vector<const std::string*> frames;
-  for (const JobId id : order_) frames.push_back(&ended_.at(id));
-  return frames;
-}
 
 Result<Fd> open_locked_journal(const std::string& path, bool create) {
   while (true) {
@@ -129,6 +80,7 @@ Result<JournalFile> JournalFile::open(const std::string& path, const JournalOpti
       return fail(std::move(synced).error().wrap(fmt::format("the journal {}", file.path_)));
   }
   file.schedule_checkpoint();
+  if (file.old_) WEFT_TRY(file.checkpoint());
   return file;
 }
 
@@ -139,9 +91,11 @@ Result<void> JournalFile::read() {
     auto record = reader->next();
     if (!record) return fail(damaged_journal(path_, reader->offset(), std::move(record).error()));
     if (!*record) break;
-    fold_.add(**record, std::string(as_chars(reader->frame())));
+    const auto length = static_cast<std::uint32_t>(reader->frame().size());
+    fold_.add(**record, {reader->offset() - length, length});
   }
   size_ = reader->offset();
+  old_ = size_ > 0 && reader->version() < kJournalVersion;
   if (size_ < reader->size())
     log_.warn("{}: its last {} bytes, from byte {} on, are what a crash left of a write that did not end; they are cut off", path_,
               reader->size() - size_, size_);
@@ -151,13 +105,60 @@ Result<void> JournalFile::read() {
   return {};
 }
 
-JournalHistory JournalFile::history() const {
+Result<JournalRecord> JournalFile::record_at(Extent where) const {
+  Buffer frame(where.length);
+  const ssize_t got = ::pread(fd_.get(), frame.data(), frame.size(), static_cast<off_t>(where.offset));
+  if (got != static_cast<ssize_t>(frame.size()))
+    return fail(got < 0 ? errno_error(fmt::format("cannot read the journal {}", path_), errno)
+                        : Error(Code::corrupt, fmt::format("the journal {} has become shorter", path_)));
+  return decode_record(frame.view().subspan(kRecordHeaderBytes));
+}
+
+JobStatus JournalFile::status_at(Extent where) const {
+  auto record = record_at(where);
+  auto status = record ? decode_status(as_bytes(record->status)) : fail(std::move(record).error());
+  if (status) return std::move(*status);
+  JobStatus unknown;  // that there was such a job is known at least
+  if (record && record->job) unknown.id = *record->job;
+  unknown.state = JobState::failed;
+  unknown.error = "its status was written by another version of weft";
+  return unknown;
+}
+
+Result<JournaledJob> JournalFile::job_at(JobId id, JournalFold::Job job) const {
+  JournaledJob read;
+  if (job.status.length > 0) read.status = status_at(std::exchange(job.status, {}));
+  read.status.id = id;
+  Result<void> done;
+  for_each_of(job, [&](const Extent& where) {
+    if (!done) return;
+    auto record = record_at(where);
+    if (record && record->fact)
+      read.add(std::move(*record->fact));
+    else if (!record)
+      done = fail(std::move(record).error());
+  });
+  WEFT_TRY(std::move(done));
+  return read;
+}
+
+Result<JournalHistory> JournalFile::history() const {
   JournalHistory history;
   history.marks = fold_.marks();
-  for (const std::string* frame : fold_.ended()) history.ended.push_back(status_in(*frame));
-  for (const auto& [id, frame] : fold_.running()) history.running.push_back(status_in(frame));
-  for (const auto& [worker, frame] : fold_.settings())
-    if (auto record = record_in(frame)) history.settings.push_back(std::move(record->setting));
+  history.masters = fold_.masters();
+  for (const Extent& where : fold_.ended()) history.ended.push_back(status_at(where));
+  for (const auto& [id, job] : fold_.running()) {
+    WEFT_ASSIGN(JournaledJob read, job_at(id, job));
+    history.running.push_back(std::move(read));
+  }
+  for (const auto& [worker, where] : fold_.settings()) {
+    WEFT_ASSIGN(JournalRecord record, record_at(where));
+    history.settings.push_back(std::move(record.setting));
+  }
+  for (const auto& [id, where] : fold_.nodes()) {
+    WEFT_ASSIGN(JournalRecord record, record_at(where));
+    if (record.node) history.nodes.push_back(std::move(*record.node));
+  }
   return history;
 }
 
@@ -187,38 +188,49 @@ Result<void> JournalFile::take_back(Error why) {
 
 Result<void> JournalFile::commit(const std::vector<JournalRecord>& records) {
   std::string bytes;
-  std::vector<std::string> frames;
-  for (const JournalRecord& record : records) bytes += frames.emplace_back(to_frame(record));
+  std::vector<Extent> frames;
+  for (const JournalRecord& record : records) {
+    const std::string frame = to_frame(record);
+    frames.push_back({size_ + bytes.size(), static_cast<std::uint32_t>(frame.size())});
+    bytes += frame;
+  }
   WEFT_TRY(append(bytes));
-  for (std::size_t i = 0; i < records.size(); ++i) fold_.add(records[i], std::move(frames[i]));
+  for (std::size_t i = 0; i < records.size(); ++i) fold_.add(records[i], frames[i]);
   return size_ > checkpoint_at_ ? checkpoint() : Result<void>();
 }
 
 /// Four times what a checkpoint takes: rewriting costs a third of what is appended, at most.
 void JournalFile::schedule_checkpoint() { checkpoint_at_ = std::max(options_.checkpoint_bytes, 4 * fold_.bytes()); }
 
-Result<Fd> JournalFile::write_beside(const std::string& path) const {
+/// What is kept, and where it is there.
+Result<std::pair<Fd, JournalFold>> JournalFile::write_beside(const std::string& path) const {
   ::unlink(path.c_str());
   Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return fail(errno_error(fmt::format("cannot create {}", path), errno));
   JournalRecord first;
   first.marks = fold_.marks();
   first.checkpoint = true;
+  first.masters = fold_.masters();
   std::string bytes = journal_header() + to_frame(first);
-  Result<void> written;
-  const auto write = [&](std::size_t least) {
-    if (!written || bytes.size() < least) return;
-    written = write_all(file.get(), as_bytes(bytes));
-    bytes.clear();
-  };
-  for (const std::string* frame : fold_.ended()) bytes += *frame, write(kWrite);
-  for (const auto& [id, frame] : fold_.running()) bytes += frame, write(kWrite);
-  for (const auto& [worker, frame] : fold_.settings()) bytes += frame, write(kWrite);
-  write(1);
+  std::uint64_t size = bytes.size();
+  JournalFold moved = fold_;
+  auto written = moved.move_all([&](Extent where) -> Result<Extent> {
+    const std::size_t begin = bytes.size();
+    bytes.resize(begin + where.length);
+    const ssize_t got = ::pread(fd_.get(), bytes.data() + begin, where.length, static_cast<off_t>(where.offset));
+    if (got != static_cast<ssize_t>(where.length)) return fail(errno_error("cannot read the old one", got < 0 ? errno : EIO));
+    const Extent to{size, where.length};
+    size += where.length;
+    if (bytes.size() < kWrite) return to;
+    const std::string full = std::exchange(bytes, {});
+    WEFT_TRY(write_all(file.get(), as_bytes(full)));
+    return to;
+  });
+  if (written) written = write_all(file.get(), as_bytes(bytes));
   if (written) written = sync(file.get());
   if (written && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) written = fail(errno_error("cannot lock it", errno));
   if (!written) return fail(std::move(written).error().wrap(path));
-  return file;
+  return std::pair(std::move(file), std::move(moved));
 }
 
 Result<void> JournalFile::checkpoint() {
@@ -232,7 +244,9 @@ Result<void> JournalFile::checkpoint() {
     checkpoint_at_ = size_ + options_.checkpoint_bytes;
     return {};
   }
-  fd_ = std::move(*made);
+  fd_ = std::move(made->first);
+  fold_ = std::move(made->second);
+  old_ = false;
   size_ = static_cast<std::uint64_t>(::lseek(fd_.get(), 0, SEEK_CUR));
   schedule_checkpoint();
   if (auto synced = sync_directory_of(path_); !synced) {

@@ -3,16 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "engine/master/journal/journal_fold.hpp"
 #include "engine/master/journal/journal_record.hpp"
+#include "engine/master/journal/journaled_job.hpp"
 
 namespace weft::master {
 
@@ -21,41 +22,14 @@ struct JournalOptions {
   std::uint64_t checkpoint_bytes = 16u << 20;  // a file smaller than this is not rewritten
 };
 
-/// What is still worth knowing of a series of records: the latest marks, the last record of each job that is alive or among the
-/// latest that ended, and what operators have set of workers' capacities. Records are kept as they are in the file.
-class JournalFold {
- public:
-  explicit JournalFold(std::size_t jobs_kept) : jobs_kept_(jobs_kept) {}
-
-  void add(const JournalRecord& record, std::string frame);
-  const JournalMarks& marks() const { return marks_; }
-  /// Of all frames that are kept.
-  std::uint64_t bytes() const { return bytes_; }
-  const std::map<JobId, std::string>& running() const { return running_; }
-  /// In the order of their ends.
-  std::vector<const std::string*> ended() const;
-  /// Capacities that operators have set, by worker.
-  const std::map<std::string, std::string>& settings() const { return settings_; }
-
- private:
-  void replace(std::string& kept, std::string frame);
-  template <class Key>
-  void drop(std::map<Key, std::string>& kept, const Key& key);
-
-  std::size_t jobs_kept_;
-  JournalMarks marks_;
-  std::map<JobId, std::string> running_, ended_;
-  std::map<std::string, std::string> settings_;
-  std::deque<JobId> order_;  // of ends
-  std::uint64_t bytes_ = 0;
-};
-
 /// What a master that starts learns of its predecessor.
 struct JournalHistory {
   JournalMarks marks;
-  std::vector<JobStatus> ended;    // the latest, in the order of their ends
-  std::vector<JobStatus> running;  // as they were seen last, by id
+  std::vector<JobStatus> ended;       // the latest, in the order of their ends
+  std::vector<JournaledJob> running;  // by id
   std::vector<NodeSetting> settings;
+  std::vector<NodeFact> nodes;  // that were there, by id
+  std::uint32_t masters = 0;    // that have had the journal
 };
 
 class JournalFile {
@@ -65,7 +39,8 @@ class JournalFile {
   /// to do), version_mismatch, io.
   static Result<JournalFile> open(const std::string& path, const JournalOptions& options);
 
-  JournalHistory history() const;
+  /// Reads what is kept. Errors of the disk, and records that are no more what they were.
+  Result<JournalHistory> history() const;
   /// Appends the records and returns when they are on the disk. Then, when the file has grown too large, makes it short.
   /// resource_exhausted, from a disk that is full: the file is as it was before, and the same records may be tried again. After any
   /// other error the file may end in half a record, and every later call fails.
@@ -82,7 +57,10 @@ class JournalFile {
   Result<void> read();
   Result<void> append(const std::string& bytes);
   Result<void> take_back(Error why);
-  Result<Fd> write_beside(const std::string& path) const;
+  Result<JournalRecord> record_at(Extent where) const;
+  JobStatus status_at(Extent where) const;
+  Result<JournaledJob> job_at(JobId id, JournalFold::Job job) const;
+  Result<std::pair<Fd, JournalFold>> write_beside(const std::string& path) const;
   void schedule_checkpoint();
 
   Fd fd_;
@@ -90,8 +68,8 @@ class JournalFile {
   JournalOptions options_;
   JournalFold fold_;
   std::uint64_t size_ = 0;
-  std::uint64_t checkpoint_at_ = 0;  // so large a file is rewritten
-  bool broken_ = false;
+  std::uint64_t checkpoint_at_ = 0;    // so large a file is rewritten
+  bool broken_ = false, old_ = false;  // old_: its header is of an earlier version
   Log log_{"journal"};
 };
 

@@ -32,7 +32,7 @@ Result<JournalReader> JournalReader::start(int fd) {
       return fail(Code::corrupt, "this is no weft journal");
     return reader;
   }
-  WEFT_TRY(check_journal_header(header));
+  WEFT_ASSIGN(reader.version_, read_journal_header(header));
   reader.offset_ = kJournalHeaderBytes;
   return reader;
 }

@@ -25,6 +25,8 @@ class JournalReader {
 
   /// The end of the last record that was read: where the next one begins.
   std::uint64_t offset() const { return offset_; }
+  /// Of the file; that of this release where it has no header.
+  std::uint32_t version() const { return version_; }
   /// Of the file, when it was opened.
   std::uint64_t size() const { return size_; }
   /// After next() failed: goes on at the next whole record. False when there is none.
@@ -39,6 +41,7 @@ class JournalReader {
   int fd_;
   std::uint64_t size_;
   std::uint64_t offset_ = 0;
+  std::uint32_t version_ = kJournalVersion;
   Buffer frame_;
 };
 

@@ -14,8 +14,8 @@ namespace weft::master {
 namespace {
 
 constexpr std::string_view kMagic = "WEFTJRNL";
-constexpr std::size_t kMaxStatusBytes = kMaxRecordBytes - 4096;  // a record has a little more
-constexpr std::size_t kMostWords = 64u << 10;                    // of each text of a status that is too large
+constexpr std::size_t kMaxStatusBytes = 64u << 20;
+constexpr std::size_t kMostWords = 64u << 10;  // of each text of a status that is too large
 
 void put_u32(std::string& out, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(value >> shift & 0xff));
@@ -78,16 +78,17 @@ std::string journal_header() {
   return text;
 }
 
-Result<void> check_journal_header(ByteView bytes) {
+Result<std::uint32_t> read_journal_header(ByteView bytes) {
   if (as_chars(bytes.first(kMagic.size())) != kMagic) return fail(Code::corrupt, "this is no weft journal");
   const std::uint32_t version = get_u32(bytes, kMagic.size());
-  if (version != kJournalVersion)
-    return fail(Code::version_mismatch,
-                fmt::format("this journal has version {}, and this weft reads version {}; move it away, or name another file: a "
-                            "master that finds none begins one",
-                            version, kJournalVersion));
+  if (version < kOldestJournalVersion || version > kJournalVersion)
+    return fail(
+        Code::version_mismatch,
+        fmt::format("this journal has version {}, and this weft reads versions {} and {}; move it away, or name another file: a "
+                    "master that finds none begins one",
+                    version, kOldestJournalVersion, kJournalVersion));
   if (get_u32(bytes, kMagic.size() + 4) != 0) return fail(Code::corrupt, "reserved bytes of the header are not zero");
-  return {};
+  return version;
 }
 
 std::optional<RecordHeader> read_record_header(ByteView bytes) {

@@ -1,5 +1,5 @@
-// What the journal consists of: records that each say how one job stands, which ids were given, and what time it was. A later
-// record of a job replaces the earlier ones. Layout: docs/formats/journal.md.
+// What the journal consists of: records that each say how one job stands, or one fact about a running job or a node, which ids were
+// given, and what time it was. A later status of a job replaces the earlier ones. Layout: docs/formats/journal.md.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,15 @@
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 #include "engine/master/core/core.hpp"
+#include "engine/master/journal/job_facts.hpp"
 
 namespace weft::master {
 
-inline constexpr std::uint32_t kJournalVersion = 2;
+inline constexpr std::uint32_t kJournalVersion = 3;
+inline constexpr std::uint32_t kOldestJournalVersion = 2;  // that is read: without facts
 inline constexpr std::size_t kJournalHeaderBytes = 16;
 inline constexpr std::size_t kRecordHeaderBytes = 12;
-inline constexpr std::uint32_t kMaxRecordBytes = 64u << 20;  // of its payload
+inline constexpr std::uint32_t kMaxRecordBytes = 384u << 20;  // of its payload; values and results have at most 256 MiB
 
 /// Of the moment a record was made.
 struct JournalMarks {
@@ -44,6 +46,10 @@ struct JournalRecord {
   std::string status{};        // encode_status()
   bool checkpoint = false;     // the first record of a checkpoint
   NodeSetting setting{};       // of no worker: none
+  std::uint32_t masters = 0;   // that have had the journal; 0: not said
+  std::optional<JobFact> fact{};
+  std::optional<NodeFact> node{};
+  NodeId node_gone{};  // 0: none
 };
 
 /// A status too large for a record is kept without its stages and counters, its texts shortened.
@@ -57,8 +63,8 @@ Result<JournalRecord> decode_record(ByteView payload);
 
 /// The first bytes of a journal.
 std::string journal_header();
-/// Nothing when this is the header of a journal of this version. Code::corrupt when it is no journal, version_mismatch.
-Result<void> check_journal_header(ByteView bytes);
+/// The version of the journal with this header. Code::corrupt when it is no journal, version_mismatch when it cannot be read.
+Result<std::uint32_t> read_journal_header(ByteView bytes);
 
 struct RecordHeader {
   std::uint32_t length = 0;

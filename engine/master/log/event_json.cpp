@@ -134,6 +134,11 @@ struct Filler {
     line.forecast = event.forecast;
   }
   void operator()(const WorkerLeaving& event) const { about("worker_leaving", event.node); }
+  void operator()(const WorkerRejoined& event) const {
+    about("worker_rejoined", event.node);
+    line.attempts = event.running.size();
+    line.outputs = event.outputs.size();
+  }
   void operator()(const WorkerLost& event) const {
     about("worker_lost", event.node);
     line.reason = event.reason;

@@ -156,6 +156,11 @@ void worker_members(Io& io, EventLine& line) {
     io.unless(Forecast(), "forecast", line.forecast);
   }
   if (io.is({"worker_leaving"})) io("node", line.node);
+  if (io.is({"worker_rejoined"})) {
+    io("node", line.node);
+    io("attempts", line.attempts);
+    io("outputs", line.outputs);
+  }
   if (io.is({"worker_lost", "worker_silent"})) {
     io("node", line.node);
     io("reason", line.reason);

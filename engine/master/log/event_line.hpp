@@ -76,6 +76,7 @@ struct EventLine {
   runtime::TaskUsage usage{};
   std::map<std::string, std::int64_t> counters{};
   std::optional<LoggedFetch> fetch{};
+  std::uint64_t attempts = 0, outputs = 0;                        // that a worker has that is back
   std::uint32_t shuffle = 0, map = 0, map_attempt = 0, from = 0;  // of map outputs: from and node are where they were and are
   shuffle::PrefetchStats prefetch{};                              // of the job on the node, since it began
   Time within{0};  // the figures hold for the time since the last line like it, at most this long

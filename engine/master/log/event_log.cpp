@@ -52,12 +52,13 @@ Result<std::uint64_t> whole_lines(int file, std::uint64_t size) {
 
 }  // namespace
 
-Result<EventLog> EventLog::open(const std::string& path, Time at, const std::string& scheduler, const LogRotation& rotation) {
+Result<EventLog> EventLog::open(const std::string& path, Time at, const std::string& scheduler, const LogRotation& rotation,
+                                bool continues) {
   WEFT_ASSIGN(const auto file, replaceable_file(path));
   EventLog log(file.value_or(path), rotation);
   if (!file) log.keep_whole();
   WEFT_TRY(log.open_file());
-  EventLine first = first_line("log_started", at);
+  EventLine first = first_line(continues ? "log_continued" : "log_started", at);
   first.scheduler = scheduler;
   if (log.size_ > 0 && log.period_ != log.period_of(*first.unix_time)) WEFT_TRY(log.rotate(at));
   WEFT_ASSIGN(const auto pieces, pieces_of(log.path_));

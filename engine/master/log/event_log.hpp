@@ -37,8 +37,10 @@ struct LogPlace {
 class EventLog {
  public:
   /// Continues the file when it exists, after its last whole line; a line that a crash cut off is removed. The first line says that
-  /// a master began here. unavailable when another master writes to the file.
-  static Result<EventLog> open(const std::string& path, Time at, const std::string& scheduler, const LogRotation& rotation = {});
+  /// a master began here, or with `continues` that another one went on with what ran. unavailable when another master writes to the
+  /// file.
+  static Result<EventLog> open(const std::string& path, Time at, const std::string& scheduler, const LogRotation& rotation = {},
+                               bool continues = false);
 
   void add(std::string_view line) { (text_ += line) += '\n'; }
   /// Repeats this line, about a worker, at the beginning of every later piece, so that each piece can be read without the others.

@@ -27,6 +27,13 @@ Result<void> EventRecorder::after(Time at, const std::vector<Command>& commands)
   return log_.flush(at);
 }
 
+Result<void> EventRecorder::restored(Time now, Time joined, const WorkerJoined& node) {
+  const std::string line = event_json(joined, node);
+  log_.repeat(node.node, line);
+  log_.add(line);
+  return log_.flush(now);
+}
+
 Result<void> EventRecorder::note_prefetched(Time at, Time period, JobId job, NodeId node,
                                             const shuffle::PrefetchStats& prefetched) {
   log_.add(prefetch_json(at, period, job, node, prefetched));

@@ -18,6 +18,8 @@ class EventRecorder {
   void before(Time at, const Event& event);
   /// It was accepted, and led to these commands: writes both. The error is of the log's file; after one nothing more is written.
   Result<void> after(Time at, const std::vector<Command>& commands);
+  /// A node that joined an earlier master, at that time, is there still.
+  Result<void> restored(Time now, Time joined, const WorkerJoined& node);
   /// What a worker reports of the blocks that it prefetched for a job, every `period`.
   Result<void> note_prefetched(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched);
 

@@ -206,4 +206,23 @@ Result<void> validate(const PlanPart& part, const std::vector<const Stage*>& kno
   return check_ends(part, all);
 }
 
+Result<void> compare(const PlanPart& before, const PlanPart& now) {
+  const auto differs = [&](const Stage& stage, const std::string& how) {
+    return fail(Code::plan_mismatch, fmt::format("action {}: stage {} ({}) {}; define() must do the same in every run",
+                                                 before.action.value(), stage.id.value(), stage.name, how));
+  };
+  for (std::size_t i = 0; i < before.stages.size(); ++i) {
+    const Stage& was = before.stages[i];
+    if (i >= now.stages.size()) return differs(was, "was there before, and is missing now");
+    const Stage& is = now.stages[i];
+    if (was.id != is.id || was.name != is.name)
+      return differs(is, fmt::format("is where stage {} ({}) was before", was.id.value(), was.name));
+    if (was.fingerprint != is.fingerprint || was.output != is.output)
+      return differs(is, "has other operators or types than before");
+  }
+  if (now.stages.size() > before.stages.size()) return differs(now.stages[before.stages.size()], "was not there before");
+  if (now.targets != before.targets) return fail(Code::plan_mismatch, "the action has other targets than before");
+  return {};
+}
+
 }  // namespace weft::plan

@@ -69,6 +69,10 @@ struct PlanPart {
 /// results that are read as shuffles. The error names the operator.
 Result<void> validate(const PlanPart& part, const std::vector<const Stage*>& known);
 
+/// Whether the parts consist of the same stages: what a definition makes must not depend on anything but its options and the values
+/// of its actions. plan_mismatch names the first stage that differs.
+Result<void> compare(const PlanPart& before, const PlanPart& now);
+
 /// The stage graph for people: indented text, or Graphviz.
 std::string explain_text(const std::vector<const Stage*>& stages);
 std::string explain_dot(const std::vector<const Stage*>& stages);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,13 @@ namespace {
 constexpr Duration kLogDeadline = std::chrono::seconds(10);
 constexpr std::size_t kMostCapacityText = 256;
 constexpr std::uint64_t kMostValueBytes = 256u << 20;  // of one job
+// For a driver to attach again: after a restart of the master, and after its connection broke.
+constexpr Duration kDriverReturns = std::chrono::seconds(30), kDriverReconnects = std::chrono::seconds(2);
+
+std::uint64_t random_key() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
+}
 
 /// Answers requests that hold an M.
 template <class M, class F>
@@ -53,7 +61,14 @@ void ClientRequests::add_to(RequestTable& table) {
                with<client::ValueRecord>([this](const ConnectionPtr&, const client::ValueRecord& record, ByteView value) {
                  return on_record_value(record, value);
                }));
-  table.answer(client::kCloseJob, Kind::change, about_job([apply](JobId id) { return apply(JobClosed{id}); }));
+  table.answer(client::kCloseJob, Kind::change, about_job([this](JobId id) { return on_close_job(id); }));
+  table.answer(client::kAttachJob, Kind::change,
+               with<client::Attach>([this](const ConnectionPtr& connection, const client::Attach& attach, ByteView) {
+                 return on_attach(connection, attach);
+               }));
+  table.answer(client::kRecorded, Kind::question,
+               with<client::ValueRecord>(
+                   [this](const ConnectionPtr&, const client::ValueRecord& wanted, ByteView) { return on_recorded(wanted); }));
   table.answer(client::kKillJob, Kind::change,
                with<client::KillRequest>([apply](const ConnectionPtr&, client::KillRequest request, ByteView) {
                  return apply(JobKilled{request.job, std::move(request.reason)});
@@ -111,13 +126,66 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
   if (!options.slow_start) options.slow_start = parts_.options.core.slow_start;
   WEFT_ASSIGN(auto event, submission(id, submit.name, options, parts_.shell.now()));
   WEFT_TRY(parts_.shell.apply(std::move(event)));
-  parts_.recorder.record(id);
-  const bool known = submit.same_binary || parts_.binaries.knows(submit.binary);
-  log_.info("job {}: {} of {}", id.value(), submit.name, options.user.empty() ? "somebody" : options.user);
   RunningJob& job = parts_.jobs[id];
+  job.slots = static_cast<std::uint32_t>(parts_.shell.core().view().capacity().cpu);
+  if (parts_.recorder.keeps_jobs()) {
+    job.key = random_key();
+    const schedulers::JobInfo& info = *parts_.shell.core().view().job(id);
+    parts_.recorder.record(id, SubmissionFact{.submit = std::string(as_chars(client::encode(submit).header.view())),
+                                              .at = info.submitted,
+                                              .slow_start = info.slow_start,
+                                              .slots = job.slots,
+                                              .key = job.key});
+  }
+  parts_.recorder.record(id);
+  log_.info("job {}: {} of {}", id.value(), submit.name, options.user.empty() ? "somebody" : options.user);
   job.submit = std::move(submit);
   job.driver = connection;
-  return client::encode(client::Submitted{id, known, static_cast<std::uint32_t>(parts_.shell.core().view().capacity().cpu)});
+  return client::encode(submitted(id, job));
+}
+
+client::Submitted ClientRequests::submitted(JobId id, const RunningJob& job) {
+  return {id, job.submit.same_binary || parts_.binaries.knows(job.submit.binary), job.slots, job.key, parts_.recorder.keeps_jobs()};
+}
+
+Result<rpc::Payload> ClientRequests::on_attach(const rpc::ConnectionPtr& connection, const client::Attach& attach) {
+  WEFT_ASSIGN(RunningJob * job, running_job(attach.job));
+  if (!parts_.recorder.keeps_jobs() || job->key != attach.key)
+    return fail(Code::invalid_argument, fmt::format("the key is not that of job {}", attach.job.value()));
+  job->driver = connection;
+  job->alone.reset();
+  return client::encode(submitted(attach.job, *job));
+}
+
+Result<rpc::Payload> ClientRequests::on_recorded(const client::ValueRecord& wanted) {
+  WEFT_ASSIGN(const RunningJob* job, running_job(wanted.job));
+  client::Recorded recorded;
+  if (const auto value = job->values.find(wanted.action); value != job->values.end()) {
+    recorded.has_value = true;
+    recorded.value = Buffer::copy_of(value->second.bytes);
+  }
+  if (const auto part = job->parts.find(wanted.action); part != job->parts.end()) {
+    recorded.has_part = true;
+    recorded.part = Buffer::copy_of(part->second.view());
+  }
+  return client::encode(std::move(recorded));
+}
+
+/// Again, when the answer was lost: that is no error.
+Result<rpc::Payload> ClientRequests::on_close_job(JobId id) {
+  if (const auto status = parts_.shell.core().job(id); status && status->state == JobState::finished) return rpc::Payload{};
+  return parts_.shell.apply(JobClosed{id}).map([] { return rpc::Payload{}; });
+}
+
+void ClientRequests::restore(JobId id, RunningJob job) {
+  parts_.jobs[id] = std::move(job);
+  await_driver(id, kDriverReturns);
+}
+
+void ClientRequests::await_driver(JobId id, Duration longest) {
+  parts_.jobs.at(id).alone = parts_.reactor.after(longest, [this, id] {
+    (void)parts_.shell.apply(JobKilled{id, "its driver was lost"});
+  });
 }
 
 Result<RunningJob*> ClientRequests::running_job(JobId id) {
@@ -127,12 +195,25 @@ Result<RunningJob*> ClientRequests::running_job(JobId id) {
 }
 
 Result<rpc::Payload> ClientRequests::on_run_part(JobId id, ByteView encoded) {
-  WEFT_ASSIGN(const RunningJob* job, running_job(id));
+  WEFT_ASSIGN(RunningJob * job, running_job(id));
   if (!job->submit.same_binary && !parts_.binaries.knows(job->submit.binary))
     return fail(Code::invalid_argument, "the job's program was not uploaded");
   WEFT_ASSIGN(plan::PlanPart part, plan::decode_part(encoded));
+  const ActionId action = part.action;
+  if (const auto before = job->parts.find(action); before != job->parts.end()) {
+    WEFT_ASSIGN(const plan::PlanPart same, plan::decode_part(before->second.view()));
+    WEFT_TRY(plan::compare(same, part));
+    return rpc::Payload{};  // its answer was lost
+  }
   place_splits(part);
+  if (!parts_.recorder.keeps_jobs())
+    return parts_.shell.apply(PlanExtended{id, std::move(part)}).map([] { return rpc::Payload{}; });
+  Buffer kept = plan::encode(part);
   WEFT_TRY(parts_.shell.apply(PlanExtended{id, std::move(part)}));
+  if (const auto running = parts_.jobs.find(id); running != parts_.jobs.end()) {
+    parts_.recorder.record(id, PartFact{std::string(as_chars(kept.view()))});
+    running->second.parts[action] = std::move(kept);
+  }
   return rpc::Payload{};
 }
 
@@ -162,6 +243,8 @@ Result<rpc::Payload> ClientRequests::on_record_value(const client::ValueRecord& 
   if (job->value_bytes > kMostValueBytes)
     return fail(Code::resource_exhausted, "the values of a job's actions and broadcasts together exceed 256 MiB; join instead");
   SharedBytes value(Buffer::copy_of(bytes));
+  if (parts_.recorder.keeps_jobs()) parts_.recorder.record(record.job, ValueFact{record.action, std::string(as_chars(bytes))});
+  job->finished.erase(record.action);
   job->values[record.action] = value;
   parts_.workers.commands.send_value(record.job, record.action, value);
   return rpc::Payload{};
@@ -202,11 +285,18 @@ void ClientRequests::on_job_logs(const rpc::Message& message, rpc::Responder res
                                });
 }
 
-void ClientRequests::on_close(const rpc::ConnectionPtr& connection) {
+/// A driver that says goodbye, or whose master would forget it, is not waited for.
+void ClientRequests::on_close(const rpc::ConnectionPtr& connection, const Error& why) {
   std::vector<JobId> orphans;
-  for (const auto& [id, job] : parts_.jobs)
+  for (auto& [id, job] : parts_.jobs)
     if (job.driver == connection) orphans.push_back(id);
-  for (JobId id : orphans) (void)parts_.shell.apply(JobKilled{id, "its driver was lost"});
+  for (JobId id : orphans) {
+    parts_.jobs.at(id).driver.reset();
+    if (parts_.recorder.keeps_jobs() && why.code() != Code::cancelled)
+      await_driver(id, kDriverReconnects);
+    else
+      (void)parts_.shell.apply(JobKilled{id, "its driver was lost"});
+  }
 }
 
 void ClientRequests::carry_out(ActionFinished& action) {

@@ -38,7 +38,9 @@ class ClientRequests {
   /// Adds the requests that it answers.
   void add_to(RequestTable& table);
   /// Kills the jobs of a client that is gone.
-  void on_close(const rpc::ConnectionPtr& connection);
+  void on_close(const rpc::ConnectionPtr& connection, const Error& why);
+  /// A job of the master before goes on; its driver is waited for.
+  void restore(JobId id, RunningJob job);
 
   void carry_out(ActionFinished& action);
   void carry_out(JobFailed& failure);
@@ -59,6 +61,11 @@ class ClientRequests {
   Result<rpc::Payload> on_set_node(const client::NodeCapacity& wanted);
   void on_job_logs(const rpc::Message& message, rpc::Responder responder);
   void end_job(JobId id);
+  Result<rpc::Payload> on_attach(const rpc::ConnectionPtr& connection, const client::Attach& attach);
+  Result<rpc::Payload> on_recorded(const client::ValueRecord& wanted);
+  Result<rpc::Payload> on_close_job(JobId id);
+  client::Submitted submitted(JobId id, const RunningJob& job);
+  void await_driver(JobId id, Duration longest);
   void place_splits(plan::PlanPart& part) const;
   Result<RunningJob*> running_job(JobId id);
 

@@ -11,6 +11,13 @@ namespace {
 
 constexpr Duration kLongestPoll = std::chrono::seconds(30);
 
+std::vector<std::vector<Buffer>> copy_of(const std::vector<std::vector<Buffer>>& results) {
+  std::vector<std::vector<Buffer>> copy(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i)
+    for (const Buffer& result : results[i]) copy[i].push_back(Buffer::copy_of(result.view()));
+  return copy;
+}
+
 }  // namespace
 
 /// The answer that the poll can have now: the results of the action, or the status of the job. Nothing: it waits for more.
@@ -18,11 +25,17 @@ std::optional<Result<rpc::Payload>> JobPolls::answer_to(const client::Poll& poll
   auto status = shell_.core().job(poll.job);
   if (!status) return Result<rpc::Payload>(fail(std::move(status).error()));
   client::PollReply reply;
-  if (auto job = jobs_.find(poll.job); job != jobs_.end())
-    if (auto finished = job->second.finished.extract(poll.action); !finished.empty()) {
+  if (auto job = jobs_.find(poll.job); job != jobs_.end()) {
+    auto& finished = job->second.finished;
+    if (const auto results = finished.find(poll.action); results != finished.end()) {
       reply.finished = true;
-      reply.results = std::move(finished.mapped());
+      if (recorder_.keeps_jobs()) {
+        reply.results = copy_of(results->second);
+      } else {
+        reply.results = std::move(finished.extract(results).mapped());
+      }
     }
+  }
   if (!reply.finished && !final && status->state == JobState::running) return std::nullopt;
   reply.status = std::move(*status);
   expectations_.add(shell_.core(), shell_.now(), reply.status, log_);

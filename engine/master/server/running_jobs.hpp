@@ -1,5 +1,5 @@
-// What the server knows of jobs beyond the core: their drivers, the values of their actions, results nobody has asked for yet, and
-// how blocks that were prefetched for them were used.
+// What the server knows of jobs beyond the core: their drivers, the values of their actions, results that may be asked for, and how
+// blocks that were prefetched for them were used.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,13 @@ struct RunningJob {
   rpc::ConnectionPtr driver;
   std::map<ActionId, SharedBytes> values;
   std::uint64_t value_bytes = 0;
-  std::map<ActionId, std::vector<std::vector<Buffer>>> finished;  // until the driver has asked
+  std::map<ActionId, Buffer> parts;  // of its plan, encoded; of jobs that are kept over a restart
+  /// Until the driver has them; of jobs that are kept, until it has recorded the action's value.
+  std::map<ActionId, std::vector<std::vector<Buffer>>> finished;
   std::vector<WaitingPoll> waiting;
+  std::uint64_t key = 0;              // with which a driver attaches
+  std::uint32_t slots = 0;            // of the cluster, as its driver heard
+  std::unique_ptr<rpc::Timer> alone;  // how long it may yet be without a driver
 };
 using RunningJobs = std::map<JobId, RunningJob>;
 

@@ -55,7 +55,8 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
 
   Result<void> open_core();
   Result<void> open_storage();
-  Result<void> recover(Core& core);
+  Result<Restored> recover();
+  void resume(JournaledJob& job, const JournalHistory& history, Restored& restored);
   void make_parts();
   void add_requests();
   void give_up(const Error& why);
@@ -156,10 +157,9 @@ Result<void> ServerImpl::begin() {
   make_parts();
   Result<void> began;
   reactor_->run([&] {
-    began = open_core();
+    began = profiles_->open(options_.profiles);  // what the core restores looks into them
+    if (began) began = open_core();
     if (began) began = open_storage();
-    if (!began) return;
-    began = profiles_->open(options_.profiles);
     if (!began) return;
     add_requests();
     rpc::Limits limits;
@@ -192,14 +192,27 @@ Result<void> ServerImpl::open_core() {
   const bool guarded = catalogue_->has_plugins();
   options_.core.heartbeat = options_.heartbeat;
   auto core = std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_));
-  if (!options_.journal.empty()) WEFT_TRY(recover(*core));
+  Restored restored;
+  if (!options_.journal.empty()) {
+    WEFT_ASSIGN(restored, recover());
+  }
   driver_.observe_with(profiles_->observer());
   driver_.journal_to(*recorder_);
   if (!options_.event_log.empty()) {
-    WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler, options_.log_rotation));
+    const bool continues = !restored.nodes.empty() || !restored.jobs.empty();
+    WEFT_ASSIGN(auto log, EventLog::open(options_.event_log, now(), options_.scheduler, options_.log_rotation, continues));
     driver_.log_to(std::move(log), options_.heartbeat);
   }
+  for (const RestoredNode& node : restored.nodes) driver_.log_restored(node.at, node.joined);
+  restored.profiles = [this, &core = *core](PlanExtended& part) {
+    Event event = std::move(part);
+    if (const auto text = profiles_->observer().before(now(), core.view(), event)) inform(*text);
+    part = std::get<PlanExtended>(std::move(event));
+  };
+  std::vector<Command> commands;
+  core->restore(now(), std::move(restored), commands);
   driver_.begin(std::move(core), guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
+  for (Command& command : commands) carry_out(command);
   return scheduler_->configure(options_.scheduler);
 }
 
@@ -215,8 +228,8 @@ Result<void> ServerImpl::open_storage() {
   return {};
 }
 
-/// A restarted master keeps the history; what ran when the last one ended has lost its driver and its workers.
-Result<void> ServerImpl::recover(Core& core) {
+/// A restarted master goes on with the clock, the ids, the jobs and the nodes of the one before.
+Result<Restored> ServerImpl::recover() {
   WEFT_ASSIGN(JournalHistory history,
               recorder_->open(options_.journal, {options_.core.finished_jobs_kept, options_.journal_checkpoint_bytes},
                               [this](const Error& why) { give_up(why); }));
@@ -225,11 +238,43 @@ Result<void> ServerImpl::recover(Core& core) {
   const Time away = history.marks.at == Time(0) ? Time(0) : std::max(Time(0), unix_now - history.marks.unix_time);
   started_ -= history.marks.at + away;
   workers_->capacities.restore(history.settings);
-  recorder_->fail_orphans(history.running, history.marks.at);
-  if (!history.running.empty()) log_.warn("{} jobs ran when the last master ended; they failed with it", history.running.size());
-  std::move(history.running.begin(), history.running.end(), std::back_inserter(history.ended));
-  core.restore(now(), std::move(history.ended));
-  return {};
+  Restored restored;
+  restored.ended = std::move(history.ended);
+  for (NodeFact& fact : history.nodes) {
+    const std::uint64_t process = fact.process;
+    auto node = node_of(std::move(fact));
+    if (!node) continue;  // its worker registers as another one
+    workers_->context.away[node->joined.node] = process;
+    restored.nodes.push_back(std::move(*node));
+  }
+  for (JournaledJob& job : history.running) resume(job, history, restored);
+  if (!restored.jobs.empty() || !restored.nodes.empty())
+    log_.info("{} jobs of the last master go on; {} workers are waited for", restored.jobs.size(), restored.nodes.size());
+  return restored;
+}
+
+/// A job whose record is not whole, or of an earlier release, has failed.
+void ServerImpl::resume(JournaledJob& job, const JournalHistory& history, Restored& restored) {
+  auto resumed = master::resume(job, history.masters);
+  const bool there = resumed && (resumed->submit.same_binary || binaries_->knows(resumed->submit.binary));
+  if (!there) {
+    const std::string why = resumed ? "its program was not kept (--directory)" : resumed.error().to_string();
+    recorder_->fail_orphan(job.status, history.marks.at, fmt::format("the master was restarted, and {}", why));
+    log_.warn("job {} cannot go on: {}", job.status.id.value(), why);
+    return restored.ended.push_back(std::move(job.status));
+  }
+  RunningJob running;
+  running.submit = std::move(resumed->submit);
+  running.key = job.submission->key;
+  running.slots = job.submission->slots;
+  for (std::size_t i = 0; i < job.parts.size(); ++i)
+    running.parts[resumed->core.parts[i].action] = Buffer::copy_of(as_bytes(job.parts[i]));
+  for (const auto& [action, value] : job.values) {
+    running.values[action] = SharedBytes(Buffer::copy_of(as_bytes(value)));
+    running.value_bytes += value.size();
+  }
+  clients_->restore(job.status.id, std::move(running));
+  restored.jobs.push_back(std::move(resumed->core));
 }
 
 std::int64_t ServerImpl::unix_seconds() const {
@@ -270,7 +315,7 @@ rpc::Handler ServerImpl::handler() {
     workers_->reports.on_notify(connection, message);
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
-    if (!workers_->losses.on_close(connection, error)) clients_->on_close(connection);
+    if (!workers_->losses.on_close(connection, error)) clients_->on_close(connection, error);
   };
   return handler;
 }

@@ -43,6 +43,14 @@ void WorkerAdmission::on_register(const rpc::ConnectionPtr& connection, const rp
   const auto tag = std::make_shared<WorkerTag>();
   connection->context = tag;
   const auto to = std::make_shared<rpc::Responder>(std::move(responder));
+  if (const auto id = returning(*info)) {
+    auto back = rejoin(connection, *tag, *id, std::move(*info));
+    if (back) return to->reply(std::move(*back));
+    log_.warn("{}: {}", connection->peer(), back.error().to_string());
+    connection->context.reset();
+    return to->fail(back.error());
+  }
+  lose_predecessor(*info);
   auto take_in = [this, connection, tag, to](protocol::Register worker, Result<std::optional<Rack>> rack) {
     schedulers::UplinkRate uplink;
     if (rack && *rack) {
@@ -105,6 +113,64 @@ Result<void> WorkerAdmission::settle_name(protocol::Register& info) {
   return {};
 }
 
+std::optional<NodeId> WorkerAdmission::returning(const protocol::Register& info) const {
+  if (!info.held) return std::nullopt;
+  const auto waited = context_.away.find(info.held->node);
+  const schedulers::NodeInfo* const node = context_.shell.core().view().node(info.held->node);
+  const bool same = waited != context_.away.end() && waited->second == info.process && node != nullptr && node->away;
+  return same ? std::optional(info.held->node) : std::nullopt;
+}
+
+void WorkerAdmission::lose_predecessor(const protocol::Register& info) {
+  std::vector<NodeId> gone;
+  for (const auto& [id, process] : context_.away) {
+    const schedulers::NodeInfo* const node = context_.shell.core().view().node(id);
+    if (node != nullptr && node->away && node->name == info.name) gone.push_back(id);
+  }
+  for (const NodeId id : gone) {
+    context_.away.erase(id);
+    (void)context_.shell.apply(WorkerLost{id, "it was started again while the master was away"});
+  }
+}
+
+/// It goes on with what it runs and holds. Of jobs that are over it ends everything.
+Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id,
+                                             protocol::Register info) {
+  const schedulers::NodeInfo& node = *context_.shell.core().view().node(id);
+  const schedulers::Resources nominal = node.nominal;
+  info.name = node.name;
+  info.rack = context_.shell.core().view().rack(node.rack)->name;
+  const protocol::Held held = std::move(*std::exchange(info.held, std::nullopt));
+  RegisteredWorker& worker = context_.table.add(id);
+  worker.info = std::move(info);
+  worker.connection = connection;
+  worker.heard = context_.shell.now();
+  for (const JobId job : held.jobs)
+    if (context_.jobs.contains(job)) worker.prepared.insert(job);
+  if (auto back = context_.shell.apply(WorkerRejoined{id, held.running, held.outputs}); !back) {
+    context_.table.erase(id);
+    return fail(std::move(back).error());
+  }
+  context_.away.erase(id);
+  tag.node = id;
+  log_.info("worker {} at {} is back as node {} with {} attempts and {} map outputs", worker.info.name, connection->peer(),
+            id.value(), held.running.size(), held.outputs.size());
+  capacities_.joined(id, worker.info, nominal);
+  for (const JobId job : held.jobs) {
+    const auto running = context_.jobs.find(job);
+    if (running == context_.jobs.end()) {
+      context_.table.send(id, protocol::ReleaseJob{id, job});
+      continue;
+    }
+    for (const auto& [action, value] : running->second.values) context_.table.send(id, protocol::ActionValue{job, action, value});
+  }
+  return protocol::encode(answer_to(id, worker, true));
+}
+
+protocol::Registered WorkerAdmission::answer_to(NodeId id, const RegisteredWorker& worker, bool resumed) const {
+  return {id, context_.options.heartbeat, worker.info.rack, worker.info.name, resumed, context_.recorder.keeps_jobs()};
+}
+
 Result<rpc::Payload> WorkerAdmission::join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,
                                            const schedulers::UplinkRate& uplink) {
   WorkerJoined joined;
@@ -125,17 +191,19 @@ Result<rpc::Payload> WorkerAdmission::join(const rpc::ConnectionPtr& connection,
   worker.info = std::move(info);
   worker.connection = connection;
   worker.heard = context_.shell.now();
+  const NodeFact fact = fact_of(joined, worker.heard, worker.info.process);
   if (auto applied = context_.shell.apply(std::move(joined)); !applied) {
     context_.table.erase(id);
     return fail(std::move(applied).error());
   }
+  context_.recorder.record(fact);
   tag.node = id;
   if (const std::string why = context_.shell.core().why_excluded(id); !why.empty())
     log_.error("worker {} gets no tasks for {}: {}; see the end of its log on {}", worker.info.name,
                human_duration(*context_.shell.core().view().node(id)->excluded_until - context_.shell.now()), why,
                worker.info.host);
   capacities_.joined(id, worker.info, capacity);
-  return protocol::encode(protocol::Registered{id, context_.options.heartbeat, worker.info.rack, worker.info.name});
+  return protocol::encode(answer_to(id, worker, false));
 }
 
 }  // namespace weft::master

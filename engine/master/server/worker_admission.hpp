@@ -25,6 +25,12 @@ class WorkerAdmission {
   /// Makes sure that no other worker has the name: what is left of the same process goes, a worker without a name of its own gets
   /// another.
   Result<void> settle_name(protocol::Register& info);
+  /// The node that the worker was for the master before, if that one is waited for.
+  std::optional<NodeId> returning(const protocol::Register& info) const;
+  Result<rpc::Payload> rejoin(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info);
+  /// A worker by that name was started again: the node that it was is lost.
+  void lose_predecessor(const protocol::Register& info);
+  protocol::Registered answer_to(NodeId id, const RegisteredWorker& worker, bool resumed) const;
   Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,
                             const schedulers::UplinkRate& uplink);
 

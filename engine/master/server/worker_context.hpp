@@ -1,6 +1,8 @@
 // What the server's parts for workers share.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 
 #include "base/rpc/rpc.hpp"
@@ -25,6 +27,7 @@ struct WorkerContext {
   const std::unique_ptr<StorageService>& storage;
   const ServerOptions& options;
   WorkerTable table{reactor};
+  std::map<NodeId, std::uint64_t> away{};  // nodes of the master before whose workers are waited for, and their processes
 };
 
 }  // namespace weft::master

@@ -50,8 +50,23 @@ Result<void> WorkerReports::on_message(NodeId id, RegisteredWorker& worker, cons
   }
   if (message.type != protocol::kTaskEvents) return fail(Code::corrupt, fmt::format("unknown message {}", message.type));
   WEFT_ASSIGN(protocol::Events events, protocol::decode<protocol::Events>(message));
+  worker.events += events.events.size();
   for (protocol::Event& event : events.events) on_task_event(id, std::move(event));
+  if (RegisteredWorker* const still = context_.table.find(id)) keep_events(id, *still);
   return {};
+}
+
+/// Tells the worker how many of its reports are on the disk, once for all that have come by then.
+void WorkerReports::keep_events(NodeId id, RegisteredWorker& worker) {
+  if (!context_.recorder.keeps_jobs() || worker.events == worker.events_kept || std::exchange(worker.keeping, true)) return;
+  context_.recorder.when_durable([this, id, connection = worker.connection, events = worker.events](const Result<void>& kept) {
+    RegisteredWorker* const known = context_.table.find(id);
+    if (!kept || known == nullptr || known->connection != connection) return;
+    known->keeping = false;
+    known->events_kept = events;
+    connection->notify(protocol::kEventsKept, protocol::encode(protocol::EventsKept{events}));
+    keep_events(id, *known);
+  });
 }
 
 Result<void> WorkerReports::on_heartbeat(NodeId id, RegisteredWorker& worker, const rpc::Message& message) {

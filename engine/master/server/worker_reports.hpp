@@ -26,6 +26,7 @@ class WorkerReports {
   Result<void> on_leaving(NodeId id, RegisteredWorker& worker, const rpc::Message& message);
   void report_remains(NodeId id, const RegisteredWorker& worker) const;
   void on_task_event(NodeId node, protocol::Event event);
+  void keep_events(NodeId id, RegisteredWorker& worker);
   void on_replica_ended(NodeId node, protocol::ReplicaEnded ended);
   void on_prefetch_report(NodeId node, const std::vector<protocol::JobPrefetch>& jobs);
 

@@ -26,7 +26,9 @@ struct RegisteredWorker {
   Time heard{0};
   protocol::Heartbeat heartbeat{};  // the last one
   ClockOffset clock{};
-  int dying_of = 0;  // a fatal signal that it reported
+  int dying_of = 0;                           // a fatal signal that it reported
+  std::uint64_t events = 0, events_kept = 0;  // ends of attempts that it reported, and those that it knows to be on the disk
+  bool keeping = false;                       // it will be notified of more
   bool leaving = false, hands_over_chunks = false;
 
   protocol::NodeAddress address(NodeId id) const { return {id, info.name, info.data_address, info.rack}; }

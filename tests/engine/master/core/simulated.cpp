@@ -22,12 +22,28 @@ std::string SimulatedCluster::event_lines() const {
   return lines;
 }
 
+namespace {
+
+bool same(const std::vector<std::vector<Buffer>>& a, const std::vector<std::vector<Buffer>>& b) {
+  const auto equal = [](const Buffer& x, const Buffer& y) { return as_chars(x.view()) == as_chars(y.view()); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](const auto& x, const auto& y) { return std::equal(x.begin(), x.end(), y.begin(), y.end(), equal); });
+}
+
+}  // namespace
+
 SimulatedCluster::SimulatedCluster(SimulatedOptions options)
     : SimulatedCluster(options, schedulers::make_scheduler(options.scheduler).value()) {}
 
 SimulatedCluster::SimulatedCluster(SimulatedOptions options, std::unique_ptr<schedulers::Scheduler> scheduler,
                                    SchedulerFactory factory)
-    : options_(std::move(options)), random_(options_.seed), core_(std::move(scheduler), options_.core, std::move(factory)) {
+    : options_(std::move(options)),
+      random_(options_.seed),
+      core_(std::make_unique<Core>(std::move(scheduler), options_.core, std::move(factory))) {
+  if (options_.between_restarts > Time(0)) {
+    journal_ = std::make_unique<SimulatedJournal>(*this);
+    at(Time(random_.between(1, 2 * options_.between_restarts.count())), Restart{});
+  }
   for (std::uint32_t i = 0; i < options_.nodes; ++i) add_node();
   if (options_.between_deaths > Time(0)) at(Time(random_.between(1, 2 * options_.between_deaths.count())), Death{});
 }
@@ -35,8 +51,11 @@ SimulatedCluster::SimulatedCluster(SimulatedOptions options, std::unique_ptr<sch
 Result<void> SimulatedCluster::apply(Event event) {
   std::vector<Command> commands;
   AcceptedEvent accepted{now_, copy_of(event)};
-  auto applied = core_.apply(now_, std::move(event), commands);
+  if (journal_) journal_->before(event);
+  auto applied = core_->apply(now_, std::move(event), commands);
+  if (applied && journal_) journal_->after(accepted.event, commands);
   if (applied) events_.push_back(std::move(accepted));
+  if (options_.synced >= 1) keep_all();
   check(applied || commands.empty(), "a refused event gave commands");
   forget_lost_nodes();
   for (const Command& command : commands) {
@@ -45,7 +64,8 @@ Result<void> SimulatedCluster::apply(Event event) {
     std::visit([this](const auto& alternative) { carry_out(alternative); }, command);
   }
   for (const Command& command : commands) {
-    if (const auto* release = std::get_if<ReleaseShuffle>(&command)) check_released(release->job, release->shuffle);
+    if (const auto* release = std::get_if<ReleaseShuffle>(&command); release != nullptr && !returning_)
+      check_released(release->job, release->shuffle);
     if (const auto* finished = std::get_if<JobFinished>(&command)) check_released(finished->job, std::nullopt);
     if (const auto* failed = std::get_if<JobFailed>(&command)) check_released(failed->job, std::nullopt);
   }
@@ -60,12 +80,15 @@ void SimulatedCluster::check_released(JobId job, std::optional<ShuffleId> shuffl
                        [&](const auto& entry) { return about(entry.first.first, entry.first.second); });
   };
   for (const auto& [id, node] : nodes_) {
-    if (!node.known) continue;
+    if (!node.known || !node.connected) continue;
     const bool output =
         std::any_of(node.store.begin(), node.store.end(), [&](const Output& kept) { return about(kept.job, kept.shuffle); });
     check(!output && !any(node.tables) && !any(node.told) && !any(node.placed),
-          fmt::format("node {} keeps something of job {}{} that was released", id.value(), job.value(),
-                      shuffle ? fmt::format(" shuffle {}", shuffle->value()) : std::string()));
+          fmt::format("node {} keeps {} of job {}{} that was released", id.value(),
+                      output             ? "an output"
+                      : any(node.tables) ? "a table"
+                                         : "what it was to prefetch",
+                      job.value(), shuffle ? fmt::format(" shuffle {}", shuffle->value()) : std::string()));
   }
 }
 
@@ -95,6 +118,7 @@ JobId SimulatedCluster::submit(JobSubmitted job) {
   const JobId id = job.job;
   auto submitted = apply(std::move(job));
   check(submitted.has_value(), "a new job was refused");
+  keep_all();
   return id;
 }
 
@@ -115,6 +139,7 @@ void SimulatedCluster::extend(JobId job, plan::PlanPart part) {
     waiting_.erase(key);
     check(over_.contains(job), "a plan was refused: " + extended.error().to_string());
   }
+  keep_all();
 }
 
 void SimulatedCluster::kill(JobId job, std::string reason) { (void)apply(JobKilled{job, std::move(reason)}); }
@@ -162,17 +187,30 @@ void SimulatedCluster::on(const TaskEnd& end) {
     node.store.insert(
         {end.attempt.task.job, ShuffleId(end.attempt.task.stage.value()), end.attempt.task.index, end.attempt.attempt});
   }
-  const bool accepted = apply(std::move(event)).has_value();
-  check(!(accepted && finished && task.fenced), fmt::format("the fenced {} was accepted", to_string(end.attempt)));
-  check(accepted || task.fenced, fmt::format("the end of {} was refused", to_string(end.attempt)));
-  if (!accepted) ++zombies_refused_;
-  if (accepted && finished && is_target) {
-    check(committed_.insert(end.attempt.task).second, fmt::format("{} was committed twice", to_string(end.attempt.task)));
-  }
+  report(end.node, std::move(event), task.fenced);
   if (finished && random_.chance(options_.loss_rate)) {
     node.store.erase(
         {end.attempt.task.job, ShuffleId(end.attempt.task.stage.value()), end.attempt.task.index, end.attempt.attempt});
   }
+}
+
+/// The master hears of the end of an attempt, at once or when the node is back.
+void SimulatedCluster::report(NodeId id, Event event, bool fenced) {
+  Node& node = nodes_.at(id);
+  if (!node.connected) return node.unkept.push_back({std::move(event), UINT64_MAX});
+  const auto* done = std::get_if<TaskFinished>(&event);
+  const AttemptId attempt = done != nullptr ? done->attempt : std::get<TaskFailed>(event).attempt;
+  const bool finished = done != nullptr;
+  Event kept = copy_of(event);
+  const bool accepted = apply(std::move(event)).has_value();
+  check(!(accepted && finished && fenced), fmt::format("the fenced {} was accepted", to_string(attempt)));
+  check(accepted || fenced, fmt::format("the end of {} was refused", to_string(attempt)));
+  if (!accepted) ++zombies_refused_;
+  if (accepted && finished && targets_[attempt.task.job].contains(attempt.task.stage))
+    check(committed_.insert(attempt.task).second, fmt::format("{} was committed twice", to_string(attempt.task)));
+  if (!journal_) return;
+  node.unkept.push_back({std::move(kept), journal_->records()});
+  if (random_.chance(options_.synced)) keep_all();
 }
 
 Event SimulatedCluster::outcome(NodeId node, const AttemptId& attempt, const Running& task) {
@@ -196,13 +234,14 @@ Event SimulatedCluster::outcome(NodeId node, const AttemptId& attempt, const Run
     finished.output.push_back({stable + i + (i == 0 ? options_.hot_bytes : 0), 1});
   if (task.launch.spec.output_partitions == 0) finished.result = Buffer::copy_of(as_bytes(std::to_string(stable)));
   finished.counters["tasks"] = 1;
+  if (!ended_.insert(attempt.task).second) ++ended_again_;
   return finished;
 }
 
 /// Slow start: it was not told of all outputs yet.
 bool SimulatedCluster::waits(const Running& task) const {
   return std::any_of(task.tables.begin(), task.tables.end(), [this](const ShuffleLocations& table) {
-    const auto* stage = core_.view().stage(table.job, StageId(table.shuffle.value()));
+    const auto* stage = core_->view().stage(table.job, StageId(table.shuffle.value()));
     return stage != nullptr && table.outputs->size() < stage->tasks.size();
   });
 }
@@ -225,7 +264,7 @@ std::optional<shuffle::FetchFailure> SimulatedCluster::missing_input(const Runni
 
 void SimulatedCluster::on(const Heartbeat& beat) {
   const Node& node = nodes_.at(beat.node);
-  if (!node.alive || !node.known) return;
+  if (!node.alive || !node.known || !node.connected) return;
   check(apply(WorkerHeartbeat{beat.node}).has_value(), "a heartbeat of a known node was refused");
   at(now_ + options_.heartbeat, beat);
 }
@@ -233,7 +272,7 @@ void SimulatedCluster::on(const Heartbeat& beat) {
 void SimulatedCluster::on(const Death& death) {
   std::vector<NodeId> alive;
   for (const auto& [id, node] : nodes_) {
-    if (node.alive && node.known) alive.push_back(id);
+    if (node.alive && node.known && node.connected) alive.push_back(id);
   }
   if (!alive.empty()) kill_node(alive[random_.below(alive.size())], random_.chance(options_.silent_deaths));
   add_node();
@@ -257,16 +296,17 @@ void SimulatedCluster::on(const CopyEnd& end) {
   const OutputReplica what{copy.node, copy.job, copy.shuffle, output.map, output.attempt};
   const bool readable = nodes_.at(copy.output.node).store.contains(output);
   if (readable && !random_.chance(options_.failure_rate)) {
-    node.store.insert(output);
-    (void)apply(OutputReplicated{what});
-  } else {
+    const bool fresh = node.store.insert(output).second;
+    // What the next master does not take up is no one's: a real one has it released with the job.
+    if (node.connected && !apply(OutputReplicated{what}) && end.restarts != restarts_ && fresh) node.store.erase(output);
+  } else if (node.connected) {
     (void)apply(ReplicaFailed{what, readable ? "simulated failure" : "its source is gone"});
   }
 }
 
 void SimulatedCluster::forget_lost_nodes() {
   for (auto& [id, node] : nodes_) {
-    if (!node.known || core_.view().node(id) != nullptr) continue;
+    if (!node.known || core_->view().node(id) != nullptr) continue;
     node.known = false;
     fence(node);
   }
@@ -286,7 +326,7 @@ void SimulatedCluster::fence(Node& node) {
 void SimulatedCluster::carry_out(const LaunchTask& command) {
   Node& node = nodes_.at(command.node);
   const TaskId task = command.attempt.task;
-  check(node.known, fmt::format("{} was launched on a lost node", to_string(command.attempt)));
+  check(node.known && node.connected, fmt::format("{} was launched on a lost node", to_string(command.attempt)));
   check(!over_.contains(task.job), fmt::format("{} was launched after the end of its job", to_string(command.attempt)));
   if (command.speculative) {
     ++second_attempts_;
@@ -317,6 +357,7 @@ void SimulatedCluster::carry_out(const LaunchTask& command) {
 }
 
 void SimulatedCluster::carry_out(const KillTask& command) {
+  if (!nodes_.at(command.node).connected) return;
   Node& node = nodes_.at(command.node);
   auto found = node.running.find(command.attempt);
   if (found == node.running.end()) return;
@@ -326,15 +367,24 @@ void SimulatedCluster::carry_out(const KillTask& command) {
 }
 
 void SimulatedCluster::carry_out(const ShuffleLocations& command) {
-  const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));
-  const bool over = core_.view().job(command.job) == nullptr;  // later in the same event
+  if (!nodes_.at(command.node).connected) return;
+  const auto* stage = core_->view().stage(command.job, StageId(command.shuffle.value()));
+  const bool over = core_->view().job(command.job) == nullptr;  // later in the same event
   const bool complete = stage != nullptr && command.outputs->size() == stage->tasks.size();
   check(complete || over || (stage != nullptr && options_.core.slow_start.value_or(1) < 1),
         fmt::format("the table of shuffle {} is not complete", command.shuffle.value()));
-  nodes_.at(command.node).tables[{command.job, command.shuffle}] = command;
+  Node& node = nodes_.at(command.node);
+  node.tables[{command.job, command.shuffle}] = command;
+  if (!stage) return;
+  for (auto& [attempt, running] : node.running) {  // early readers, of a master that was started again
+    for (ShuffleLocations& known : running.tables)
+      if (attempt.task.job == command.job && known.shuffle == command.shuffle && known.outputs->size() < stage->tasks.size())
+        known = command;
+  }
 }
 
 void SimulatedCluster::carry_out(const ShuffleExtended& command) {
+  if (!nodes_.at(command.node).connected) return;
   Node& node = nodes_.at(command.node);
   const auto extend = [&command](ShuffleLocations& table) {
     const auto before = [](const shuffle::MapOutput& output, std::uint32_t map) { return output.map < map; };
@@ -357,6 +407,7 @@ void SimulatedCluster::carry_out(const ShuffleExtended& command) {
 }
 
 void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
+  if (!nodes_.at(command.node).connected) return;
   Node& node = nodes_.at(command.node);
   check(node.known, "a node that is gone is told to prefetch");
   auto& told = node.told[{command.job, command.shuffle}];
@@ -364,7 +415,7 @@ void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
     check(told.emplace(output.map, output.attempt, output.node).second, "an output is told twice to a node that prefetches");
     check(nodes_.at(output.node).known, "an output on a lost node is to be prefetched");
   }
-  const auto* stage = core_.view().stage(command.job, StageId(command.shuffle.value()));
+  const auto* stage = core_->view().stage(command.job, StageId(command.shuffle.value()));
   check(stage != nullptr && (!command.partitions || std::all_of(command.partitions->begin(), command.partitions->end(),
                                                                 [&](std::uint32_t p) { return p < stage->output.partitions(); })),
         "a partition that does not exist is to be prefetched");
@@ -376,10 +427,11 @@ void SimulatedCluster::carry_out(const PrefetchShuffle& command) {
 }
 
 void SimulatedCluster::carry_out(const ReplicateOutput& command) {
+  if (!nodes_.at(command.node).connected) return;
   const auto knows = [this](NodeId id) { return nodes_.at(id).known; };
   check(knows(command.node) && knows(command.output.node), "an output is to be copied to or from a lost node");
   check(command.node != command.output.node, "an output is to be copied to where it is");
-  at(now_ + Time(random_.between(options_.shortest_task.count(), options_.longest_task.count())), CopyEnd{command});
+  at(now_ + Time(random_.between(options_.shortest_task.count(), options_.longest_task.count())), CopyEnd{command, restarts_});
 }
 
 void SimulatedCluster::carry_out(const OutputMoved& command) {
@@ -391,6 +443,7 @@ void SimulatedCluster::carry_out(const OutputMoved& command) {
 }
 
 void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
+  if (!nodes_.at(command.node).connected) return;
   Node& node = nodes_.at(command.node);
   node.told.erase({command.job, command.shuffle});
   node.placed.erase({command.job, command.shuffle});
@@ -399,6 +452,7 @@ void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
 }
 
 void SimulatedCluster::carry_out(const ReleaseJob& command) {
+  if (!nodes_.at(command.node).connected) return;
   Node& node = nodes_.at(command.node);
   std::erase_if(node.told, [&](const auto& entry) { return entry.first.first == command.job; });
   std::erase_if(node.placed, [&](const auto& entry) { return entry.first.first == command.job; });
@@ -408,6 +462,10 @@ void SimulatedCluster::carry_out(const ReleaseJob& command) {
 
 void SimulatedCluster::carry_out(const ActionFinished& command) {
   const auto key = std::pair(command.job, command.action);
+  if (const auto before = results_.find(key); before != results_.end() && restarts_ > 0)
+    return check(same(before->second, command.results),
+                 fmt::format("action {} has other results than before", command.action.value()));
+  keep_all();
   check(waiting_.erase(key) == 1, fmt::format("action {} was finished twice or never asked for", command.action.value()));
   auto& kept = results_[key];
   for (const auto& target : command.results) {
@@ -417,12 +475,14 @@ void SimulatedCluster::carry_out(const ActionFinished& command) {
 }
 
 void SimulatedCluster::carry_out(const JobFailed& command) {
+  keep_all();
   check(over_.insert(command.job).second, "a job ended twice");
   failures_.emplace(command.job, command.error);
   std::erase_if(waiting_, [&](const auto& key) { return key.first == command.job; });
 }
 
 void SimulatedCluster::carry_out(const JobFinished& command) {
+  keep_all();
   check(over_.insert(command.job).second, "a job ended twice");
   std::erase_if(waiting_, [&](const auto& key) { return key.first == command.job; });
 }

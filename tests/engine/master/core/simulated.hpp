@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "base/random.hpp"
 #include "engine/master/core/core.hpp"
+#include "tests/engine/master/core/simulated_journal.hpp"
 
 namespace weft::master {
 
@@ -32,6 +34,10 @@ struct SimulatedOptions {
   Time between_deaths{0};       // mean time between deaths of nodes; 0: never. A fresh node replaces each
   double silent_deaths = 0.5;   // share of deaths only noticed by the missing heartbeat
   double zombies = 0.5;         // share of dead or killed attempts that go on and report
+  Time between_restarts{0};     // mean time between restarts of the master; 0: never, and nothing is recorded
+  bool releases = true;         // of shuffles that later stages may read nevertheless
+  double synced = 0.3;          // chance that what was recorded is on the disk after an event that nobody waits for
+  double returns = 0.9;         // share of nodes that come back to a master that was started again
   Time heartbeat = std::chrono::milliseconds(500);
   std::string scheduler = "fifo";
   CoreOptions core;
@@ -58,6 +64,8 @@ class SimulatedCluster {
   /// Another scheduler from now on.
   Result<void> configure(std::string spec) { return apply(SchedulerConfigured{std::move(spec), {}}); }
   void kill_node(NodeId node, bool silently);
+  /// The master dies, and another one goes on with what its journal has. Its nodes come back one after the other, or never.
+  void restart_master();
   NodeId add_node();
 
   /// Runs until every action asked for is finished or its job failed; false when `limit` of virtual time passes first.
@@ -66,7 +74,7 @@ class SimulatedCluster {
   void settle();
   bool step();  // one item; false when nothing is left to happen
 
-  Core& core() { return core_; }
+  Core& core() { return *core_; }
   Time now() const { return now_; }
   const std::map<std::pair<JobId, ActionId>, std::vector<std::vector<Buffer>>>& results() const { return results_; }
   const std::map<JobId, Error>& failures() const { return failures_; }
@@ -80,6 +88,12 @@ class SimulatedCluster {
   std::uint64_t zombies_refused() const { return zombies_refused_; }
   std::uint64_t second_attempts() const { return second_attempts_; }
   std::uint64_t outputs_moved() const { return outputs_moved_; }
+  /// What runs and what waits, in words: for failures.
+  std::string standing() const;
+  std::uint64_t restarts() const { return restarts_; }
+  /// Attempts that came to a good end after another one at the same task had.
+  std::uint64_t ended_again() const { return ended_again_; }
+  const SimulatedJournal& journal() const { return *journal_; }
 
  private:
   struct Output {
@@ -87,6 +101,11 @@ class SimulatedCluster {
     ShuffleId shuffle;
     std::uint32_t map = 0, attempt = 0;
     friend auto operator<=>(const Output&, const Output&) = default;
+  };
+  /// An end of an attempt that the master had before it was on its disk.
+  struct Unkept {
+    Event event;
+    std::uint64_t records = 0;  // on the disk when it is kept
   };
   struct Running {
     LaunchTask launch;
@@ -100,9 +119,11 @@ class SimulatedCluster {
         told;                                                               // to prefetch: map, attempt, where
     std::map<std::pair<JobId, ShuffleId>, std::set<std::uint32_t>> placed;  // partitions, likewise
     std::map<AttemptId, Running> running;
-    std::uint32_t busy = 0;  // attempts that are not fenced
-    bool alive = true;       // of the world
-    bool known = true;       // to the core
+    std::uint32_t busy = 0;      // attempts that are not fenced
+    bool alive = true;           // of the world
+    bool known = true;           // to the core
+    bool connected = true;       // to the master that runs
+    std::vector<Unkept> unkept;  // ends that the master may forget, or has not heard of
   };
   struct TaskEnd {
     NodeId node;
@@ -113,9 +134,14 @@ class SimulatedCluster {
   };
   struct CopyEnd {
     ReplicateOutput copy;
+    std::uint64_t restarts = 0;  // of masters before it
   };
   struct Death {};
-  using AgendaItem = std::variant<TaskEnd, Heartbeat, Death, TimerFired, CopyEnd>;
+  struct Restart {};
+  struct Return {
+    NodeId node;
+  };
+  using AgendaItem = std::variant<TaskEnd, Heartbeat, Death, TimerFired, CopyEnd, Restart, Return>;
 
   void at(Time when, AgendaItem item) { agenda_.emplace(std::pair(when, sequence_++), std::move(item)); }
   Result<void> apply(Event event);
@@ -127,6 +153,12 @@ class SimulatedCluster {
   void on(const Death& death);
   void on(const TimerFired& timer);
   void on(const CopyEnd& end);
+  void on(const Restart&);
+  void on(const Return& back);
+  void report(NodeId node, Event event, bool fenced);
+  void keep_all();
+  void forget_unrecorded();
+  std::unique_ptr<Core> new_core();
   Event outcome(NodeId node, const AttemptId& attempt, const Running& task);
   bool waits(const Running& task) const;
   std::optional<shuffle::FetchFailure> missing_input(const Running& task) const;
@@ -150,7 +182,8 @@ class SimulatedCluster {
 
   SimulatedOptions options_;
   Random random_;
-  Core core_;
+  std::unique_ptr<Core> core_;
+  std::unique_ptr<SimulatedJournal> journal_;  // null: nothing is recorded
   std::vector<AcceptedEvent> events_;
   std::string command_log_;
   Time now_{0};
@@ -168,7 +201,9 @@ class SimulatedCluster {
   std::map<JobId, Error> failures_;
   std::set<JobId> over_;
   std::vector<std::string> violations_;
-  std::uint64_t zombies_refused_ = 0, second_attempts_ = 0, outputs_moved_ = 0;
+  std::uint64_t zombies_refused_ = 0, second_attempts_ = 0, outputs_moved_ = 0, restarts_ = 0, ended_again_ = 0;
+  std::set<TaskId> ended_;
+  bool returning_ = false;  // a node comes back, and what it holds in vain is released there alone
 };
 
 /// A command in words, complete: equal text, equal command.

@@ -72,9 +72,9 @@ TEST_P(EveryEvent, IsWrittenAgainAsItWasRead) {
 INSTANTIATE_TEST_SUITE_P(EventLines, EveryEvent,
                          testing::Values("job_submitted", "plan_extended", "job_closed", "job_killed", "job_finished", "job_failed",
                                          "action_finished", "worker_joined", "worker_heartbeat", "worker_lost", "worker_silent",
-                                         "worker_leaving", "capacity_changed", "task_launched", "task_killed", "task_finished",
-                                         "task_failed", "output_copied", "copy_failed", "copy_started", "output_moved",
-                                         "blocks_prefetched", "timer_fired", "scheduler_configured", "log_started"),
+                                         "worker_leaving", "worker_rejoined", "capacity_changed", "task_launched", "task_killed",
+                                         "task_finished", "task_failed", "output_copied", "copy_failed", "copy_started",
+                                         "output_moved", "blocks_prefetched", "timer_fired", "scheduler_configured", "log_started"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST(EventLines, OfEarlierReleasesAreRead) {

@@ -56,6 +56,7 @@ std::vector<Event> all_events() {
   events.emplace_back(OutputReplicated{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}});
   events.emplace_back(ReplicaFailed{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}, "disk full"});
   events.emplace_back(WorkerLeaving{NodeId(3)});
+  events.emplace_back(WorkerRejoined{NodeId(3), {AttemptId{}}, {{JobId(7), ShuffleId(1), 2, 4}, {JobId(7), ShuffleId(1), 3, 0}}});
   events.emplace_back(CapacityChanged{NodeId(3), schedulers::Resources{}, {{Time(4), {2, 0, 0, 0}}}, "by hand"});
   return events;
 }
@@ -99,6 +100,11 @@ TEST(EventLog, TellsWhatANodeHas) {
 
 TEST(EventLog, TellsThatAWorkerIsLeaving) {
   EXPECT_EQ(event_json(Time(5), WorkerLeaving{NodeId(3)}), R"({"time_ns":5,"event":"worker_leaving","node":3})");
+}
+
+TEST(EventLog, TellsThatAWorkerIsBack) {
+  EXPECT_EQ(event_json(Time(5), WorkerRejoined{NodeId(3), {AttemptId{}}, {}}),
+            R"({"time_ns":5,"event":"worker_rejoined","node":3,"attempts":1,"outputs":0})");
 }
 
 TEST(EventLog, GivesEventsAsJsonLines) {

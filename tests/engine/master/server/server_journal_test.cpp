@@ -94,6 +94,7 @@ TEST_F(ServerJournal, HeartbeatsLeaveNothingInIt) {
   start();
   const auto worker = connect();
   EXPECT_EQ(join("w1", worker), NodeId(1));
+  submit("job");  // what the worker's joining leaves there is written by then
   const auto size = fs::file_size(path);
   protocol::Heartbeat heartbeat;
   heartbeat.measured.worker.cpu = 1;
@@ -107,7 +108,7 @@ TEST_F(ServerJournal, HeartbeatsLeaveNothingInIt) {
   EXPECT_EQ(fs::file_size(path), size);
 }
 
-TEST_F(ServerJournal, ARestartedMasterSaysTheSameOfJobsThatEndedAndFailsThoseThatRan) {
+TEST_F(ServerJournal, ARestartedMasterSaysTheSameOfJobsThatEndedAndGoesOnWithThoseThatRan) {
   start();
   const auto worker = connect();
   join("w1", worker);
@@ -139,21 +140,21 @@ TEST_F(ServerJournal, ARestartedMasterSaysTheSameOfJobsThatEndedAndFailsThoseTha
   EXPECT_EQ(text_of(status(finished)), was_finished);
   EXPECT_EQ(text_of(status(killed)), was_killed);
   const JobStatus after = status(ran);
-  EXPECT_EQ(after.state, JobState::failed);
-  EXPECT_EQ(after.error, "the master was restarted");
+  EXPECT_EQ(after.state, JobState::running);
   ASSERT_EQ(after.stages.size(), 2u);
   EXPECT_EQ(after.stages[0].finished, 2u);
-  EXPECT_EQ(after.stages[0].running, 0u);
+  EXPECT_EQ(after.stages[0].running, 2u) << "as far as is known";
   EXPECT_EQ(after.counters.at("words"), 14);
   EXPECT_EQ(after.submitted, before.submitted);
   EXPECT_EQ(jobs().jobs.size(), 3u);
   EXPECT_GE(jobs().now, list.now);
   EXPECT_EQ(submit("next"), JobId(4));
   EXPECT_EQ(join("w1", connect()), NodeId(2));
+  EXPECT_EQ(status(ran).stages.at(0).finished, 0u) << "another worker by the name: the outputs are gone with the first";
+  EXPECT_EQ(status(ran).counters.at("words"), 14);
 
-  const std::string then = text_of(after);
-  restart();  // what failed by the first restart failed for good
-  EXPECT_EQ(text_of(status(ran)), then);
+  restart();
+  EXPECT_EQ(status(ran).state, JobState::running);
   EXPECT_EQ(submit("next"), JobId(5));
   EXPECT_EQ(join("w1", connect()), NodeId(3));
 }
@@ -215,8 +216,8 @@ TEST_F(ServerJournal, StaysShortWhileThousandsOfJobsGoThrough) {
   }
   EXPECT_LT(longest, (64u << 10) + 8192);
   restart();
-  EXPECT_EQ(status(alive).error, "the master was restarted");
-  EXPECT_EQ(jobs().jobs.size(), 40u);
+  EXPECT_EQ(status(alive).state, JobState::running);
+  EXPECT_EQ(jobs().jobs.size(), 41u);
   EXPECT_EQ(submit("next"), JobId(2002));
 }
 
@@ -238,7 +239,7 @@ TEST_F(ServerJournal, HoldsOneRecordForMuchProgressAtATime) {
   ASSERT_TRUE(rpc::call(*reactor, worker, client::kListNodes, {}, kDeadline));
   EXPECT_EQ(status(job).stages.at(0).finished, 2000u);
   server.reset();
-  EXPECT_LT(check_journal(path)->records, 500u);
+  EXPECT_LT(check_journal(path)->records, 4500u) << "two facts of each task";
   start();
   EXPECT_EQ(status(job).stages.at(0).finished, 2000u);
 }

@@ -244,10 +244,12 @@ TEST(JobRecorder, GivesNoIdTwiceOverRestartsAndFailsWhatRan) {
     reactor->run([&] {
       JournalHistory history = recorder.open(path, {}, [](const Error&) {}).value();
       ASSERT_EQ(history.running.size(), run == 0 ? 0u : 1u);
-      recorder.fail_orphans(history.running, history.marks.at);
+      EXPECT_EQ(history.masters, static_cast<std::uint32_t>(run + 1));
       if (run == 1) {
-        EXPECT_EQ(history.running[0].state, JobState::failed);
-        EXPECT_EQ(history.running[0].error, "the master was restarted");
+        JobStatus& ran = history.running[0].status;
+        recorder.fail_orphan(ran, history.marks.at, "its submission is not recorded");
+        EXPECT_EQ(ran.state, JobState::failed);
+        EXPECT_EQ(ran.error, "its submission is not recorded");
       }
       jobs.push_back(recorder.new_job().value());
       EXPECT_TRUE(recorder.given(JobId(jobs.back())));
@@ -263,13 +265,6 @@ TEST(JobRecorder, GivesNoIdTwiceOverRestartsAndFailsWhatRan) {
   }
   EXPECT_THAT(jobs, ElementsAre(1u, 2u));
   EXPECT_THAT(nodes, ElementsAre(1u, 2u));
-}
-
-TEST(JobRecorder, KnowsWhichJobAnEventIsAbout) {
-  EXPECT_EQ(JobRecorder::changed_job(PlanExtended{JobId(3), {}}), JobId(3));
-  EXPECT_EQ(JobRecorder::changed_job(OutputReplicated{{NodeId(1), JobId(4), ShuffleId(0), 0, 0}}), JobId(4));
-  EXPECT_EQ(JobRecorder::changed_job(TimerFired{5}), std::nullopt);
-  EXPECT_EQ(JobRecorder::changed_job(WorkerLost{NodeId(1), "gone"}), std::nullopt);
 }
 
 }  // namespace

@@ -1,0 +1,106 @@
+// What the journal has of a running job beside its status: what was decided and what ended, each once. A restarted master makes the
+// job from them (journaled_job.hpp) and decides nothing again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "engine/master/core/core.hpp"
+#include "engine/master/core/restored.hpp"
+#include "runtime/protocol/task_usage.hpp"
+
+namespace weft::master {
+
+// The fields of journal.capnp, in its order (base/rpc/versioned.hpp). `masters`: that the journal had had when it was recorded
+// (JournalRecord::masters); the recorder fills it in.
+
+struct SubmissionFact {
+  std::string submit;  // client::encode(Submit)
+  Time at{0};
+  double slow_start = 1;
+  std::uint32_t masters = 0;
+  std::uint32_t slots = 0;    // of the cluster, as its driver heard
+  std::uint64_t key = 0;      // with which a driver attaches
+  bool detached = false;      // its driver runs in the cluster
+};
+struct PartFact {
+  std::string part;  // plan::encode()
+};
+struct ValueFact {
+  ActionId action;
+  std::string value;
+};
+/// How the partitions of a stage became tasks.
+struct ShapeFact {
+  struct Split {
+    std::uint32_t task = 0, of = 0, input = 0, first_map = 0, end_map = 0;
+  };
+  StageId stage;
+  std::vector<std::uint32_t> bounds;
+  std::vector<Split> splits;
+};
+struct LaunchFact {
+  StageId stage;
+  std::uint32_t task = 0, attempt = 0;
+  NodeId node;
+  Time at{0};
+  std::uint32_t masters = 0;
+};
+/// The attempt failed, and counts.
+struct FailureFact {
+  StageId stage;
+  std::uint32_t task = 0, attempt = 0;
+  std::uint32_t count = 0;  // so far
+  std::uint32_t masters = 0;
+};
+struct FinishFact {
+  StageId stage;
+  std::uint32_t task = 0, attempt = 0;
+  NodeId node;
+  Time launched{0}, ended{0};
+  std::string output;  // records and bytes of its partitions, as varints
+  std::string result;
+  Counters counters;
+  std::uint64_t input_bytes = 0, input_records = 0;
+  Time shuffle_read{0}, shuffle_write{0};
+  std::vector<std::uint32_t> sample_histogram;
+  runtime::TaskUsage usage;
+  std::uint32_t masters = 0;
+};
+/// Where the driver of a detached job runs.
+struct DriverFact {
+  NodeId node;  // 0: nowhere, it is to be started
+  std::uint32_t deaths = 0;
+  std::vector<std::string> files;  // that its worker must have
+};
+
+using JobFact =
+    std::variant<SubmissionFact, PartFact, ValueFact, ShapeFact, LaunchFact, FailureFact, FinishFact, DriverFact>;
+
+/// A node that joined, as its successor restores it.
+struct NodeFact {
+  NodeId node;
+  std::string name, host, rack, data_address;
+  std::string capacity;  // as parse_resources() takes it
+  std::map<std::string, std::string> attributes;
+  std::uint64_t prefetch_bytes = 0;
+  double uplink_up = 0, uplink_down = 0, processors = 0;
+  Time at{0};
+  std::uint64_t process = 0;  // of its worker (Register::process)
+};
+
+/// Fills in how many masters there were by then.
+void date(JobFact& fact, std::uint32_t masters);
+FinishFact fact_of(const TaskFinished& event, Time launched, Time ended);
+/// Code::corrupt when the fact's output is none.
+Result<RestoredEnd> end_of(JobId job, FinishFact fact);
+ShapeFact fact_of(const StageShape& shape);
+StageShape shape_of(const ShapeFact& fact);
+NodeFact fact_of(const WorkerJoined& joined, Time at, std::uint64_t process);
+Result<RestoredNode> node_of(NodeFact fact);
+
+}  // namespace weft::master
