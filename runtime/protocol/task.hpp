@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -68,6 +70,16 @@ Result<M> decode(const rpc::Message& message);
 
 /// Sends the events, Events messages of that type; one has about 64 MiB of results at most.
 void notify_events(rpc::Connection& to, rpc::MessageType type, std::vector<Event> events);
+
+/// An event that may be sent more than once: messages share its result.
+struct EncodedEvent {
+  AttemptId attempt;
+  Buffer fields;  // as an Events message has them
+  SharedBytes result;
+};
+EncodedEvent encode_event(Event event);
+/// As notify_events() above: those behind the first `skipped`, which stay.
+void notify_events(rpc::Connection& to, rpc::MessageType type, const std::deque<EncodedEvent>& events, std::size_t skipped);
 
 /// The hash of the layouts of all messages between sides of one release (docs/formats/frame.md); their hello carries it.
 std::uint64_t layout();

@@ -80,22 +80,53 @@ class BinaryPull final : public shuffle::Pull {
 BinaryCache::BinaryCache(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory,
                          std::function<rpc::ConnectionPtr()> master)
     : directory_(std::move(directory)),
-      queue_(reactor, background, kPullOptions, [master = std::move(master)](const std::string&, const rpc::Peers::Done& done) {
-        const rpc::ConnectionPtr connection = master();
-        connection ? done(connection) : done(fail(Code::unavailable, "there is no connection to the master"));
-      }) {}
+      master_(std::move(master)),
+      queue_(reactor, background, kPullOptions, [this](const std::string&, const rpc::Peers::Done& done) { connect(done); }) {}
+
+void BinaryCache::connect(const rpc::Peers::Done& done) {
+  const rpc::ConnectionPtr connection = master_();
+  if (connection) return done(connection);
+  if (wait_) return for_master_.push_back(done);
+  done(fail(Code::unavailable, "there is no connection to the master"));
+}
+
+void BinaryCache::master_lost(bool wait) {
+  if (wait && !wait_) ++losses_;
+  wait_ = wait;
+  if (!wait) answer_waiting();
+}
+
+void BinaryCache::master_found() {
+  wait_ = false;
+  answer_waiting();
+}
+
+void BinaryCache::answer_waiting() {
+  for (const rpc::Peers::Done& done : std::exchange(for_master_, {})) connect(done);
+}
 
 void BinaryCache::get(const Hash128& binary, Done done) {
   if (const auto found = ready_.find(binary); found != ready_.end()) return done(found->second);
   const auto [waiting, fresh] = waiting_.try_emplace(binary);
   waiting->second.push_back(std::move(done));
   if (!fresh) return;
-  std::string path = fmt::format("{}/{}", directory_, to_string(binary));
+  const std::string path = path_of(binary);
   if (const auto hash = hash_file(path); hash && *hash == binary) return finish(binary, path);  // of an earlier worker
-  queue_.add(JobId(), "master", std::make_shared<BinaryPull>(binary, path), [this, binary, path](Result<void> outcome) {
-    finish(binary, outcome ? Result<std::string>(path) : fail(std::move(outcome).error().wrap("cannot fetch the program")));
+  fetch(binary);
+}
+
+void BinaryCache::fetch(const Hash128& binary) {
+  std::string path = path_of(binary);
+  auto pull = std::make_shared<BinaryPull>(binary, path);
+  queue_.add(JobId(), "master", std::move(pull), [this, binary, path, losses = losses_](Result<void> outcome) {
+    if (outcome) return finish(binary, path);
+    if (losses != losses_ && outcome.error().code() == Code::unavailable)
+      return fetch(binary);  // it was interrupted, perhaps often
+    finish(binary, fail(std::move(outcome).error().wrap("cannot fetch the program")));
   });
 }
+
+std::string BinaryCache::path_of(const Hash128& binary) const { return fmt::format("{}/{}", directory_, to_string(binary)); }
 
 void BinaryCache::finish(const Hash128& binary, const Result<std::string>& path) {
   if (path) ready_[binary] = *path;

@@ -137,6 +137,12 @@ void ExecutorProcess::send(protocol::ExecutorMessage type, rpc::Payload payload)
     waiting_.emplace_back(type, std::move(payload));
 }
 
+std::vector<AttemptId> ExecutorProcess::attempts() const {
+  std::vector<AttemptId> attempts;
+  for (const auto& [attempt, running] : running_) attempts.push_back(attempt);
+  return attempts;
+}
+
 void ExecutorProcess::launch(protocol::Launches launches) {
   for (const protocol::Launch& launch : launches.launches) {
     Running& running = running_[launch.attempt];

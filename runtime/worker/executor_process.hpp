@@ -47,6 +47,8 @@ class ExecutorProcess {
 
   pid_t pid() const { return pid_; }
   std::size_t running() const { return running_.size(); }
+  /// Those that run, or wait for the process to begin.
+  std::vector<AttemptId> attempts() const;
   void launch(protocol::Launches launches);
   void provide(ActionId action, SharedBytes value);
   void forget(ShuffleId shuffle);

@@ -97,7 +97,7 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
     ExecutorProcess::Callbacks callbacks;
     callbacks.on_events = [this](std::vector<protocol::Event> events) {
       for (const protocol::Event& event : events) shuffle_.end(event.attempt);
-      worker_.report(std::move(events));
+      if (reports_) worker_.report(std::move(events));
     };
     callbacks.on_request = [this](rpc::Message message, rpc::Responder responder) {
       shuffle_.on_request(std::move(message), std::move(responder));
@@ -120,8 +120,8 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
 }
 
 void WorkerJob::provide(ActionId action, SharedBytes value) {
-  if (executor_) executor_->provide(action, value);
-  values_[action] = std::move(value);
+  const auto [place, fresh] = values_.try_emplace(action, std::move(value));
+  if (fresh && executor_) executor_->provide(action, place->second);
 }
 
 void WorkerJob::kill(const protocol::KillTask& kill) {
@@ -145,6 +145,12 @@ void WorkerJob::end(std::function<void()> done) {
   if (!executor_) return worker_.reactor.post(std::move(done));
   on_end_ = std::move(done);
   executor_->end();
+}
+
+std::vector<AttemptId> WorkerJob::attempts() const {
+  std::vector<AttemptId> attempts = executor_ ? executor_->attempts() : std::vector<AttemptId>();
+  for (const protocol::Launch& launch : waiting_) attempts.push_back(launch.attempt);
+  return attempts;
 }
 
 void WorkerJob::check() {

@@ -22,11 +22,16 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// Makes the program ready; launches wait for it.
   void prepare(BinaryCache& binaries);
   void launch(std::vector<protocol::Launch> launches);
+  /// An action has one value: a repetition does nothing.
   void provide(ActionId action, SharedBytes value);
   void kill(const protocol::KillTask& kill);
   JobShuffle& shuffle() { return shuffle_; }
   /// The shuffle is not read any more.
   void release(ShuffleId shuffle);
+  /// The attempts that run, or wait for the program.
+  std::vector<AttemptId> attempts() const;
+  /// The master that launched its attempts does not wait for their ends: they are not reported from now on.
+  void stop_reporting() { reports_ = false; }
   /// Ends the executor; `done` is called, later, when it is gone.
   void end(std::function<void()> done);
   /// Looks after the executor; called now and then.
@@ -47,7 +52,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::vector<protocol::Launch> waiting_;  // for the program
   std::map<ActionId, SharedBytes> values_;
   std::unique_ptr<ExecutorProcess> executor_;
-  bool ended_ = false;
+  bool ended_ = false, reports_ = true;
   std::function<void()> on_end_;
 };
 

@@ -57,6 +57,9 @@ void declare(Config& config, WorkerOptions& options) {
       "worker.drain_chunks", options.drain_chunks,
       "Of its chunks and partitions of tables, which others must have before: sole, those that nobody else has, because the "
       "others come back with its directories; or all");
+  config.duration(
+      "worker.master_patience", options.master_patience,
+      "How long its tasks go on, and what they made is held, while a master that keeps its jobs is away (0: not at all)");
   config.text("worker.capacity", options.capacity,
               "What it has beside its slots, for tasks that demand it: memory=4GiB,disk_read=200MB (memory: worker.memory)");
   config.text("worker.capacity_from", options.capacity_from,

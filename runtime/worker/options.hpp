@@ -41,10 +41,11 @@ struct WorkerOptions {
   std::vector<std::string> local_data;            // directories whose files lie on this machine
   Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed
   Duration drain{0};                              // longest time for handing over after a stop request; 0: it ends at once
-  std::string drain_chunks = "sole";              // which chunks must be copied before it ends: kDrainChunksSole or kDrainChunksAll
-  ChunkServiceFactory chunks;                     // of the cluster's files; empty: it keeps none
-  bool share = true;                              // map outputs, with workers of the same machine
-  bool compress = true;                           // map outputs for workers of other machines, where that saves enough
+  Duration master_patience = std::chrono::minutes(10);  // for which its tasks go on without a master that keeps jobs; 0: not at all
+  std::string drain_chunks = "sole";  // which chunks must be copied before it ends: kDrainChunksSole or kDrainChunksAll
+  ChunkServiceFactory chunks;         // of the cluster's files; empty: it keeps none
+  bool share = true;                  // map outputs, with workers of the same machine
+  bool compress = true;               // map outputs for workers of other machines, where that saves enough
   /// Called with each heartbeat that is sent, on the worker's thread; must not block. May be empty.
   std::function<void(const protocol::Heartbeat&)> on_heartbeat{};
   /// Called when the worker has registered with a master, or lost it; on the same terms.

@@ -1,6 +1,9 @@
 #include "runtime/worker/registration.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
 
 #include "base/guarded.hpp"
 #include "base/text.hpp"
@@ -10,10 +13,14 @@ namespace weft::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kConnectDeadline = 5s;
+constexpr auto kConnectDeadline = 4s;  // the system tries at once, after one second and after three
 constexpr auto kRegisterDeadline = 10s;
 constexpr Duration kFirstBackoff = 100ms;
 constexpr Duration kLongestBackoff = 5s;
+// With what may be resumed: tasks that have ended, and slots that are free, wait for the master.
+constexpr Duration kFirstBackoffWithJobs = 50ms;
+constexpr Duration kLongestBackoffWithJobs = 1s;
+constexpr std::uint32_t kTriesLogged = 8;  // each; later ones now and then
 
 }  // namespace
 
@@ -27,17 +34,32 @@ rpc::Handler Registration::handler() {
     callbacks_.on_read_log(*request, std::move(responder));
   });
   handler.on_notify = guarded(alive_, [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-    if (message.type != protocol::kCommands && callbacks_.on_other && callbacks_.on_other(message)) return;
-    auto commands = message.type == protocol::kCommands ? protocol::decode<protocol::Commands>(message)
-                                                        : fail(Code::corrupt, "the master sent an unknown message");
-    if (commands) return callbacks_.on_commands(std::move(commands->commands));
-    log_.warn("{}; disconnecting", commands.error().to_string());
+    const Result<void> understood = on_notify(message);
+    if (understood) return;
+    log_.warn("{}; disconnecting", understood.error().to_string());
     connection->close();
   });
   handler.on_close = guarded(alive_, [this](const rpc::ConnectionPtr& connection, const Error& error) {
     if (connection == connection_) lost(error);
   });
   return handler;
+}
+
+Result<void> Registration::on_notify(const rpc::Message& message) {
+  if (message.type == protocol::kEventsKept) return on_kept(message);
+  if (message.type == protocol::kCommands) {
+    WEFT_ASSIGN(protocol::Commands commands, protocol::decode<protocol::Commands>(message));
+    callbacks_.on_commands(std::move(commands.commands));
+    return {};
+  }
+  if (callbacks_.on_other && callbacks_.on_other(message)) return {};
+  return fail(Code::corrupt, "the master sent an unknown message");
+}
+
+Result<void> Registration::on_kept(const rpc::Message& message) {
+  WEFT_ASSIGN(const protocol::EventsKept kept, protocol::decode<protocol::EventsKept>(message));
+  if (!keeps_jobs_) return {};
+  return unkept_.kept(kept.events);
 }
 
 void Registration::connect() {
@@ -54,9 +76,19 @@ void Registration::connect() {
                    }));
 }
 
+protocol::Register Registration::to_register() {
+  protocol::Register with = registration_;
+  if (!keeps_jobs_) return with;
+  unkept_.add(std::exchange(events_, {}));
+  with.held = callbacks_.held();
+  with.held->node = node_;
+  for (const AttemptId& attempt : unkept_.attempts()) with.held->running.push_back(attempt);
+  return with;
+}
+
 void Registration::register_worker(rpc::ConnectionPtr connection) {
   connection_ = std::move(connection);
-  connection_->request(protocol::kRegister, protocol::encode(registration_), kRegisterDeadline,
+  connection_->request(protocol::kRegister, protocol::encode(to_register()), kRegisterDeadline,
                        guarded(alive_, [this, to = connection_](Result<rpc::Message> answer) {
                          if (to != connection_) return;
                          auto decoded = answer ? protocol::decode<protocol::Registered>(*answer) : fail(std::move(answer).error());
@@ -70,12 +102,33 @@ void Registration::register_worker(rpc::ConnectionPtr connection) {
                        }));
 }
 
+bool Registration::settle(const protocol::Registered& answer) {
+  if (!answer.resumed) {
+    if (keeps_jobs_) end_registration(Error(Code::unavailable, "the master goes on without what this worker did before"), false);
+    return true;
+  }
+  if (keeps_jobs_ && answer.node == node_) return true;
+  log_.warn("the master at {} resumed a registration as node {} that this worker does not have; registering again", master_.text,
+            answer.node.value());
+  if (keeps_jobs_) end_registration(Error(Code::corrupt, "the master has mistaken it for another node"), false);
+  connection_->close();
+  return false;
+}
+
 void Registration::on_registered(const protocol::Registered& answer) {
+  if (!settle(answer)) return;
   registered_ = true;
   failures_ = 0;
+  patience_timer_.reset();
+  keeps_jobs_ = answer.keeps_jobs && persistent_ && patience_ > Duration(0);
+  node_ = answer.node;
   heartbeat_ = std::clamp<Duration>(answer.heartbeat, 10ms, 60s);
-  events_.clear();
-  if (answer.name == registration_.name) {
+  unkept_.begin();
+  if (answer.resumed) {
+    log_.info("the master at {} is back; this worker goes on as its node {}", master_.text, answer.node.value());
+    unkept_.send(*connection_);
+    if (!keeps_jobs_) unkept_.clear();
+  } else if (answer.name == registration_.name) {
     log_.info("registered with {} as node {}", master_.text, answer.node.value());
   } else {
     log_.warn(
@@ -96,14 +149,41 @@ void Registration::lost(const Error& error) {
   connection_.reset();
   timer_.reset();
   registered_ = false;
-  events_.clear();
   const bool final = !persistent_ || error.code() == Code::version_mismatch || error.code() == Code::already_exists;
   if (final) closed_ = true;
-  callbacks_.on_lost(error, final);
-  if (final || closed_) return;
-  const Duration wait = std::min(kLongestBackoff, kFirstBackoff * (std::int64_t{1} << std::min(failures_, 10u)));
+  if (keeps_jobs_ && !final)
+    wait_for_master();
+  else
+    end_registration(error, final);
+  if (!closed_) try_again(error);
+}
+
+void Registration::wait_for_master() {
+  if (!patience_timer_)
+    patience_timer_ = reactor_.after(patience_, [this] {
+      const std::string why = fmt::format("the master at {} was away for {}", master_.text, format_duration(patience_));
+      log_.warn("{}: the tasks that it gave this worker end", why);
+      end_registration(Error(Code::unavailable, why), false);
+    });
+  callbacks_.on_away();
+}
+
+void Registration::end_registration(const Error& why, bool final) {
+  keeps_jobs_ = false;
+  patience_timer_.reset();
+  events_.clear();
+  unkept_.clear();
+  callbacks_.on_lost(why, final);
+}
+
+void Registration::try_again(const Error& error) {
+  const auto [first, longest] =
+      keeps_jobs_ ? std::pair(kFirstBackoffWithJobs, kLongestBackoffWithJobs) : std::pair(kFirstBackoff, kLongestBackoff);
+  const Duration wait = std::min(longest, first * (std::int64_t{1} << std::min(failures_, 10u)));
+  if (failures_ < kTriesLogged || failures_ % (4 * kTriesLogged) == 0)
+    log_.warn("no connection to the master at {} ({}); trying again in {}{}", master_.text, error.to_string(),
+              format_duration(wait), keeps_jobs_ ? ", while its tasks go on" : "");
   ++failures_;
-  log_.warn("no connection to the master at {} ({}); trying again in {}", master_.text, error.to_string(), format_duration(wait));
   timer_ = reactor_.after(wait, [this] { connect(); });
 }
 
@@ -115,7 +195,7 @@ void Registration::send_heartbeat() {
 }
 
 void Registration::report(std::vector<protocol::Event> events) {
-  if (!registered_) return;
+  if (!registered_ && !keeps_jobs_) return;
   std::move(events.begin(), events.end(), std::back_inserter(events_));
   if (std::exchange(flush_posted_, true)) return;
   reactor_.post(guarded(alive_, [this] { flush(); }));
@@ -140,7 +220,12 @@ void Registration::report(const protocol::Leaving& leaving) {
 
 void Registration::flush() {
   flush_posted_ = false;
-  if (registered_) protocol::notify_events(*connection_, protocol::kTaskEvents, std::exchange(events_, {}));
+  if (!keeps_jobs_) {
+    if (registered_) protocol::notify_events(*connection_, protocol::kTaskEvents, std::exchange(events_, {}));
+    return;
+  }
+  unkept_.add(std::exchange(events_, {}));
+  if (registered_) unkept_.send(*connection_);
 }
 
 void Registration::close() {
@@ -148,6 +233,7 @@ void Registration::close() {
   closed_ = true;
   registered_ = false;
   timer_.reset();
+  patience_timer_.reset();
   if (connection_) connection_->close();
 }
 

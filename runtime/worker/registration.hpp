@@ -1,5 +1,6 @@
 // A worker's registration with its master, on a connection that carries its reports and the master's commands. When the master was
-// away it connects and registers again, with growing pauses.
+// away it connects and registers again, with growing pauses. Where the master keeps its jobs over a restart
+// (protocol::Registered::keeps_jobs), the worker goes on meanwhile, and resumes the registration with what it runs and holds.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/worker.hpp"
+#include "runtime/worker/event_queue.hpp"
 
 namespace weft::runtime {
 
@@ -23,21 +25,33 @@ class Registration {
     std::function<void(protocol::LogRequest, rpc::Responder)> on_read_log;
     std::function<protocol::Heartbeat()> heartbeat;     // also the moment to look after things
     std::function<bool(const rpc::Message&)> on_other;  // a notification that is not Commands; false: it is unknown
-    /// The registration is void. With `final`, it will not come back: another version, or a private cluster's end.
+    /// The master cannot be reached, but the registration may be resumed: what it commanded goes on. Called at the loss of the
+    /// connection and after each try in vain.
+    std::function<void()> on_away;
+    /// What the worker runs and holds, to resume the registration; its node and unacknowledged ends of attempts are added to it.
+    std::function<protocol::Held()> held;
+    /// The registration is void: everything that the master commanded ends. With `final`, no other one will come: another version,
+    /// or a private cluster's end.
     std::function<void(const Error&, bool final)> on_lost;
   };
 
-  Registration(rpc::Reactor& reactor, rpc::Endpoint master, protocol::Register registration, bool persistent, Callbacks callbacks)
+  /// `persistent`: it registers again after the connection was lost. `patience`: for how long what the master commanded goes on
+  /// without it; 0: not at all.
+  Registration(rpc::Reactor& reactor, rpc::Endpoint master, protocol::Register registration, bool persistent, Duration patience,
+               Callbacks callbacks)
       : reactor_(reactor),
         master_(std::move(master)),
         registration_(std::move(registration)),
         persistent_(persistent),
+        patience_(patience),
         callbacks_(std::move(callbacks)) {}
 
   void connect();
-  /// Sends the events soon, together with those of this turn of the loop. Dropped when there is no registration.
+  /// Sends the events soon, together with those of this turn of the loop. A master that keeps its jobs gets them in any case: now
+  /// or when the registration is resumed, and again until it acknowledges them. For another one they are dropped when there is no
+  /// registration.
   void report(std::vector<protocol::Event> events);
-  /// Sent at once. Dropped when there is no registration.
+  /// Sent at once. Dropped when there is no registration: a master that comes back is sent anew what it must know of these.
   void report(const protocol::ReplicaEnded& ended);
   void report(const std::vector<protocol::JobPrefetch>& jobs);
   void report(const protocol::CapacityTexts& texts);
@@ -48,8 +62,18 @@ class Registration {
 
  private:
   void register_worker(rpc::ConnectionPtr connection);
+  /// What is to be sent with it: what the worker has, when there is a registration to resume.
+  protocol::Register to_register();
   void on_registered(const protocol::Registered& answer);
+  /// False when the master believes that the worker has what it has not.
+  bool settle(const protocol::Registered& answer);
+  Result<void> on_notify(const rpc::Message& message);
+  Result<void> on_kept(const rpc::Message& message);
   void lost(const Error& error);
+  void wait_for_master();
+  /// What the master commanded ends.
+  void end_registration(const Error& why, bool final);
+  void try_again(const Error& error);
   void send_heartbeat();
   void flush();
   rpc::Handler handler();
@@ -58,13 +82,18 @@ class Registration {
   rpc::Endpoint master_;
   protocol::Register registration_;
   bool persistent_;
+  Duration patience_;
   Callbacks callbacks_;
   rpc::ConnectionPtr connection_;
   bool registered_ = false, closed_ = false, flush_posted_ = false;
+  bool keeps_jobs_ = false;     // the last registration is kept by its master: it can be resumed
+  NodeId node_{};               // of that
   std::uint32_t failures_ = 0;  // in a row
   Duration heartbeat_{0};
-  std::vector<protocol::Event> events_;
+  std::vector<protocol::Event> events_;  // of this turn of the loop
+  EventQueue unkept_;
   std::unique_ptr<rpc::Timer> timer_;
+  std::unique_ptr<rpc::Timer> patience_timer_;  // null: there is a registration, or none to resume
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Log log_{"worker"};
 };

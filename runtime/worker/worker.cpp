@@ -130,7 +130,7 @@ class WorkerImpl final : public Worker {
     context_.data = data_.get();
     data_address_ = data_->address();
     binaries_ = std::make_unique<BinaryCache>(*reactor_, *background_, context_.directory + "/binaries",
-                                              [this] { return link_ ? link_->connection() : nullptr; });
+                                              [this] { return link_ && link_->registered() ? link_->connection() : nullptr; });
     if (context_.options.chunks)
       chunks_ = context_.options.chunks(
           {*reactor_, *background_, data_address_, [this](const Error& why) { finish(why); }, context_.racks});
@@ -147,6 +147,8 @@ class WorkerImpl final : public Worker {
     Registration::Callbacks callbacks;
     callbacks.on_registered = [this](const protocol::Registered& as) {
       context_.outputs.self = as.node;
+      binaries_->master_found();
+      if (as.resumed) data_->prefetcher().report_all_jobs();
       measurements_.set_rack(as.rack);
       context_.racks->set_rack(as.rack);
       capacity_files_.forget();
@@ -164,19 +166,42 @@ class WorkerImpl final : public Worker {
       responder.reply(std::move(payload));
     };
     callbacks.heartbeat = [this] { return look_after(); };
+    callbacks.held = [this] { return held(); };
+    callbacks.on_away = [this] {
+      binaries_->master_lost(true);
+      for (const auto& [id, job] : jobs_) job->check();  // as with each heartbeat
+      no_registration();
+    };
     callbacks.on_lost = [this](const Error& error, bool final) {
+      binaries_->master_lost(false);
+      forget_commands();
       drop_all_jobs();
-      if (chunks_) chunks_->lost();
-      if (departure_) departure_->lost();
-      if (context_.options.on_registration) context_.options.on_registration(false);
+      no_registration();
       if (final) finish(error);
     };
     link_ = std::make_unique<Registration>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
-                                           std::move(callbacks));
+                                           context_.options.master_patience, std::move(callbacks));
     context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
     context_.report_replica = [this](const protocol::ReplicaEnded& ended) { link_->report(ended); };
     link_->connect();
     return {};
+  }
+
+  void no_registration() {
+    if (chunks_) chunks_->lost();
+    if (departure_) departure_->lost();
+    if (context_.options.on_registration) context_.options.on_registration(false);
+  }
+
+  protocol::Held held() const {
+    protocol::Held held;
+    for (const auto& [id, job] : jobs_) {
+      held.jobs.push_back(id);
+      for (const AttemptId& attempt : job->attempts()) held.running.push_back(attempt);
+    }
+    for (const shuffle::SegmentKey& key : store_->segments())
+      if (jobs_.contains(key.job)) held.outputs.push_back({key.job, key.shuffle, key.map, key.attempt});
+    return held;
   }
 
   bool on_remains(const rpc::Message& message) {
@@ -240,6 +265,7 @@ class WorkerImpl final : public Worker {
   void add_nodes(std::vector<protocol::NodeAddress>& nodes) {
     for (protocol::NodeAddress& node : nodes) {
       data_->links().set_rack(node.address, node.rack);
+      context_.outputs.lost.erase(node.node);  // a master that came back may have found it again
       context_.outputs.nodes[node.node] = {std::move(node.name), std::move(node.address)};
     }
   }
@@ -247,6 +273,7 @@ class WorkerImpl final : public Worker {
   void carry_out(protocol::Launch&) {}
   void carry_out(protocol::JobSetup& setup) {
     const JobId id = setup.job;
+    if (jobs_.contains(id)) return;
     auto job = std::make_shared<WorkerJob>(context_, std::move(setup));
     jobs_[id] = job;
     job->prepare(*binaries_);
@@ -298,14 +325,22 @@ class WorkerImpl final : public Worker {
       ending_.erase(weak.lock());
       if (jobs_.contains(id)) return;  // given again by a master that came back
       store_->release(id);
-      background_->post([directory = context_.job_directory(id)] {
-        std::error_code ignored;
-        std::filesystem::remove_all(directory, ignored);
-      });
+      remove_directory(context_.job_directory(id));
       forget_old_log(id);
       if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();
     });
     report_ahead();
+  }
+
+  /// It is out of the way at once; the job may be given again. Removing what is in it takes time.
+  void remove_directory(const std::string& directory) {
+    std::string gone = fmt::format("{}.gone-{}", directory, ++removed_);
+    std::error_code ignored;
+    std::filesystem::rename(directory, gone, ignored);
+    background_->post([gone = std::move(gone)] {
+      std::error_code failed;
+      std::filesystem::remove_all(gone, failed);
+    });
   }
 
   void forget_old_log(JobId id) {
@@ -315,8 +350,18 @@ class WorkerImpl final : public Worker {
     logs_.erase(logs_.begin());
   }
 
+  /// Nothing that the master commanded is reported any more: as another node the worker has had none of it.
+  void forget_commands() {
+    for (const auto& job : ending_) job->stop_reporting();
+    for (const auto& [id, job] : jobs_) job->stop_reporting();
+  }
+
   void drop_all_jobs() {
-    while (!jobs_.empty()) end_job(jobs_.begin()->first);
+    while (!jobs_.empty()) {
+      const JobId id = jobs_.begin()->first;
+      end_job(id);
+      store_->release(id);  // at once: the job may be given again before its executor is gone
+    }
     context_.outputs = {};
   }
 
@@ -356,6 +401,7 @@ class WorkerImpl final : public Worker {
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
   std::set<std::shared_ptr<WorkerJob>> ending_;
   std::vector<JobId> logs_;
+  std::uint64_t removed_ = 0;  // directories of jobs
 
   std::mutex mutex_;  // guards end_
   std::condition_variable ended_;

@@ -76,6 +76,8 @@ class Prefetcher {
   using JobBytes = PrefetchAccounts::JobBytes;
   /// Of each job whose numbers have changed since the last call: all since its start. Of a dropped job once more.
   JobBytes changed_jobs() { return accounts_.take_changed(); }
+  /// The next call has every job that is not dropped: whoever asked before has forgotten it.
+  void report_all_jobs() { accounts_.report_all(); }
 
  private:
   using Key = Expected::Key;

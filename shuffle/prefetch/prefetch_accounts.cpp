@@ -26,6 +26,10 @@ std::optional<PrefetchStats> PrefetchAccounts::drop(JobId job) {
   return found.mapped().bytes;
 }
 
+void PrefetchAccounts::report_all() {
+  for (auto& [job, account] : jobs_) account.changed = true;
+}
+
 PrefetchAccounts::JobBytes PrefetchAccounts::take_changed() {
   JobBytes jobs = std::exchange(dropped_, {});
   for (auto& [job, account] : jobs_)

@@ -26,6 +26,8 @@ class PrefetchAccounts {
   const PrefetchStats& all() const { return all_; }
   /// The accounts that have changed since the last call, each since the job's start; a dropped job's once more.
   JobBytes take_changed();
+  /// The next call has all of them: what was reported is forgotten where it was reported to.
+  void report_all();
 
  private:
   struct Account {

@@ -149,6 +149,14 @@ class MemoryFirstStore final : public Store {
     return stats;
   }
 
+  std::vector<SegmentKey> segments() const override {
+    const std::lock_guard guard(mutex_);
+    std::vector<SegmentKey> keys;
+    keys.reserve(entries_.size());
+    for (const auto& [key, entry] : entries_) keys.push_back(key);
+    return keys;
+  }
+
  private:
   /// Mapped (`segment` set), with a descriptor or without, or in a named file that is mapped when requested (`path` set).
   struct Entry {

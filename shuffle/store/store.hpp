@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/result.hpp"
@@ -69,6 +70,8 @@ class Store : public RoomGiver {
   virtual void release(JobId job, ShuffleId shuffle) = 0;
   virtual void release(JobId job) = 0;
   virtual StoreStats stats() const = 0;
+  /// All that it holds, in ascending order; a segment is there whole or not at all.
+  virtual std::vector<SegmentKey> segments() const = 0;
 };
 
 }  // namespace weft::shuffle

@@ -90,6 +90,8 @@ constexpr KeyOption kWorkerOptions[] = {
      "When told to end (SIGTERM), how long it may take to finish its tasks and to hand over map outputs and chunks (default: 0s)"},
     {"--drain-chunks", "worker.drain_chunks", "sole|all",
      "Which of its chunks others must have by then: those that nobody else has, or all (default: sole)"},
+    {"--master-patience", "worker.master_patience", "TIME",
+     "How long its tasks go on while the master, if it keeps jobs, is away (default: 10m; 0s: not at all)"},
     {"--capacity", "worker.capacity", "RESOURCES", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
     {"--yield", "worker.yield", "true|false",
      "Whether others on this machine keep the processors and the memory they take (default: false)"},
