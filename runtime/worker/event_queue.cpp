@@ -26,8 +26,7 @@ void EventQueue::send(rpc::Connection& to) {
 Result<void> EventQueue::kept(std::uint64_t events) {
   if (events <= kept_) return {};
   const std::uint64_t more = events - kept_;
-  if (more > sent_)
-    return fail(Code::corrupt, fmt::format("the master acknowledged {} task reports of {}", events, kept_ + sent_));
+  if (more > sent_) return fail(Code::corrupt, fmt::format("the master acknowledged {} task reports of {}", events, kept_ + sent_));
   events_.erase(events_.begin(), std::next(events_.begin(), static_cast<std::ptrdiff_t>(more)));
   sent_ -= more;
   kept_ = events;

@@ -187,9 +187,11 @@ void JobShuffle::replicate(const protocol::ReplicateOutput& command) {
                                   {command.job, command.shuffle, command.output.map, command.output.attempt},
                                   mode_ == shuffle::Mode::pull};
   protocol::ReplicaEnded ended{{command.node, command.job, command.shuffle, command.output.map, command.output.attempt}, {}};
+  if (worker_.store->get(request.key)) return worker_.report_replica(ended);
   worker_.data->replicator().replicate(std::move(request),
                                        [&worker = worker_, ended = std::move(ended)](const Result<void>& done) mutable {
-                                         if (!done) ended.error = done.error().to_string();
+                                         const bool there = done || done.error().code() == Code::already_exists;
+                                         if (!there) ended.error = done.error().to_string();
                                          worker.report_replica(ended);
                                        });
 }

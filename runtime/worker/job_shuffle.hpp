@@ -24,7 +24,8 @@ class JobShuffle {
   /// A node is gone; the tables know already where its outputs are now.
   void node_lost(NodeId node);
   void prefetch(const protocol::PrefetchShuffle& prefetch);
-  /// Another worker's output into the store; the master is notified of the outcome.
+  /// Another worker's output into the store; the master is notified of the outcome. One that is there already is a success: a
+  /// master that came back may not know of it.
   void replicate(const protocol::ReplicateOutput& command);
   void release(ShuffleId shuffle);
 

@@ -93,12 +93,8 @@ void Registration::register_worker(rpc::ConnectionPtr connection) {
                          if (to != connection_) return;
                          auto decoded = answer ? protocol::decode<protocol::Registered>(*answer) : fail(std::move(answer).error());
                          if (decoded) return on_registered(*decoded);
-                         if (decoded.error().code() == Code::already_exists) {  // its name: trying again would change nothing
-                           to->close();
-                           return lost(decoded.error());
-                         }
-                         log_.warn("the master refused the registration: {}", decoded.error().to_string());
                          to->close();
+                         lost(std::move(decoded).error().wrap("the registration failed"));
                        }));
 }
 

@@ -30,8 +30,8 @@ class Registration {
     std::function<void()> on_away;
     /// What the worker runs and holds, to resume the registration; its node and unacknowledged ends of attempts are added to it.
     std::function<protocol::Held()> held;
-    /// The registration is void: everything that the master commanded ends. With `final`, no other one will come: another version,
-    /// or a private cluster's end.
+    /// The registration is void, or there was none, which is said again after each try in vain: everything that the master
+    /// commanded ends. With `final`, no other one will come: another version, or a private cluster's end.
     std::function<void(const Error&, bool final)> on_lost;
   };
 

@@ -47,6 +47,7 @@ class FakeStore final : public Store {
   void release(JobId, ShuffleId) override {}
   void release(JobId) override {}
   StoreStats stats() const override { return {}; }
+  std::vector<SegmentKey> segments() const override { return {}; }
   int gets() const {
     const std::lock_guard lock(mutex_);
     return gets_;

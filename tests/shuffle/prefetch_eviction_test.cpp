@@ -146,6 +146,9 @@ TEST_F(PrefetchEviction, EachByteIsAccountedForByJob) {
   EXPECT_EQ(before.evicted_file_bytes, stats().file_bytes);
   EXPECT_EQ(before.wasted_bytes + before.returned_bytes, 0u);
   EXPECT_TRUE(changed().empty()) << "nothing new";
+  reactor_->run([&] { prefetcher_->report_all_jobs(); });
+  EXPECT_EQ(changed().size(), 1u) << "again, for one that has forgotten it";
+  EXPECT_TRUE(changed().empty());
   reactor_->run([&] { prefetcher_->drop(kJob); });
   const auto last = changed();
   ASSERT_EQ(last.size(), 1u) << "once more at its end";

@@ -62,7 +62,9 @@ TEST_F(StoreTest, FindsWhatWasPutUntilItIsReleased) {
   EXPECT_EQ(store->put(key(1, 2, 3), make_segment("a")).error().code(), Code::already_exists);
   EXPECT_EQ(first_text(**store->get(key(1, 2, 4))), "b");
   EXPECT_EQ(store->get(key(1, 2, 3, 1)).error().code(), Code::not_found);
+  EXPECT_EQ(store->segments(), (std::vector{key(1, 2, 3), key(1, 2, 4), key(1, 3, 0), key(2, 2, 0)}));
   store->release(JobId(1), ShuffleId(2));
+  EXPECT_EQ(store->segments(), (std::vector{key(1, 3, 0), key(2, 2, 0)}));
   EXPECT_EQ(store->get(key(1, 2, 3)).error().code(), Code::not_found);
   EXPECT_EQ(first_text(**store->get(key(1, 3, 0))), "c");
   store->release(JobId(1));

@@ -91,7 +91,7 @@ constexpr KeyOption kWorkerOptions[] = {
     {"--drain-chunks", "worker.drain_chunks", "sole|all",
      "Which of its chunks others must have by then: those that nobody else has, or all (default: sole)"},
     {"--master-patience", "worker.master_patience", "TIME",
-     "How long its tasks go on while the master, if it keeps jobs, is away (default: 10m; 0s: not at all)"},
+     "How long its tasks go on while the master, if it keeps jobs, is away (default: 10min; 0s: not at all)"},
     {"--capacity", "worker.capacity", "RESOURCES", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
     {"--yield", "worker.yield", "true|false",
      "Whether others on this machine keep the processors and the memory they take (default: false)"},

@@ -1,8 +1,11 @@
 // Programs from a master that is a few lines of this test.
 #include "runtime/worker/binary_cache.hpp"
 
+#include <atomic>
 #include <future>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -118,6 +121,49 @@ TEST_F(BinaryCacheTest, AMasterThatHiccupsIsAskedAgain) {
     worker_->run([&] { connection_ = again; });
   }
   expect_whole(path.get());
+}
+
+TEST_F(BinaryCacheTest, WaitsForAMasterThatComesBackHoweverOften) {
+  constexpr int kLosses = 6;  // more than a fetch has tries
+  std::atomic<int> losses = 0;
+  answer_ = [this](const rpc::ConnectionPtr& connection, const protocol::BinaryRequest& request, rpc::Responder responder) {
+    if (requests_ <= kLosses) return connection->close();
+    give(request, std::move(responder));
+  };
+  const auto connect_again = [&] {
+    rpc::Handler handler;
+    handler.on_close = [&, test = this](const rpc::ConnectionPtr&, const Error&) {
+      test->connection_.reset();
+      test->cache_->master_lost(true);
+      test->cache_->master_lost(true);
+      ++losses;
+    };
+    const auto made = rpc::connect(*worker_, listener_->endpoint(), 10s, std::move(handler)).value();
+    worker_->run([&] {
+      connection_ = made;
+      cache_->master_found();
+    });
+  };
+  connect_again();
+  auto path = std::async(std::launch::async, [this] { return get(); });
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
+  for (int round = 1; round <= kLosses; ++round) {
+    while (losses < round && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    connect_again();
+  }
+  expect_whole(path.get());
+  worker_->run([&] { std::exchange(connection_, nullptr)->close(); });
+  while (losses <= kLosses && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+}
+
+TEST_F(BinaryCacheTest, DoesNotWaitForAMasterThatKeepsNoJobs) {
+  worker_->run([&] {
+    connection_.reset();
+    cache_->master_lost(true);
+  });
+  auto path = std::async(std::launch::async, [this] { return get(); });
+  worker_->run([&] { cache_->master_lost(false); });
+  EXPECT_EQ(path.get().error().code(), Code::unavailable);
 }
 
 TEST_F(BinaryCacheTest, WhatTheMasterDoesNotHaveIsAnErrorAtOnce) {

@@ -6,8 +6,10 @@
 #include <thread>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "runtime/executor/process.hpp"
+#include "shuffle/store/task_shuffle.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -39,10 +41,26 @@ struct Body final : StageBody {
         (void)context.shuffle->read(ShuffleId(1), {0, 1}, {}, [](const shuffle::Block&) { return Result<void>(); });
         while (true) std::this_thread::sleep_for(std::chrono::hours(1));  // its process is about to end
       }
+      case 7:  // commits an output, and ends when it is allowed to
+        commit(context);
+        std::fclose(std::fopen("committed", "w"));
+        while (access("go", F_OK) != 0) {
+          context.check_stop();
+          std::this_thread::yield();
+        }
+        return process_id();
+      case 8:
+        return process_id();
       default:
         return Buffer::copy_of(as_bytes("done"));
     }
   }
+  static void commit(TaskContext& context) {
+    auto writer = context.shuffle->create_segment(1).value();
+    (void)writer->append(0, as_bytes("a record"), 1);
+    if (!context.shuffle->commit(writer->seal().value())) throw std::runtime_error("the output is refused");
+  }
+  static Buffer process_id() { return Buffer::copy_of(as_bytes(std::to_string(getpid()))); }
   const std::uint32_t stage;
 };
 
@@ -51,10 +69,10 @@ struct Program final : JobProgram {
     if (fingerprint != 42) return fail(Code::plan_mismatch, "another program");
     return bodies.at(id.value()).get();
   }
-  void provide(ActionId, Buffer) override {}
+  void provide(ActionId action, Buffer) override { std::printf("value %llu\n", static_cast<unsigned long long>(action.value())); }
   std::vector<std::unique_ptr<Body>> bodies = [] {
     std::vector<std::unique_ptr<Body>> all;
-    for (std::uint32_t number = 0; number < 7; ++number) all.push_back(std::make_unique<Body>(number));
+    for (std::uint32_t number = 0; number < 9; ++number) all.push_back(std::make_unique<Body>(number));
     return all;
   }();
 };

@@ -1,4 +1,5 @@
-// A reactor without a network whose time stands still while anything is to be done. Its thread is whoever turns it.
+// A reactor whose time stands still while anything is to be done. Its thread is whoever turns it. It has no network, unless `dial`
+// makes connections.
 #pragma once
 
 #include <condition_variable>
@@ -30,9 +31,11 @@ class FakeReactor final : public rpc::Reactor {
     timers_->emplace(key, std::move(task));
     return std::make_unique<Handle>(timers_, key);
   }
-  void connect(const rpc::Endpoint&, Duration, rpc::Handler, rpc::Limits,
+  void connect(const rpc::Endpoint&, Duration, rpc::Handler handler, rpc::Limits,
                std::function<void(Result<rpc::ConnectionPtr>)> done) override {
-    post([done = std::move(done)] { done(fail(Code::unavailable, "there is no network")); });
+    post([this, handler = std::move(handler), done = std::move(done)]() mutable {
+      done(dial ? dial(std::move(handler)) : fail(Code::unavailable, "there is no network"));
+    });
   }
   void adopt(Fd, Duration, rpc::Handler, rpc::Limits, std::function<void(Result<rpc::ConnectionPtr>)> done) override {
     post([done = std::move(done)] { done(fail(Code::unavailable, "there is no network")); });
@@ -41,6 +44,8 @@ class FakeReactor final : public rpc::Reactor {
                                                 std::function<rpc::Handler(const rpc::ConnectionPtr&)>) override {
     return fail(Code::unavailable, "there is no network");
   }
+
+  std::function<Result<rpc::ConnectionPtr>(rpc::Handler)> dial;
 
   /// Runs what is to be done until `done`; when all is quiet, the clock goes on to the next timer, for `most` at the most. False:
   /// then it still isn't so.
