@@ -20,7 +20,7 @@ class EventQueue {
   void begin();
   /// Sends what was not sent on this registration, in the order of add().
   void send(rpc::Connection& to);
-  /// So many events, of those that were sent on this registration, need not be sent again. corrupt: it has not had so many.
+  /// The first `events` of those that were sent on this registration need not be sent again. corrupt: it has not had that many.
   Result<void> kept(std::uint64_t events);
   /// Those whose ends are here.
   std::vector<AttemptId> attempts() const;

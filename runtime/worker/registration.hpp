@@ -26,12 +26,12 @@ class Registration {
     std::function<protocol::Heartbeat()> heartbeat;     // also the moment to look after things
     std::function<bool(const rpc::Message&)> on_other;  // a notification that is not Commands; false: it is unknown
     /// The master cannot be reached, but the registration may be resumed: what it commanded goes on. Called at the loss of the
-    /// connection and after each try in vain.
+    /// connection and after each try that failed.
     std::function<void()> on_away;
     /// What the worker runs and holds, to resume the registration; its node and unacknowledged ends of attempts are added to it.
     std::function<protocol::Held()> held;
-    /// The registration is void, or there was none, which is said again after each try in vain: everything that the master
-    /// commanded ends. With `final`, no other one will come: another version, or a private cluster's end.
+    /// The registration is void, and everything that the master commanded ends. Also called after each try that failed while there
+    /// is none to resume. With `final`, no other one will come: another version, or a private cluster's end.
     std::function<void(const Error&, bool final)> on_lost;
   };
 
@@ -51,7 +51,7 @@ class Registration {
   /// or when the registration is resumed, and again until it acknowledges them. For another one they are dropped when there is no
   /// registration.
   void report(std::vector<protocol::Event> events);
-  /// Sent at once. Dropped when there is no registration: a master that comes back is sent anew what it must know of these.
+  /// Sent at once. Dropped when there is no registration: what a master must know of these it gets again when it comes back.
   void report(const protocol::ReplicaEnded& ended);
   void report(const std::vector<protocol::JobPrefetch>& jobs);
   void report(const protocol::CapacityTexts& texts);
