@@ -157,12 +157,16 @@ TEST_F(BinaryCacheTest, WaitsForAMasterThatComesBackHoweverOften) {
 }
 
 TEST_F(BinaryCacheTest, DoesNotWaitForAMasterThatKeepsNoJobs) {
+  std::promise<Result<std::string>> promise;
   worker_->run([&] {
     connection_.reset();
     cache_->master_lost(true);
+    cache_->get(binary_, [&](Result<std::string> path) { promise.set_value(std::move(path)); });
   });
-  auto path = std::async(std::launch::async, [this] { return get(); });
+  worker_->run([] {});  // the fetch has begun
   worker_->run([&] { cache_->master_lost(false); });
+  auto path = promise.get_future();
+  ASSERT_EQ(path.wait_for(60s), std::future_status::ready);
   EXPECT_EQ(path.get().error().code(), Code::unavailable);
 }
 
