@@ -195,7 +195,8 @@ bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
   context_.view.occupy(node, attempt, *job.info, stage.demand);
   slow_start_.attempt_started(job, stage);
   job.nodes.insert(node);
-  context_.scheduler.notify({schedulers::Notice::Kind::task_launched, attempt.task.job, attempt.task.stage, attempt.task.index, node});
+  context_.scheduler.notify(
+      {schedulers::Notice::Kind::task_launched, attempt.task.job, attempt.task.stage, attempt.task.index, node});
   stragglers_.watch(attempt.task.job, stage);
   return true;
 }
@@ -203,7 +204,8 @@ bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
 Result<void> Core::Impl::on(const WorkerRejoined& event) {
   const schedulers::NodeInfo* known = context_.view.node(event.node);
   if (known == nullptr || !known->away)
-    return fail(Code::not_found, fmt::format("node {} is not waited for; its worker must register as a new one", event.node.value()));
+    return fail(Code::not_found,
+                fmt::format("node {} is not waited for; its worker must register as a new one", event.node.value()));
   context_.view.set_back(event.node);
   context_.view.mutable_node(event.node).last_heard = context_.now();
   context_.scheduler.notify({.kind = schedulers::Notice::Kind::node_changed, .node = event.node});

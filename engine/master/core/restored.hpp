@@ -1,5 +1,5 @@
-// What a master that starts knows of the one before, as its core takes it (Core::restore). It is what was decided and what ended, so
-// nothing of it is decided again.
+// What a master that starts knows of the one before, as its core takes it (Core::restore). It is what was decided and what ended,
+// so nothing of it is decided again.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct RestoredJob {
   std::vector<RestoredEnd> finished;
   std::vector<RestoredLaunch> launched;
   std::map<TaskId, RestoredFailures> failures;
-  JobStatus last;                            // as it was recorded last
+  JobStatus last;  // as it was recorded last
 };
 
 struct Restored {

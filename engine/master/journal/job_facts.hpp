@@ -23,9 +23,9 @@ struct SubmissionFact {
   Time at{0};
   double slow_start = 1;
   std::uint32_t masters = 0;
-  std::uint32_t slots = 0;    // of the cluster, as its driver heard
-  std::uint64_t key = 0;      // with which a driver attaches
-  bool detached = false;      // its driver runs in the cluster
+  std::uint32_t slots = 0;  // of the cluster, as its driver heard
+  std::uint64_t key = 0;    // with which a driver attaches
+  bool detached = false;    // its driver runs in the cluster
 };
 struct PartFact {
   std::string part;  // plan::encode()
@@ -78,8 +78,7 @@ struct DriverFact {
   std::vector<std::string> files;  // that its worker must have
 };
 
-using JobFact =
-    std::variant<SubmissionFact, PartFact, ValueFact, ShapeFact, LaunchFact, FailureFact, FinishFact, DriverFact>;
+using JobFact = std::variant<SubmissionFact, PartFact, ValueFact, ShapeFact, LaunchFact, FailureFact, FinishFact, DriverFact>;
 
 /// A node that joined, as its successor restores it.
 struct NodeFact {

@@ -83,13 +83,31 @@ Result<void> cut(int fd, const JournalReport& report) {
   return {};
 }
 
-}  // namespace
-
-Result<JournalReport> check_journal(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+Result<Fd> open_to_read(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0) return fail(errno_error("cannot open " + path, errno));
   if (!S_ISREG(status.st_mode)) return fail(Code::invalid_argument, path + " is no regular file");
+  return fd;
+}
+
+}  // namespace
+
+Result<void> read_journal(const std::string& path,
+                          const std::function<void(std::uint64_t offset, const JournalRecord& record)>& see) {
+  WEFT_ASSIGN(const Fd fd, open_to_read(path));
+  auto reader = JournalReader::start(fd.get());
+  if (!reader) return fail(std::move(reader).error().wrap(path));
+  while (true) {
+    auto record = reader->next();
+    if (!record) return fail(damaged_journal(path, reader->offset(), std::move(record).error()));
+    if (!*record) return {};
+    see(reader->offset() - reader->frame().size(), **record);
+  }
+}
+
+Result<JournalReport> check_journal(const std::string& path) {
+  WEFT_ASSIGN(const Fd fd, open_to_read(path));
   auto report = check(fd.get());
   if (!report) return fail(std::move(report).error().wrap(path));
   return report;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,6 +33,10 @@ struct JournalReport {
 
 /// Errors: no such file, no journal at all, another version, not readable. Damage behind the header is no error.
 Result<JournalReport> check_journal(const std::string& path);
+
+/// Every whole record and its offset, in order, up to the first damage, which is the error. A master may be writing to it.
+Result<void> read_journal(const std::string& path,
+                          const std::function<void(std::uint64_t offset, const JournalRecord& record)>& see);
 
 struct JournalRepair {
   JournalReport before;

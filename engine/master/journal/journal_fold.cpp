@@ -66,7 +66,9 @@ void JournalFold::add_fact(Job& job, const JobFact& fact, Extent where) {
   std::visit(
       [&]<class Fact>(const Fact& what) {
         if constexpr (requires { what.attempt; }) {
-          auto& kept = std::is_same_v<Fact, FinishFact> ? job.finished : std::is_same_v<Fact, LaunchFact> ? job.launched : job.failed;
+          auto& kept = std::is_same_v<Fact, FinishFact>   ? job.finished
+                       : std::is_same_v<Fact, LaunchFact> ? job.launched
+                                                          : job.failed;
           if (Extent* const task = task_of(kept, what.stage, what.task)) replace(*task, where);
           if constexpr (std::is_same_v<Fact, FinishFact>) {
             if (Extent* const launched = task_of(job.launched, what.stage, what.task)) replace(*launched, {});

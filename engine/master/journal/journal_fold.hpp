@@ -1,5 +1,5 @@
-// What is still worth knowing of a series of records, and where in the file it is. Its size depends on what is alive and on how much
-// history is kept, not on how long the file is.
+// What is still worth knowing of a series of records, and where in the file it is. Its size depends on what is alive and on how
+// much history is kept, not on how long the file is.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ class JournalFold {
   /// Of a running job. A later fact about the same thing takes the place of the earlier one.
   struct Job {
     Extent status;
-    std::vector<Extent> definition;             // its submission, its plan's parts and shapes, values, its driver: in order
+    std::vector<Extent> definition;  // its submission, its plan's parts and shapes, values, its driver: in order
     std::map<StageId, std::vector<Extent>> finished, launched, failed;  // by task
-    std::uint64_t bytes = 0;                    // of all of these
+    std::uint64_t bytes = 0;                                            // of all of these
   };
 
   explicit JournalFold(std::size_t jobs_kept) : jobs_kept_(jobs_kept) {}

@@ -47,7 +47,8 @@ Result<ResumedJob> resume(JournaledJob& job, std::uint32_t masters) {
   }
   for (const LaunchFact& fact : job.launches)
     core.launched.push_back({{{id, fact.stage, fact.task}, fact.attempt}, fact.node, fact.at, since(fact.masters)});
-  for (const FailureFact& fact : job.failures) core.failures[{id, fact.stage, fact.task}] = {fact.attempt, fact.count, since(fact.masters)};
+  for (const FailureFact& fact : job.failures)
+    core.failures[{id, fact.stage, fact.task}] = {fact.attempt, fact.count, since(fact.masters)};
   core.last = job.status;
   return resumed;
 }

@@ -14,7 +14,7 @@ namespace weft::master {
 struct JournaledJob {
   JobStatus status;  // as it was recorded last
   std::optional<SubmissionFact> submission;
-  std::vector<std::string> parts;        // plan::encode()
+  std::vector<std::string> parts;  // plan::encode()
   std::map<ActionId, std::string> values;
   std::map<StageId, ShapeFact> shapes;
   std::vector<LaunchFact> launches;

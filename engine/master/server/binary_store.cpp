@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -26,6 +28,34 @@ bool BinaryStore::knows(const Hash128& binary) {
   if (!hash || *hash != binary) return false;
   sizes_[binary] = static_cast<std::uint64_t>(info.st_size);
   return true;
+}
+
+void BinaryStore::clean(const std::set<Hash128>& wanted, std::uint64_t most) {
+  std::set<std::string> keep;
+  for (const Hash128& binary : wanted) keep.insert(to_string(binary));
+  struct Found {
+    std::filesystem::file_time_type used;
+    std::filesystem::path path;
+    std::uint64_t size = 0;
+  };
+  std::vector<Found> programs;
+  std::uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".partial")) {
+      std::filesystem::remove(entry.path(), ignored);
+    } else if (name.size() == to_string(Hash128{}).size()) {
+      programs.push_back({entry.last_write_time(ignored), entry.path(), entry.file_size(ignored)});
+      bytes += programs.back().size;
+    }
+  }
+  std::sort(programs.begin(), programs.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
+  for (const Found& program : programs) {
+    if (bytes <= most) return;
+    if (keep.contains(program.path.filename().string())) continue;
+    if (std::filesystem::remove(program.path, ignored)) bytes -= program.size;
+  }
 }
 
 Result<void> BinaryStore::write(const Hash128& binary, std::uint64_t offset, std::uint64_t total, ByteView bytes) {

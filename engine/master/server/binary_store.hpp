@@ -19,6 +19,9 @@ class BinaryStore {
   explicit BinaryStore(std::string directory) : directory_(std::move(directory)) {}
 
   bool knows(const Hash128& binary);
+  /// Removes what uploads left that did not end and, while the programs take more than `most` bytes together, those that were used
+  /// the longest ago and are not `wanted`. Errors of the disk are passed over.
+  void clean(const std::set<Hash128>& wanted, std::uint64_t most);
   /// One piece of an upload, in order of the offsets; the last one is checked against the hash. A program known already is accepted
   /// and dropped. Several may upload the same.
   Result<void> write(const Hash128& binary, std::uint64_t offset, std::uint64_t total, ByteView bytes);

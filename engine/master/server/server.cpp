@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -30,6 +31,8 @@
 #include "storage/files/protocol.hpp"
 
 namespace weft::master {
+
+constexpr std::uint64_t kMostProgramBytes = std::uint64_t{4} << 30;  // that are kept from one master to the next
 
 /// Feeds the core and carries its commands out, by the parts that know workers, clients and the journal. On its reactor's thread.
 class ServerImpl final : public Server, private CoreDriver::BackEnd {
@@ -248,6 +251,9 @@ Result<Restored> ServerImpl::recover() {
     restored.nodes.push_back(std::move(*node));
   }
   for (JournaledJob& job : history.running) resume(job, history, restored);
+  std::set<Hash128> wanted;
+  for (const auto& [id, job] : jobs_) wanted.insert(job.submit.binary);
+  binaries_->clean(wanted, kMostProgramBytes);
   if (!restored.jobs.empty() || !restored.nodes.empty())
     log_.info("{} jobs of the last master go on; {} workers are waited for", restored.jobs.size(), restored.nodes.size());
   return restored;

@@ -1,4 +1,4 @@
-// weft journal check|repair
+// weft journal check|dump|repair
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -86,15 +86,72 @@ Result<void> repair(const JournalCommandOptions& options) {
   return {};
 }
 
+struct FactJson {
+  JsonWriter& json;
+
+  void operator()(const master::SubmissionFact& fact) const {
+    members(json, "fact", "submission", "at_ns", fact.at.count(), "slots", fact.slots, "detached", fact.detached);
+  }
+  void operator()(const master::PartFact& fact) const { members(json, "fact", "part", "bytes", fact.part.size()); }
+  void operator()(const master::ValueFact& fact) const {
+    members(json, "fact", "value", "action", fact.action.value(), "bytes", fact.value.size());
+  }
+  void operator()(const master::ShapeFact& fact) const {
+    members(json, "fact", "shape", "stage", fact.stage.value(), "bounds", fact.bounds.size(), "splits", fact.splits.size());
+  }
+  void operator()(const master::LaunchFact& fact) const { of_task("launch", fact), members(json, "node", fact.node.value()); }
+  void operator()(const master::FailureFact& fact) const { of_task("failure", fact), members(json, "count", fact.count); }
+  void operator()(const master::FinishFact& fact) const {
+    of_task("finish", fact);
+    members(json, "node", fact.node.value(), "result_bytes", fact.result.size());
+  }
+  void operator()(const master::DriverFact& fact) const {
+    members(json, "fact", "driver", "node", fact.node.value(), "deaths", fact.deaths);
+  }
+
+ private:
+  template <class Fact>
+  void of_task(const char* name, const Fact& fact) const {
+    members(json, "fact", name, "stage", fact.stage.value(), "task", fact.task, "attempt", fact.attempt);
+  }
+};
+
+std::string record_json(std::uint64_t offset, const master::JournalRecord& record) {
+  JsonWriter json;
+  json.begin_object();
+  members(json, "offset", offset, "time_ns", record.marks.at.count());
+  if (record.checkpoint) json.member("checkpoint", true);
+  if (record.masters > 0) json.member("masters", record.masters);
+  if (record.job) json.member("job", record.job->value());
+  if (record.ended) json.member("ended", true);
+  if (const auto status = master::decode_status(as_bytes(record.status)); !record.status.empty() && status)
+    members(json, "state", name_of(status->state), "name", status->name, "finished_tasks", status->finished_tasks);
+  if (record.fact) std::visit(FactJson{json}, *record.fact);
+  if (record.node) members(json, "node", record.node->node.value(), "worker", record.node->name, "host", record.node->host);
+  if (record.node_gone != NodeId()) json.member("node_gone", record.node_gone.value());
+  if (!record.setting.worker.empty())
+    members(json, "worker", record.setting.worker, "capacity", record.setting.capacity, "why", record.setting.why);
+  return json.end_object().text() + "\n";
+}
+
+Result<void> dump(const JournalCommandOptions& options) {
+  Result<void> printed;
+  WEFT_TRY(master::read_journal(options.file, [&](std::uint64_t offset, const master::JournalRecord& record) {
+    if (printed) printed = print(record_json(offset, record));
+  }));
+  return printed;
+}
+
 }  // namespace
 
 void add_journal(CLI::App& app, Action& action) {
-  CLI::App& journal = add_group(app, "journal", "Check and repair the journal of a master that does not run");
+  CLI::App& journal = add_group(app, "journal", "Check, print and repair the journal of a master");
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JournalCommandOptions&)) {
     Command<JournalCommandOptions>(journal, action, name, help, run)
         .argument("FILE", &JournalCommandOptions::file, "What the master's --journal names")
         .json();
   };
+  add("dump", "Print its records as JSON lines; of one that is damaged, those before the damage", dump);
   add("check", "Say what the journal contains, and where it is damaged; fails when it is", check);
   add("repair", "Copy a damaged journal to FILE.damaged, truncate it at the damage, and say what is lost", repair);
 }

@@ -44,6 +44,21 @@ std::string directory_of_profiles(const MasterOptions& options) {
   return options.files.data_directory.empty() ? std::string() : options.files.data_directory + "/profiles";
 }
 
+/// A master with a directory of its own keeps its jobs there: they go on when it is started again.
+Result<void> keep_jobs(MasterOptions& options) {
+  master::ServerOptions& server = options.server;
+  const std::string& data = options.files.data_directory;
+  const bool beside = !server.journal.empty();
+  if (!beside && data.empty()) return {};
+  if (server.directory.empty()) server.directory = beside ? server.journal + ".programs" : data + "/programs";
+  if (beside) return {};
+  server.journal = data + "/journal";
+  std::error_code error;
+  std::filesystem::create_directories(data, error);
+  if (error) return fail(Code::io, fmt::format("--data-dir: cannot create {}: {}", data, error.message()));
+  return {};
+}
+
 /// Null: none is wanted, or the default address cannot be had.
 Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const master::Server& server) {
   if (options.http == "none") return nullptr;
@@ -81,6 +96,7 @@ Result<void> run(MasterOptions options) {
                 fmt::format("--submit-dir: there is no {}; name the directory of job programs", options.submit_dir));
   if (const std::string directory = directory_of_profiles(options); !directory.empty())
     options.server.profiles = master::profile_database(directory);
+  WEFT_TRY(keep_jobs(options));
   if (!options.server.event_log.empty()) {  // where its pieces are, for all readers
     auto file = replaceable_file(options.server.event_log);
     if (!file) return fail(std::move(file).error().wrap("cannot open the event log"));
@@ -147,7 +163,8 @@ void add_shuffle_options(CLI::App& command, master::ServerOptions& server) {
 
 void add_file_options(CLI::App& command, master::FileServiceOptions& files) {
   add_value(command, "--data-dir", files.data_directory, "DIR",
-            "Directory of the namespace of the cluster's files; continued when it exists (default: the cluster keeps none)");
+            "Directory of what the master keeps: its jobs, and the namespace of the cluster's files; continued when it exists\n"
+            "(default: jobs end with the master, and the cluster keeps no files)");
   add_duration_option(command, "--reclaim-delay", files.options.reclaim_delay, Zero::refused,
                       "How long the chunks of removed files are kept (default: 1min)");
   add_duration_option(command, "--lease", files.options.lease, Zero::refused,
@@ -199,15 +216,17 @@ void add_master(CLI::App& app, Action& action) {
   add_scheduler_options(command, server);
   add_shuffle_options(command, server);
   add_value(command, "--journal", server.journal, "FILE",
-            "File that keeps what the next master must know: which jobs ended and how, which ids were given, what\n"
-            "operators set of workers; continued when it exists (default: none is kept)");
+            "File that keeps what the next master must know: its jobs, which go on, which ids were given, what operators set\n"
+            "of workers; continued when it exists (default: `journal` in the data directory; without one, none is kept)");
   add_value(command, "--topology", server.topology, "FILE",
             "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers name\n"
             "theirs)");
   add_value(command, "--event-log", server.event_log, "FILE",
             "File of events as JSON lines; continued when it exists (default: none is written)");
   add_rotation_options(command, server.log_rotation);
-  add_value(command, "--directory", server.directory, "DIR", "Where uploaded programs are kept (default: a temporary directory)");
+  add_value(command, "--directory", server.directory, "DIR",
+            "Where uploaded programs are kept (default: the journal's name and .programs, else `programs` in the data directory,\n"
+            "else a temporary directory)");
   add_value(command, "--profiles", options.profiles, "DIR",
             "Directory of what is learned of programs; continued when it exists (default: the journal's name and\n"
             ".profiles, else `profiles` in the data directory; without either they last as long as the master)");

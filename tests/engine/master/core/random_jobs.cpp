@@ -99,7 +99,8 @@ std::unique_ptr<SimulatedCluster> run_jobs(const SimulatedOptions& options) {
       if (!options.releases) part.released.clear();
       cluster->extend(job.id, std::move(part));
     }
-    EXPECT_TRUE(cluster->run(cluster->now() + std::chrono::minutes(30))) << "seed " << seed << ": stuck in action " << action << "; " << cluster->standing();
+    EXPECT_TRUE(cluster->run(cluster->now() + std::chrono::minutes(30)))
+        << "seed " << seed << ": stuck in action " << action << "; " << cluster->standing();
     if (::testing::Test::HasFailure()) return cluster;
     cluster->settle();
   }

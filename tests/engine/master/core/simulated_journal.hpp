@@ -52,7 +52,7 @@ class SimulatedJournal {
 
   Shell shell_;
   std::unique_ptr<FactRecorder> facts_;  // of the master that runs
-  std::vector<std::string> frames_;  // by Extent::offset
+  std::vector<std::string> frames_;      // by Extent::offset
   JournalFold fold_{1000};
   std::uint64_t kept_ = 0;
   std::uint32_t masters_ = 1;

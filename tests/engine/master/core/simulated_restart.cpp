@@ -101,7 +101,8 @@ void SimulatedCluster::on(const Return& back) {
     running.fenced = known == nullptr || !known->running.contains(attempt);
     if (!running.fenced) ++node.busy;
   }
-  for (const JobId job : over_) carry_out(ReleaseJob{back.node, job});  // as the server says it to a worker that has something of it
+  for (const JobId job : over_)
+    carry_out(ReleaseJob{back.node, job});  // as the server says it to a worker that has something of it
   for (Unkept& end : unkept) {
     const auto* finished = std::get_if<TaskFinished>(&end.event);
     const AttemptId attempt = finished != nullptr ? finished->attempt : std::get<TaskFailed>(end.event).attempt;
@@ -117,7 +118,10 @@ std::string SimulatedCluster::standing() const {
     for (const AttemptId& attempt : node.running) {
       const auto& there = nodes_.at(id).running;
       const auto running = there.find(attempt);
-      text += fmt::format(" {}{}", to_string(attempt), running == there.end() ? " (not there)" : waits(running->second) ? " (waits)" : "");
+      text += fmt::format(" {}{}", to_string(attempt),
+                          running == there.end()   ? " (not there)"
+                          : waits(running->second) ? " (waits)"
+                                                   : "");
     }
     text += "; ";
   }

@@ -1,5 +1,6 @@
 #include "engine/master/server/binary_store.hpp"
 
+#include <chrono>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -82,6 +83,22 @@ TEST_F(BinaryStoreTest, PiecesLieInsideTheirProgram) {
   ASSERT_TRUE(piece);
   EXPECT_EQ(as_chars(piece->bytes.view()), std::string(10, 'p') + std::string(10, 'q'));
   EXPECT_EQ(store.read(Hash128{}, 0, 1).error().code(), Code::not_found);
+}
+
+TEST_F(BinaryStoreTest, KeepsWhatIsWantedAndOfTheRestTheLatest) {
+  const auto hash = [](std::uint64_t number) { return Hash128{number, number}; };
+  const auto at = [&](std::uint64_t number) { return dir_.path() / "store" / to_string(hash(number)); };
+  for (const std::uint64_t number : {1u, 2u, 3u, 4u}) {
+    ASSERT_TRUE(write_file(at(number), std::string(100, 'x')));
+    fs::last_write_time(at(number), fs::file_time_type::clock::now() - std::chrono::hours(10 - number));
+  }
+  ASSERT_TRUE(write_file(partial(), "half"));
+  BinaryStore(dir_.path() / "store").clean({hash(1)}, 200);
+  EXPECT_FALSE(fs::exists(partial()));
+  EXPECT_TRUE(fs::exists(at(1))) << "a job needs it";
+  EXPECT_FALSE(fs::exists(at(2)));
+  EXPECT_FALSE(fs::exists(at(3)));
+  EXPECT_TRUE(fs::exists(at(4)));
 }
 
 }  // namespace
