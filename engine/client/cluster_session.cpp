@@ -18,7 +18,6 @@ namespace weft::client {
 
 namespace {
 
-constexpr Duration kConnectDeadline = std::chrono::seconds(5);
 constexpr Duration kCallDeadline = std::chrono::seconds(30);
 constexpr Duration kPollWait = std::chrono::milliseconds(250);
 constexpr Duration kPollDeadline = std::chrono::seconds(20);  // then the master hangs, or cannot be reached any more
@@ -26,43 +25,46 @@ constexpr Duration kSlotsDeadline = std::chrono::seconds(20);
 
 constexpr storage::Retry::Pauses kPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 
+/// Submissions with the same id are the same job, so that one whose answer was lost may be repeated.
+template <class Options>
+bool repeatable(const Options& options) {
+  if constexpr (requires { options.request_id.empty(); }) return !options.request_id.empty();
+  return false;
+}
+
 class ClusterSession final : public Session {
  public:
   ClusterSession(const RunOptions& options, ClusterSessionOptions cluster)
       : options_(options),
         cluster_(std::move(cluster)),
-        reactor_(rpc::Reactor::start("driver")),
-        progress_(options.job_name, options.quiet) {}
-
-  ~ClusterSession() override {
-    if (connection_) reactor_->run([this] { connection_->close(); });
-    reactor_->stop();
-  }
+        progress_(options.job_name, options.quiet),
+        link_({cluster_.master, cluster_.away, [this](const std::string& line) { say(line); }, options.driver_of.has_value()},
+              stop_) {}
 
   Result<void> open() {
-    const storage::Waiting tell = [this](const std::string& what) {
-      if (!options_.quiet) fmt::print(stderr, "{}: {} (--patience)\n", options_.job_name, what);
-    };
+    if (options_.driver_of) return attach(*options_.driver_of);
+    const storage::Waiting tell = [this](const std::string& what) { say(what + " (--patience)"); };
     storage::Retry retry(options_.patience, tell, kPauses);
     for (bool waited = false;; waited = true) {
-      auto connection = rpc::connect(*reactor_, cluster_.master, kConnectDeadline);
-      if (connection) {
-        connection_ = std::move(*connection);
-        return submit();
+      Result<void> begun = link_.connect();
+      if (begun) {
+        WEFT_TRY(wait_for_slots());
+        begun = submit();
+        if (begun || !repeatable(options_.job) || !MasterLink::is_lost(begun.error())) return begun;
+      } else {
+        begun = fail(std::move(begun).error().wrap(
+            fmt::format("no weft master answers at {}; start one with `weft master` or correct --cluster", cluster_.master.text)));
       }
-      Error why = std::move(connection)
-                      .error()
-                      .wrap(fmt::format("no weft master answers at {}; start one with `weft master` or correct --cluster",
-                                        cluster_.master.text));
-      if (!stop_.requested() && retry.again(why)) continue;
-      if (!waited) return fail(std::move(why));
-      return fail(std::move(why).wrap(fmt::format("gave up after {:.1f} s", in_seconds(retry.spent()))));
+      if (!stop_.requested() && retry.again(begun.error())) continue;
+      if (!waited) return begun;
+      return fail(std::move(begun).error().wrap(fmt::format("gave up after {:.1f} s", in_seconds(retry.spent()))));
     }
   }
 
   Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override {
     const ActionId action = part.action;
-    WEFT_TRY(call(kRunPart, rpc::with_bulk(encode(JobRequest{job_}), SharedBytes(plan::encode(part)))));
+    const SharedBytes encoded(plan::encode(part));
+    WEFT_TRY(call(kRunPart, [&] { return rpc::with_bulk(encode(JobRequest{job_}), encoded); }));
     const Undisturbed undisturbed(progress_);
     while (true) {
       WEFT_ASSIGN(PollReply reply, poll(action, kPollWait));
@@ -74,41 +76,80 @@ class ClusterSession final : public Session {
       }
       if (reply.finished) return std::move(reply.results);
       if (cluster_.check) WEFT_TRY(cluster_.check());
-      if (stop_.requested()) return fail(Code::cancelled, "stopped by a signal; the job was killed");
+      if (stop_.requested()) return stopped();
     }
   }
 
   Result<void> record(ActionId action, ByteView value) override {
-    return call(kRecordValue, rpc::with_bulk(encode(ValueRecord{job_, action}), SharedBytes(Buffer::copy_of(value))))
-        .map([](auto&&) {});
+    const SharedBytes bytes(Buffer::copy_of(value));
+    return call(kRecordValue, [&] { return rpc::with_bulk(encode(ValueRecord{job_, action}), bytes); }).map([](auto&&) {});
+  }
+
+  Result<std::optional<RecordedAction>> recorded(ActionId action) override {
+    if (!options_.driver_of) return std::nullopt;
+    WEFT_ASSIGN(const auto message, call(kRecorded, [&] { return encode(ValueRecord{job_, action}); }));
+    WEFT_ASSIGN(auto before, decode<Recorded>(message));
+    if (!before.has_value && !before.has_part) return std::nullopt;
+    RecordedAction found;
+    if (before.has_value) found.value = std::move(before.value);
+    if (before.has_part) {
+      WEFT_ASSIGN(found.part, plan::decode_part(before.part.view()));
+    }
+    return found;
   }
 
   Result<void> close() override {
-    WEFT_TRY(poll(ActionId{}, Duration(0)));
-    progress_.finish(SystemClock().now(), status_);
-    return call(kCloseJob, encode(JobRequest{job_})).map([](auto&&) {});
+    auto closed = poll(ActionId{}, Duration(0)).map([](auto&&) {});
+    if (closed) {
+      progress_.finish(SystemClock().now(), status_);
+      closed = call(kCloseJob, [&] { return encode(JobRequest{job_}); }).map([](auto&&) {});
+    }
+    // Its answer may have been lost with the master that finished the job.
+    if (!closed && link_.ended() && link_.ended()->state == master::JobState::finished) return {};
+    return closed;
   }
 
   master::JobStatus status() override { return status_; }
   std::uint32_t parallelism() override { return std::max(1U, slots_); }
+  bool job_goes_on() const override { return options_.driver_of && (interrupted_ || link_.gave_up()); }
 
  private:
-  Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload, Duration deadline = kCallDeadline) {
-    auto answer = rpc::call(*reactor_, connection_, type, std::move(payload), deadline);
-    if (!answer && (answer.error().code() == Code::unavailable || answer.error().code() == Code::deadline_exceeded))
-      return fail(std::move(answer).error().wrap(fmt::format("lost the master at {}", cluster_.master.text)));
-    return answer;
+  Result<rpc::Message> call(rpc::MessageType type, const MasterLink::Request& request, Duration deadline = kCallDeadline) {
+    return link_.call(type, request, deadline);
   }
 
   Result<PollReply> poll(ActionId action, Duration wait) {
-    WEFT_ASSIGN(const auto message, call(kPoll, encode(Poll{job_, action, wait}), kPollDeadline));
+    WEFT_ASSIGN(const auto message, call(
+                                        kPoll,
+                                        [&] {
+                                          return encode(Poll{job_, action, wait});
+                                        },
+                                        kPollDeadline));
     WEFT_ASSIGN(auto reply, decode<PollReply>(message));
     status_ = reply.status;
     return reply;
   }
 
+  void say(const std::string& line) {
+    progress_.pause();
+    if (!options_.quiet) fmt::print(stderr, "{}: {}\n", options_.job_name, line);
+  }
+
+  tl::unexpected<Error> stopped() {
+    interrupted_ = true;
+    if (!options_.driver_of) return fail(Code::cancelled, "stopped by a signal; the job was killed");
+    return fail(Code::cancelled, fmt::format("stopped by a signal; job {} goes on with another driver", job_.value()));
+  }
+
+  Result<void> attach(const DriverKey& driver) {
+    job_ = driver.job;
+    link_.belongs_to({driver.job, driver.key}, true);
+    WEFT_ASSIGN(const Submitted submitted, link_.attach());
+    slots_ = submitted.slots;
+    return {};
+  }
+
   Result<void> submit() {
-    WEFT_TRY(wait_for_slots());
     Submit submit;
     submit.name = options_.job_name;
     std::error_code ignored;
@@ -123,18 +164,18 @@ class ClusterSession final : public Session {
     submit.memory_bytes = options_.memory_bytes;
     submit.options = options_.job;
     if (submit.options.user.empty()) submit.options.user = user_name();
-    WEFT_ASSIGN(const auto message, call(kSubmitJob, encode(submit)));
+    WEFT_ASSIGN(const auto message, call(kSubmitJob, [&] { return encode(submit); }));
     WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
     job_ = submitted.job;
     slots_ = submitted.slots;
-    if (!submit.same_binary && !submitted.binary_known) WEFT_TRY(upload(submit.binary));
-    return {};
+    link_.belongs_to({submitted.job, submitted.key}, submitted.kept);
+    return submit.same_binary ? Result<void>() : upload(submit.binary, submitted.binary_known);
   }
 
   Result<void> wait_for_slots() {
     const TimePoint end = SystemClock().now() + kSlotsDeadline;
     while (cluster_.wait_for_slots > 0) {
-      WEFT_ASSIGN(const auto message, call(kListNodes, {}));
+      WEFT_ASSIGN(const auto message, call(kListNodes, [] { return rpc::Payload{}; }));
       WEFT_ASSIGN(const NodeList list, decode<NodeList>(message));
       std::uint32_t slots = 0;
       for (const NodeStatus& node : list.nodes) slots += node.slots;
@@ -146,20 +187,29 @@ class ClusterSession final : public Session {
     return {};
   }
 
-  Result<void> upload(const Hash128& hash) {
-    return upload_binary("/proc/self/exe", "this program's own file", hash,
-                         [this](rpc::MessageType type, rpc::Payload payload) { return call(type, std::move(payload)); });
+  /// The pieces of a master that went away are gone: an upload begins again.
+  Result<void> upload(const Hash128& hash, bool known) {
+    MasterLink::Outage outage;
+    while (!known) {
+      auto uploaded = upload_binary(
+          "/proc/self/exe", "this program's own file", hash,
+          [this](rpc::MessageType type, rpc::Payload payload) { return link_.call_once(type, std::move(payload), kCallDeadline); });
+      if (uploaded || !link_.kept() || !MasterLink::is_lost(uploaded.error())) return uploaded;
+      WEFT_ASSIGN(const Submitted attached, link_.attach_again(outage, std::move(uploaded).error()));
+      known = attached.binary_known;
+    }
+    return {};
   }
 
   const RunOptions options_;
   const ClusterSessionOptions cluster_;
   const StopSignal stop_;
-  std::unique_ptr<rpc::Reactor> reactor_;
-  rpc::ConnectionPtr connection_;
+  Progress progress_;
+  MasterLink link_;
   JobId job_;
   std::uint32_t slots_ = 0;
+  bool interrupted_ = false;  // by a signal
   master::JobStatus status_;
-  Progress progress_;
 };
 
 }  // namespace

@@ -17,6 +17,17 @@
 
 namespace weft::client {
 
+/// Of a driver that was started for a job that exists: it runs the definition again, from what the job has recorded.
+struct DriverKey {
+  JobId job;
+  std::uint64_t key = 0;
+};
+/// From the environment, where the worker that started this process has put it (kDriverJob, kDriverKey), and gone from there
+/// afterwards: what this process starts has no part in it. Nothing in other processes.
+Result<std::optional<DriverKey>> take_driver_key();
+inline constexpr const char* kDriverJob = "WEFT_DRIVER_JOB";
+inline constexpr const char* kDriverKey = "WEFT_DRIVER_KEY";
+
 /// What every job program understands besides its own options (declared with CLI11 in engine/api/main.cpp).
 struct RunOptions {
   std::string job_name;
@@ -33,7 +44,14 @@ struct RunOptions {
   std::string temporary_directory;                              // --tmp (default $TMPDIR, /tmp)
   bool quiet = false;                                           // --quiet: no progress
   std::chrono::nanoseconds patience = std::chrono::seconds(5);  // --patience: with a master that is away when the job starts
-  std::string http;  // --http: where the page of a job by itself is (page_address()); empty: none
+  std::string http;                      // --http: where the page of a job by itself is (page_address()); empty: none
+  std::optional<DriverKey> driver_of{};  // take_driver_key(); a job on `cluster` then
+};
+
+/// What an earlier driver of the job has recorded of an action.
+struct RecordedAction {
+  std::optional<Buffer> value;
+  std::optional<plan::PlanPart> part;  // that was run for it
 };
 
 /// One job's connection to where it runs. Used by the driver's thread.
@@ -51,6 +69,11 @@ class Session {
   virtual master::JobStatus status() = 0;
   /// Task slots the job may expect; the default number of reduce partitions is derived from it.
   virtual std::uint32_t parallelism() = 0;
+
+  /// What is recorded of the action, or nothing; of jobs that this process began, nothing.
+  virtual Result<std::optional<RecordedAction>> recorded(ActionId /*action*/) { return std::nullopt; }
+  /// After an error: the job may go on with another driver, so that what it has written must stay.
+  virtual bool job_goes_on() const { return false; }
 };
 
 /// The master that keeps the files that weft:// paths mean: --files, --cluster, $WEFT_MASTER; empty: none is known.

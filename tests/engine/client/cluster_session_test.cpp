@@ -5,8 +5,12 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/hash.hpp"
 #include "engine/master/protocol/protocol.hpp"
@@ -26,7 +30,18 @@ class ClusterSessionTest : public testing::Test {
     };
     answers[kSubmitJob] = [this](const rpc::Message& message) {
       submitted = decode<Submit>(message).value();
-      return encode(Submitted{JobId(7), binary_known, 6});
+      return encode(Submitted{JobId(7), binary_known, 6, kKey, kept});
+    };
+    answers[kAttachJob] = [this](const rpc::Message& message) {
+      attached.push_back(decode<Attach>(message).value());
+      return encode(Submitted{attached.back().job, binary_known, 6, kKey, true});
+    };
+    answers[kJobStatus] = [this](const rpc::Message& message) {
+      JobList list;
+      list.jobs.emplace_back().id = decode<JobRequest>(message).value().job;
+      list.jobs.back().state = state;
+      list.jobs.back().error = state == JobState::failed ? "stage 0 (map) task 3 failed 4 times" : "";
+      return encode(list);
     };
     answers[kUploadBinary] = [this](const rpc::Message& message) {
       const Upload piece = decode<Upload>(message).value();
@@ -55,6 +70,14 @@ class ClusterSessionTest : public testing::Test {
                                                             rpc::Responder responder) {
                                   asked.push_back(message.type);
                                   if (message.type == hangs_up_on) return peer->close();
+                                  if (message.type == lost.request) {
+                                    lost.request = 0;
+                                    if (lost.when == When::answered) (void)answers.at(message.type)(message);
+                                    peer->close();
+                                    if (lost.then) lost.then();
+                                    return;
+                                  }
+                                  if (message.type == kAttachJob && no_attaching) return responder.fail(*no_attaching);
                                   if (message.type == refuses) return responder.fail(Error(Code::not_found, "there is no job 7"));
                                   responder.reply(answers.at(message.type)(message));
                                 };
@@ -82,6 +105,16 @@ class ClusterSessionTest : public testing::Test {
     return count;
   }
 
+  void close_listener() { listener.reset(); }
+
+  static constexpr std::uint64_t kKey = 0xabcdef0123456789;
+  enum class When { asked, answered };
+  struct Loss {
+    rpc::MessageType request = 0;  // with which the connection ends, once
+    When when = When::asked;       // answered: it is carried out, and only its answer is lost
+    std::function<void()> then{};
+  };
+
   RunOptions run;
   std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("master");
   std::unique_ptr<rpc::Listener> listener;
@@ -89,6 +122,10 @@ class ClusterSessionTest : public testing::Test {
   std::map<rpc::MessageType, std::function<rpc::Payload(const rpc::Message&)>> answers;
   std::vector<rpc::MessageType> asked;
   rpc::MessageType hangs_up_on = 0, refuses = 0;
+  Loss lost;
+  bool kept = false;
+  std::vector<Attach> attached;
+  std::optional<Error> no_attaching;  // why
   Submit submitted;
   std::string uploaded;
   std::uint64_t total = 0;
@@ -164,6 +201,198 @@ TEST_F(ClusterSessionTest, AMasterThatIsGoneOrNeverWasIsNamed) {
   EXPECT_NE(none.error().to_string().find("no weft master answers at 127.0.0.1:1"), std::string::npos);
   nowhere.cluster = "nonsense";
   EXPECT_EQ(open_cluster(nowhere).error().code(), Code::invalid_argument);
+}
+
+TEST_F(ClusterSessionTest, AMasterThatKeepsTheJobIsWaitedForAndAskedAgain) {
+  kept = true;
+  finished_after = 2;
+  for (const rpc::MessageType request : {kRunPart, kPoll, kRecordValue, kCloseJob}) {
+    for (const When when : {When::asked, When::answered}) {
+      SCOPED_TRACE(testing::Message() << "request " << request << (when == When::asked ? "" : ", carried out"));
+      polls = 0;
+      asked.clear();
+      attached.clear();
+      const auto session = open();
+      ASSERT_TRUE(session) << session.error().to_string();
+      reactor->run([&] { lost = {request, when}; });
+      const auto results = (*session)->run({});
+      ASSERT_TRUE(results) << results.error().to_string();
+      EXPECT_EQ(as_chars(results->at(0).at(0).view()), "result");
+      EXPECT_TRUE((*session)->record(ActionId(0), as_bytes(std::string("value"))));
+      EXPECT_TRUE((*session)->close());
+      ASSERT_EQ(attached.size(), 1u);
+      EXPECT_EQ(attached[0].job, JobId(7));
+      EXPECT_EQ(attached[0].key, kKey);
+      EXPECT_EQ(times(kSubmitJob), 1u);
+      EXPECT_GE(times(request), 2u) << "asked again";
+    }
+  }
+}
+
+TEST_F(ClusterSessionTest, ResultsWhoseAnswerWasLostAreAskedForAgain) {
+  kept = true;
+  const auto session = open();
+  ASSERT_TRUE(session);
+  lost = {kPoll, When::answered};
+  const auto results = (*session)->run({});
+  ASSERT_TRUE(results) << results.error().to_string();
+  EXPECT_EQ(as_chars(results->at(0).at(0).view()), "result");
+  EXPECT_EQ(polls, 2);
+}
+
+TEST_F(ClusterSessionTest, AnUploadThatWasCutBeginsAgain) {
+  kept = true;
+  binary_known = false;
+  const auto piece = answers[kUploadBinary];
+  int pieces = 0;
+  answers[kUploadBinary] = [&](const rpc::Message& message) {
+    if (++pieces == 2) lost.request = kUploadBinary;  // with the next one
+    if (decode<Upload>(message).value().offset == 0) uploaded.clear();
+    return piece(message);
+  };
+  const auto session = open();
+  ASSERT_TRUE(session) << session.error().to_string();
+  EXPECT_EQ(attached.size(), 1u);
+  EXPECT_EQ(to_string(hash128(as_bytes(uploaded))), to_string(submitted.binary));
+  EXPECT_EQ(times(kSubmitJob), 1u);
+}
+
+TEST_F(ClusterSessionTest, AJobThatWasFinishedWhileItsMasterWasLostIsClosed) {
+  kept = true;
+  const auto session = open();
+  ASSERT_TRUE(session);
+  ASSERT_TRUE((*session)->run({}));
+  const auto over = [this] {
+    state = JobState::finished;
+    no_attaching = Error(Code::cancelled, "job 7 is over (finished)");
+  };
+  lost = {kCloseJob, When::answered, over};
+  const auto closed = (*session)->close();
+  EXPECT_TRUE(closed) << closed.error().to_string();
+}
+
+TEST_F(ClusterSessionTest, AJobThatFailedWhileItsMasterWasLostHasItsOwnError) {
+  kept = true;
+  const auto session = open();
+  ASSERT_TRUE(session);
+  const auto over = [this] {
+    state = JobState::failed;
+    no_attaching = Error(Code::cancelled, "job 7 is over (failed)");
+  };
+  lost = {kPoll, When::asked, over};
+  const auto results = (*session)->run({});
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code(), Code::user_code);
+  EXPECT_EQ(results.error().message(), "stage 0 (map) task 3 failed 4 times");
+  no_attaching = Error(Code::not_found, "there is no job 7");
+  state = JobState::running;
+  lost = {kRecordValue, When::asked};
+  EXPECT_EQ((*session)->record(ActionId(0), {}).error().message(), "there is no job 7") << "what the master says";
+}
+
+TEST_F(ClusterSessionTest, AMasterThatStaysAwayIsGivenUpAndNamed) {
+  kept = true;
+  run.quiet = false;
+  const auto session =
+      open({.master = {}, .same_binary = false, .wait_for_slots = 0, .check = {}, .away = std::chrono::milliseconds(100)});
+  ASSERT_TRUE(session);
+  const std::string address = listener->endpoint().text;
+  lost = {kPoll, When::asked, [this] { close_listener(); }};
+  testing::internal::CaptureStderr();
+  const auto results = (*session)->run({});
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code(), Code::unavailable);
+  EXPECT_NE(results.error().to_string().find(" s for its master at " + address), std::string::npos)
+      << results.error().to_string();
+  EXPECT_EQ(said, "words: the master at " + address + " is away; the job goes on when it is back\n");
+  EXPECT_FALSE((*session)->job_goes_on()) << "nobody else drives it";
+}
+
+TEST_F(ClusterSessionTest, ASignalEndsTheWaitForAMasterAndSaysThatNothingWasKilled) {
+  kept = true;
+  const auto session = open();
+  ASSERT_TRUE(session);
+  lost = {kPoll, When::asked, [this] {
+            close_listener();
+            ::kill(::getpid(), SIGTERM);
+          }};
+  const auto results = (*session)->run({});
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code(), Code::cancelled);
+  EXPECT_NE(results.error().message().find("could not be killed; weft job kill 7"), std::string::npos) << results.error().message();
+}
+
+TEST_F(ClusterSessionTest, TheDriverOfAJobThatExistsAttachesAndAsksWhatIsRecorded) {
+  run.driver_of = DriverKey{JobId(9), kKey};
+  binary_known = false;
+  plan::PlanPart part;
+  part.action = ActionId(2);
+  part.targets = {StageId(4)};
+  answers[kRecorded] = [&](const rpc::Message& message) {
+    const ValueRecord about = decode<ValueRecord>(message).value();
+    EXPECT_EQ(about.job, JobId(9));
+    Recorded recorded;
+    if (about.action == ActionId(2)) {
+      recorded.has_value = recorded.has_part = true;
+      recorded.value = Buffer::copy_of(as_bytes(std::string("before")));
+      recorded.part = plan::encode(part);
+    }
+    return encode(std::move(recorded));
+  };
+  const auto session = open();
+  ASSERT_TRUE(session) << session.error().to_string();
+  ASSERT_EQ(attached.size(), 1u);
+  EXPECT_EQ(attached[0].job, JobId(9));
+  EXPECT_EQ(attached[0].key, kKey);
+  EXPECT_EQ(times(kSubmitJob) + times(kUploadBinary), 0u);
+  EXPECT_EQ((*session)->parallelism(), 6u) << "as when the job was submitted";
+  const auto before = (*session)->recorded(ActionId(2));
+  ASSERT_TRUE(before) << before.error().to_string();
+  ASSERT_TRUE(*before);
+  EXPECT_EQ(as_chars((*before)->value->view()), "before");
+  EXPECT_EQ((*before)->part->targets, part.targets);
+  EXPECT_FALSE(*(*session)->recorded(ActionId(3)));
+  lost = {kRecorded, When::asked};
+  EXPECT_TRUE((*session)->recorded(ActionId(2)));
+  EXPECT_EQ(attached.size(), 2u);
+
+  EXPECT_FALSE((*session)->job_goes_on());
+  finished_after = 1'000'000;
+  answers[kPoll] = [poll = answers[kPoll]](const rpc::Message& message) {
+    ::kill(::getpid(), SIGTERM);
+    return poll(message);
+  };
+  const auto stopped = (*session)->run({});
+  ASSERT_FALSE(stopped);
+  EXPECT_NE(stopped.error().message().find("job 9 goes on with another driver"), std::string::npos) << stopped.error().message();
+  EXPECT_TRUE((*session)->job_goes_on());
+}
+
+TEST_F(ClusterSessionTest, AJobOfThisProcessHasNothingRecorded) {
+  kept = true;
+  const auto session = open();
+  ASSERT_TRUE(session);
+  EXPECT_FALSE(*(*session)->recorded(ActionId(0)));
+  EXPECT_EQ(times(kRecorded), 0u);
+}
+
+TEST(DriverKey, IsTakenFromTheEnvironmentOnce) {
+  EXPECT_FALSE(*take_driver_key());
+  ::setenv(kDriverJob, "12", 1);
+  ::setenv(kDriverKey, "18446744073709551615", 1);
+  const auto key = take_driver_key();
+  ASSERT_TRUE(key && *key);
+  EXPECT_EQ((*key)->job, JobId(12));
+  EXPECT_EQ((*key)->key, UINT64_MAX);
+  EXPECT_EQ(::getenv(kDriverJob), nullptr);
+  EXPECT_EQ(::getenv(kDriverKey), nullptr);
+  ::setenv(kDriverJob, "12", 1);
+  EXPECT_EQ(take_driver_key().error().code(), Code::invalid_argument) << "without its key";
+  ::setenv(kDriverJob, "x", 1);
+  ::setenv(kDriverKey, "1", 1);
+  EXPECT_EQ(take_driver_key().error().code(), Code::invalid_argument);
+  EXPECT_FALSE(*take_driver_key()) << "gone all the same";
 }
 
 TEST_F(ClusterSessionTest, WhatTheMasterRefusesIsAnErrorAndNoLostMaster) {
