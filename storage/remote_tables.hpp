@@ -40,6 +40,9 @@ class RemoteTables {
 
   /// Rows that will become visible together.
   virtual Result<std::uint64_t> begin(const std::string& table) = 0;
+  /// Goes on with a transaction, or with a snapshot that resolve() made, of a process that has ended: from now on it is kept as
+  /// long as this object. Whether it is still there, commit() and rows() say.
+  virtual Result<void> keep(const std::string& table, std::uint64_t id) = 0;
   virtual Result<void> stage(const std::string& table, std::uint64_t id, std::uint64_t token, std::vector<RemoteRow> rows) = 0;
   /// Those that were staged under the tokens, and no others.
   virtual Result<void> commit(const std::string& table, std::uint64_t id, std::vector<std::uint64_t> tokens) = 0;

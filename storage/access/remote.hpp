@@ -71,6 +71,12 @@ struct StagedFile {
   std::string receipt;  // empty: an empty file
 };
 
+/// What says that an output is complete: it appears last.
+struct LastFile {
+  std::string path;
+  std::string text;
+};
+
 /// How a job's output appears in a store that cannot rename: its tasks stage files, wherever they run, and the driver publishes
 /// them. Any thread; calls block.
 class RemotePublisher {
@@ -80,9 +86,10 @@ class RemotePublisher {
   virtual Result<void> check_writable(const std::string& directory) = 0;
   /// A file that close() completes but does not show. Several attempts may stage the same path.
   virtual Result<std::unique_ptr<RemoteOutput>> stage(const std::string& path) = 0;
-  /// Makes the files appear below the directory, each whole, then an empty one at `last`. With `replace` all other files there are
-  /// removed before `last` appears. All else that was staged there is discarded. On failure, what has appeared is removed again.
-  virtual Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const std::string& last,
+  /// Makes the files appear below the directory, each whole, then `last`. With `replace` all other files there are removed before
+  /// `last` appears. All else that was staged there is discarded. On failure, what has appeared is removed again. With the same
+  /// files it may be repeated by another process when the one that began is killed: what has appeared stays, the rest follows.
+  virtual Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const LastFile& last,
                                bool replace) = 0;
   /// Discards all that was staged below the directory.
   virtual Result<void> discard(const std::string& directory) = 0;
@@ -114,6 +121,10 @@ class RemoteFiles {
   virtual Result<std::string> normal(const std::string& path) = 0;
   virtual Result<bool> exists(const std::string& path) = 0;
   virtual Result<void> make_directory(const std::string& path) = 0;  // removed when this process ends, unless it was renamed
+  /// The same for a directory that a process made which has ended meanwhile, a moment ago. Made when it is not there.
+  virtual Result<void> take_over_directory(const std::string& path);
+  /// A directory of make_directory() and what is in it stay for a moment, for another process to take over.
+  virtual void leave_directory(const std::string& /*path*/) {}
   /// Names in a directory.
   virtual Result<std::vector<std::string>> names(const std::string& directory) = 0;
   /// In one step; with `replace`, what is at `to` goes.

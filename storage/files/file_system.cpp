@@ -100,16 +100,23 @@ namespace {
 class HeldLease final : public DirectoryLease {
  public:
   HeldLease(std::shared_ptr<FileSystemImpl> files, const Leased& leased) : lease_(std::move(files), leased) {}
-  ~HeldLease() override { lease_.abandon(); }
+  ~HeldLease() override {
+    if (!left_) lease_.abandon();
+  }
+  void leave() override {
+    lease_.end();
+    left_ = true;
+  }
 
  private:
   Lease lease_;
+  bool left_ = false;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<DirectoryLease>> FileSystemImpl::lease_directory(const std::string& path) {
-  WEFT_ASSIGN(const Leased leased, ask(LeaseDirectory{path, options_.user}));
+Result<std::unique_ptr<DirectoryLease>> FileSystemImpl::lease_directory(const std::string& path, bool take_over) {
+  WEFT_ASSIGN(const Leased leased, ask(LeaseDirectory{path, options_.user, take_over}));
   return std::make_unique<HeldLease>(shared_from_this(), leased);
 }
 

@@ -75,6 +75,8 @@ std::string ranges_text(const std::vector<ByteRange>& ranges, std::size_t most);
 class DirectoryLease {
  public:
   virtual ~DirectoryLease() = default;
+  /// The directory stays for a minute, as if this process had died.
+  virtual void leave() = 0;
 };
 
 /// A piece of a file with the hosts that hold it.
@@ -108,8 +110,9 @@ class FileSystem {
   /// The chunks of a file as they lie.
   virtual Result<FileLayout> layout(const std::string& path) = 0;
   virtual Result<void> make_directory(const std::string& path, bool parents) = 0;
-  /// A new directory, removed with all below it at the end of its lease: for files that have no final name yet.
-  virtual Result<std::unique_ptr<DirectoryLease>> lease_directory(const std::string& path) = 0;
+  /// A new directory, removed with all below it at the end of its lease: for files that have no final name yet. With `take_over`
+  /// also one that the user has leased before; the earlier lease is over then, and the directory stays.
+  virtual Result<std::unique_ptr<DirectoryLease>> lease_directory(const std::string& path, bool take_over) = 0;
   virtual Result<void> remove(const std::string& path, bool recursive) = 0;
   virtual Result<void> rename(const std::string& from, const std::string& to, bool replace) = 0;
   virtual Result<void> set_replication(const std::string& path, std::uint32_t replication) = 0;

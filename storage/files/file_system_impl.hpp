@@ -25,7 +25,7 @@ class FileSystemImpl final : public FileSystem, public std::enable_shared_from_t
   Result<std::vector<FileStatus>> list(const std::string& path) override;
   Result<FileLayout> layout(const std::string& path) override;
   Result<void> make_directory(const std::string& path, bool parents) override;
-  Result<std::unique_ptr<DirectoryLease>> lease_directory(const std::string& path) override;
+  Result<std::unique_ptr<DirectoryLease>> lease_directory(const std::string& path, bool take_over) override;
   Result<void> remove(const std::string& path, bool recursive) override;
   Result<void> rename(const std::string& from, const std::string& to, bool replace) override;
   Result<void> set_replication(const std::string& path, std::uint32_t replication) override;

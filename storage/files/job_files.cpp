@@ -100,12 +100,21 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
     return fail(status.error());
   }
 
-  Result<void> make_directory(const std::string& path) override {
-    WEFT_ASSIGN(const auto files, connected());
-    WEFT_ASSIGN(auto lease, files->lease_directory(path));
+  Result<void> make_directory(const std::string& path) override { return lease(path, false); }
+  Result<void> take_over_directory(const std::string& path) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (leases_.contains(path)) return {};
+    }
+    return lease(path, true);
+  }
+  void leave_directory(const std::string& path) override {
     const std::lock_guard lock(mutex_);
-    leases_[path] = std::move(lease);
-    return {};
+    std::erase_if(leases_, [&](auto& item) {
+      if (item.first != path && !item.first.starts_with(path + "/")) return false;
+      item.second->leave();
+      return true;
+    });
   }
   Result<std::vector<std::string>> names(const std::string& directory) override {
     WEFT_ASSIGN(const auto files, connected());
@@ -148,6 +157,14 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
       else
         WEFT_TRY(add(files, entry, found));
     }
+    return {};
+  }
+
+  Result<void> lease(const std::string& path, bool take_over) {
+    WEFT_ASSIGN(const auto files, connected());
+    WEFT_ASSIGN(auto leased, files->lease_directory(path, take_over));
+    const std::lock_guard lock(mutex_);
+    leases_[path] = std::move(leased);
     return {};
   }
 

@@ -39,6 +39,7 @@ struct FileRequest {
   struct LeaseDirectory {
     path @0 :Text;
     user @1 :Text;
+    takeOver @2 :Bool;
   }
   struct CreateFile {
     path @0 :Text;

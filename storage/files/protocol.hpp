@@ -63,6 +63,7 @@ struct MakeDirectory {
 /// A new directory that goes with its lease.
 struct LeaseDirectory {
   std::string path, user;
+  bool take_over = false;  // also one that this user has leased before
   using Reply = Leased;
 };
 struct CreateFile {

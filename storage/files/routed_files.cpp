@@ -24,6 +24,8 @@ class RoutedFiles final : public RemoteFiles, public TablesBesideFiles, public W
   Result<std::string> normal(const std::string& path) override { return of(path).normal(path); }
   Result<bool> exists(const std::string& path) override { return of(path).exists(path); }
   Result<void> make_directory(const std::string& path) override { return of(path).make_directory(path); }
+  Result<void> take_over_directory(const std::string& path) override { return of(path).take_over_directory(path); }
+  void leave_directory(const std::string& path) override { of(path).leave_directory(path); }
   Result<std::vector<std::string>> names(const std::string& directory) override { return of(directory).names(directory); }
   Result<void> rename(const std::string& from, const std::string& to, bool replace) override {
     return of(from).rename(from, to, replace);

@@ -33,9 +33,17 @@ Result<LeaseId> Namespace::create(std::string_view written, std::string_view use
   return impl_->leases.begin(std::move(path), *owner, wanted, impl_->clock).id;
 }
 
-Result<LeaseId> Namespace::lease_directory(std::string_view written, std::string_view user, std::int64_t clock_ms, Time now) {
+Result<LeaseId> Namespace::lease_directory(std::string_view written, std::string_view user, std::int64_t clock_ms, Time now,
+                                           bool take_over) {
   WEFT_ASSIGN(std::string path, parse_path(written));
-  WEFT_TRY(make_directory(path, user, false, clock_ms));
+  auto made = make_directory(path, user, false, clock_ms);
+  if (!made) {
+    std::vector<LeaseId> before;
+    for (const auto& [id, file] : impl_->leases.open())
+      if (take_over && file.directory() && file.path == path && file.account->name == user) before.push_back(id);
+    if (before.empty() || made.error().code() != Code::already_exists) return fail(std::move(made).error());
+    for (const LeaseId id : before) impl_->leases.end(id);
+  }
   impl_->at(now);
   return impl_->leases.begin(std::move(path), impl_->tree.account(user), {.replication = 0}, impl_->clock).id;
 }

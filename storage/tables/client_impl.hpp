@@ -49,6 +49,7 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   Result<SnapshotId> find_snapshot(const std::string& table, const std::string& name) override;
   Result<void> drop_snapshot(const std::string& table, const std::string& name) override;
   Result<TransactionId> begin(const std::string& table) override;
+  void resume(const std::string& table, std::uint64_t id) override;
   Result<void> stage(const std::string& table, TransactionId id, std::uint64_t token, std::vector<TableWrite> writes) override;
   Result<void> commit(const std::string& table, TransactionId id, std::vector<std::uint64_t> tokens) override;
   Result<void> abort(const std::string& table, TransactionId id) override;

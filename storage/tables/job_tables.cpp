@@ -87,6 +87,12 @@ class JobTables final : public RemoteTables, public WaitsForMaster {
     return client->begin(table).map([](TransactionId id) { return id.value(); });
   }
 
+  Result<void> keep(const std::string& table, std::uint64_t id) override {
+    WEFT_ASSIGN(const auto client, connected());
+    client->resume(table, id);
+    return {};
+  }
+
   Result<void> stage(const std::string& table, std::uint64_t id, std::uint64_t token, std::vector<RemoteRow> rows) override {
     WEFT_ASSIGN(const auto client, connected());
     std::vector<TableWrite> writes;

@@ -161,6 +161,11 @@ Result<TransactionId> TableClientImpl::begin(const std::string& table) {
   return begun.id;
 }
 
+void TableClientImpl::resume(const std::string& table, std::uint64_t id) {
+  keep(table, id);
+  tell(RenewLease{table, id});  // its time may be nearly over
+}
+
 Result<void> TableClientImpl::commit(const std::string& table, TransactionId id, std::vector<std::uint64_t> tokens) {
   WEFT_TRY(ask(CommitTransaction{table, {id, std::move(tokens)}}));
   const std::lock_guard lock(mutex_);

@@ -94,6 +94,8 @@ class TableClient {
 
   /// Rows that become visible together, or not at all. Kept while this client lives, and a minute longer.
   virtual Result<TransactionId> begin(const std::string& table) = 0;
+  /// Keeps a transaction or a temporary snapshot of another client, which may have ended less than a minute ago.
+  virtual void resume(const std::string& table, std::uint64_t id) = 0;
   /// Sets rows aside under a token, which stands for one attempt of a task.
   virtual Result<void> stage(const std::string& table, TransactionId id, std::uint64_t token, std::vector<TableWrite> writes) = 0;
   /// The rows that were staged under these tokens become visible at one version; the others are dropped. Repeating it is fine. Of a

@@ -56,7 +56,7 @@ struct Operations {
     return done(tree.make_directory(it.path, it.user, it.parents, unix_milliseconds()));
   }
   Result<FileReply> operator()(const LeaseDirectory& it) const {
-    return leased(tree.lease_directory(it.path, it.user, unix_milliseconds(), steady_now()));
+    return leased(tree.lease_directory(it.path, it.user, unix_milliseconds(), steady_now(), it.take_over));
   }
   Result<FileReply> operator()(const CreateFile& it) const {
     return leased(tree.create(it.path, it.user, it.options, steady_now()));

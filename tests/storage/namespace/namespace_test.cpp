@@ -175,6 +175,30 @@ TEST_F(NamespaceTest, QuotasBoundBytesAndFiles) {
   OK(world.write("/f6", 9));
 }
 
+TEST_F(NamespaceTest, ALeasedDirectoryIsTakenOverByItsUserAndStays) {
+  two_racks();
+  const LeaseId first = ns().lease_directory("/.a.weft-1", "ann", 1, world.now).value();
+  OK(world.write("/.a.weft-1/part", 2));
+  EXPECT_EQ(ns().lease_directory("/.a.weft-1", "bob", 1, world.now, true).error().code(), Code::already_exists);
+  EXPECT_TRUE(ns().renew(first, world.now));
+  const auto second = ns().lease_directory("/.a.weft-1", "ann", 1, world.now, true);
+  ASSERT_TRUE(second) << second.error().to_string();
+  EXPECT_EQ(ns().renew(first, world.now).error().code(), Code::not_found);
+  EXPECT_EQ(ns().abandon(first).error().code(), Code::not_found);
+  world.restart();  // of the master
+  for (auto& [name, worker] : world.workers) world.join(worker);
+  for (int i = 0; i < 100; ++i) {
+    world.step(1s);
+    OK(ns().renew(*second, world.now));
+  }
+  EXPECT_TRUE(ns().stat("/.a.weft-1/part"));
+  OK(ns().abandon(*second));
+  EXPECT_EQ(ns().stat("/.a.weft-1").error().code(), Code::not_found);
+  OK(ns().make_directory("/b", "ann", false, 1));
+  EXPECT_EQ(ns().lease_directory("/b", "ann", 1, world.now, true).error().code(), Code::already_exists) << "nobody leased it";
+  EXPECT_TRUE(ns().lease_directory("/c", "ann", 1, world.now, true)) << "a new one";
+}
+
 TEST_F(NamespaceTest, ALeasedDirectoryGoesWithItsLease) {
   two_racks();
   const auto lease = [&](const std::string& path) { return ns().lease_directory(path, "ann", 1, world.now).value(); };
