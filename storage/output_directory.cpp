@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -19,6 +20,7 @@
 #include "base/log.hpp"
 #include "base/named_file.hpp"
 #include "storage/in_parallel.hpp"
+#include "storage/output_mark.hpp"
 #include "storage/staged_name.hpp"
 
 namespace weft::storage {
@@ -29,6 +31,16 @@ namespace fs = std::filesystem;
 Error cannot_write(const std::string& path, int code) { return errno_error("cannot write output " + path, code); }
 
 std::string work_prefix(const fs::path& output) { return "." + short_name(output.filename().native()) + ".weft-"; }
+
+constexpr std::string_view kOfJobs = "job";  // begins the tokens of jobs, and no others
+/// Between two drivers of a job nobody holds the lock of its work directory.
+constexpr auto kLeftByJobs = std::chrono::hours(1);
+
+/// Where what was there before is for a moment, where two directories cannot be exchanged. Never taken for a leftover.
+std::string aside_of(const std::string& path) {
+  const auto name = path.rfind('/') + 1;
+  return path.substr(0, name) + short_name(path.substr(name)) + ".weft-replaced";
+}
 
 /// With the suffix that the attempt gave its file.
 std::string part_name(std::size_t index, const std::string& attempt_file) {
@@ -66,18 +78,31 @@ Result<void> sync_path(const std::string& path) {
   return {};
 }
 
-/// Durable with the directory it is in.
-Result<void> make_empty(const fs::path& path) {
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+/// Durable with the directory it is in. With `repeats` it may be there already.
+Result<void> make_empty(const fs::path& path, bool repeats) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | (repeats ? 0 : O_EXCL) | O_CLOEXEC, 0666));
   if (!fd.valid()) return fail(cannot_write(path, errno));
   return {};
 }
 
+/// With `repeats` the file may have its new name already.
+Result<void> name_part(const fs::path& from, const fs::path& to, bool repeats) {
+  if (::rename(from.c_str(), to.c_str()) == 0) return {};
+  const int code = errno;
+  struct stat there {};
+  if (repeats && code == ENOENT && ::lstat(to.c_str(), &there) == 0) return {};
+  return fail(cannot_write(code == ENOENT ? from : to, code));
+}
+
 /// By several threads: the file system's journal takes many syncs at once.
-Result<void> sync_all(const fs::path& directory, const std::vector<Winner>& parts) {
+Result<void> sync_all(const fs::path& directory, const std::vector<Winner>& parts, bool repeats) {
   constexpr std::size_t kThreads = 8;
-  return in_parallel(kThreads, parts.size(),
-                     [&](std::size_t i) { return parts[i].file.empty() ? Result<void>() : sync_path(directory / parts[i].file); });
+  return in_parallel(kThreads, parts.size(), [&](std::size_t i) -> Result<void> {
+    if (parts[i].file.empty()) return {};
+    std::error_code error;
+    const bool named = repeats && !fs::exists(directory / parts[i].file, error);  // which was synced before that
+    return named ? Result<void>() : sync_path(directory / parts[i].file);
+  });
 }
 
 /// Locks the directory if it is still the one at `path`; otherwise an invalid descriptor.
@@ -93,14 +118,19 @@ Fd lock_directory(const std::string& path, int how) {
 /// Runs that died (their lock is free) leave work directories; nobody else will ever look at them.
 void remove_stale_siblings(const fs::path& output) {
   std::error_code error;
+  const std::string prefix = work_prefix(output);
   for (fs::directory_iterator entry(output.parent_path(), error), end; !error && entry != end; entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with(work_prefix(output))) continue;
+    const std::string name = entry->path().filename();
+    if (!name.starts_with(prefix)) continue;
     std::error_code ignored;
+    if (std::string_view(name).substr(prefix.size()).starts_with(kOfJobs) &&
+        fs::file_time_type::clock::now() - fs::last_write_time(entry->path(), ignored) < kLeftByJobs)
+      continue;
     if (lock_directory(entry->path(), LOCK_EX | LOCK_NB).valid()) fs::remove_all(entry->path(), ignored);
   }
 }
 
-constexpr const char* kSuccess = "_SUCCESS";  // in what a run wrote, and in nothing else
+std::string mark_of(const std::string& token) { return token + "\n"; }
 
 tl::unexpected<Error> not_ours(const std::string& path) {
   return fail(Code::already_exists, "output " + path +
@@ -174,9 +204,7 @@ Result<void> publish(const std::string& work, const std::string& path, bool over
   if (code == EEXIST) return fail(Code::already_exists, "output " + path + " was created by somebody else while the job ran");
   if (code != EINVAL && code != ENOSYS) return fail(cannot_write(path, code));
   // A file system without these flags (NFS): two steps.
-  const fs::path target(path);
-  const std::string aside =  // never taken for a leftover
-      target.parent_path() / (short_name(target.filename().native()) + ".weft-replaced");
+  const std::string aside = aside_of(path);
   if (overwrite && ::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) return fail(cannot_write(path, errno));
   if (::rename(work.c_str(), path.c_str()) != 0) {
     code = errno;
@@ -195,50 +223,71 @@ std::string part_name(std::size_t index) {
   return name;
 }
 
-Result<OutputDirectory> OutputDirectory::prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote) {
-  if (is_remote(path)) return prepare_remote(path, overwrite, token, remote);
+Result<OutputDirectory> OutputDirectory::prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote,
+                                                 OutputOwner owner) {
+  if (is_remote(path)) return prepare_remote(path, overwrite, token, remote, owner);
   if (path.empty()) return fail(Code::invalid_argument, "the output path is empty");
   fs::path target = fs::absolute(path).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
   if (!target.has_filename()) return fail(Code::invalid_argument, "output " + path + " is the root directory");
+  OutputDirectory output;
+  output.path_ = target;
+  output.overwrite_ = overwrite;
+  if (owner == OutputOwner::job) {
+    output.mark_ = mark_of(token);
+    output.published_ = has_mark(output.path_, output.mark_);
+    output.work_ = target.parent_path() / (work_prefix(target) + token);  // which goes if the output is refused
+  }
+  if (output.published_) return output;
   WEFT_TRY(check_target(target, overwrite));
   std::error_code error;
   if (!fs::is_directory(target.parent_path(), error))
     return fail(Code::not_found,
                 "cannot write output " + target.string() + ": the directory " + target.parent_path().string() + " does not exist");
   remove_stale_siblings(target);
-
-  OutputDirectory output;
-  output.path_ = target;
-  output.overwrite_ = overwrite;
-  for (int attempt = 0; attempt < 8 && !output.lock_.valid(); ++attempt) {
-    output.work_ = (target.parent_path() / (work_prefix(target) + token)).string() +
-                   (attempt == 0 ? std::string() : std::string("-") + std::to_string(attempt));
-    if (::mkdir(output.work_.c_str(), 0777) != 0) {
-      if (errno == EEXIST) continue;
-      const int code = errno;
-      output.work_.clear();
-      return fail(cannot_write(output.path_, code));
-    }
-    output.lock_ = lock_directory(output.work_, LOCK_EX);  // another run may just have taken it for a stale one and removed it
-  }
-  if (!output.lock_.valid()) return fail(Code::io, "cannot create a work directory for output " + output.path_);
+  WEFT_TRY(output.make_work_directory(token));
   return output;
 }
 
-Result<void> OutputDirectory::check_early(const std::string& path, bool overwrite, RemoteFiles* remote) {
+/// Makes and locks it. That of a job is taken over from the process before, which may hold the lock if it still lives somewhere.
+Result<void> OutputDirectory::make_work_directory(const std::string& token) {
+  const fs::path target(path_);
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    work_ = (target.parent_path() / (work_prefix(target) + token)).string() +
+            (attempt == 0 || repeats() ? std::string() : std::string("-") + std::to_string(attempt));
+    if (::mkdir(work_.c_str(), 0777) != 0 && (errno != EEXIST || !repeats())) {
+      if (errno == EEXIST) continue;
+      const int code = errno;
+      work_.clear();
+      return fail(cannot_write(path_, code));
+    }
+    lock_ = lock_directory(
+        work_, LOCK_EX | (repeats() ? LOCK_NB : 0));  // another run may just have taken it for a stale one and removed it
+    if (lock_.valid()) return {};
+    if (repeats()) lock_ = Fd(::open(work_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (lock_.valid()) return {};
+  }
+  return fail(Code::io, "cannot create a work directory for output " + path_);
+}
+
+Result<void> OutputDirectory::check_early(const std::string& path, bool overwrite, RemoteFiles* remote, const std::string& token) {
   const auto exists = [](const std::string& there) {
     return fail(Code::already_exists, "output " + there + " exists; remove it, or use --overwrite");
   };
   if (is_remote(path)) {
     if (remote == nullptr || overwrite) return {};
     WEFT_ASSIGN(const std::string normal, remote->normal(path));
+    if (!token.empty()) {
+      WEFT_ASSIGN(const bool published, has_mark(*remote, normal, mark_of(token)));
+      if (published) return {};
+    }
     WEFT_ASSIGN(const bool of_a_run, remote->exists(normal + "/" + kSuccess));
     return of_a_run ? exists(normal) : Result<void>();
   }
   fs::path target = fs::absolute(path).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
   std::error_code error;
+  if (!token.empty() && has_mark(target, mark_of(token))) return {};
   if (fs::is_directory(target, error)) {
     if (fs::is_regular_file(target / kSuccess, error)) return overwrite ? Result<void>() : exists(target.string());
     return overwrite ? check_foreign(target) : Result<void>();
@@ -258,6 +307,9 @@ OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept
       remote_(other.remote_),
       publisher_(other.publisher_),
       overwrite_(other.overwrite_),
+      published_(other.published_),
+      mark_(std::move(other.mark_)),
+      begun_(std::move(other.begun_)),
       lock_(std::move(other.lock_)) {}
 
 OutputDirectory& OutputDirectory::operator=(OutputDirectory&& other) noexcept {
@@ -268,6 +320,9 @@ OutputDirectory& OutputDirectory::operator=(OutputDirectory&& other) noexcept {
     remote_ = other.remote_;
     publisher_ = other.publisher_;
     overwrite_ = other.overwrite_;
+    published_ = other.published_;
+    mark_ = std::move(other.mark_);
+    begun_ = std::move(other.begun_);
     lock_ = std::move(other.lock_);
   }
   return *this;
@@ -281,6 +336,7 @@ void OutputDirectory::discard() {
     if (work_.empty()) return;
     if (auto discarded = publisher_->discard(work_); !discarded)
       Log("storage").warn("parts of {} stay, unseen: {}", path_, discarded.error().to_string());
+    if (repeats()) (void)remote_->remove(begun_);  // or it stays, hidden
   } else if (remote_ != nullptr) {
     if (!work_.empty()) (void)remote_->remove(work_);  // or it stays, hidden
   } else if (!work_.empty()) {
@@ -290,22 +346,71 @@ void OutputDirectory::discard() {
   lock_.reset();
 }
 
+void OutputDirectory::leave() {
+  if (remote_ != nullptr && publisher_ == nullptr && !work_.empty()) remote_->leave_directory(work_);
+  work_.clear();
+  lock_.reset();
+}
+
+Result<bool> OutputDirectory::is_published() const {
+  if (!repeats()) return false;
+  if (remote_ != nullptr) return has_mark(*remote_, path_, mark_);
+  return has_mark(path_, mark_);
+}
+
 Result<void> OutputDirectory::commit(const std::vector<std::string>& attempt_files) {
+  if (!published_) {
+    // The process before, if it still lived somewhere, may have published it meanwhile; so a step that fails is no failure then.
+    if (auto committed = commit_once(attempt_files); !committed && !is_published().value_or(false)) return committed;
+  }
+  clear_up();
+  return remote_ != nullptr ? Result<void>() : sync_path(fs::path(path_).parent_path());
+}
+
+Result<void> OutputDirectory::commit_once(const std::vector<std::string>& attempt_files) {
   if (publisher_ != nullptr) return commit_published(attempt_files);
   if (remote_ != nullptr) return commit_remote(attempt_files);
+  return commit_local(attempt_files);
+}
+
+/// What is left when the output is there: what it has replaced, and what processes that were killed have left of it.
+void OutputDirectory::clear_up() {
+  if (remote_ == nullptr) {
+    discard();
+    std::error_code ignored;
+    if (repeats() && overwrite_) fs::remove_all(aside_of(path_), ignored);
+    return;
+  }
+  if (repeats()) discard();
+  work_.clear();
+  if (publisher_ != nullptr || !remote_->leaves_directories(path_)) return;
+  if (repeats() && overwrite_) (void)remote_->remove(aside_of(path_));
+  remove_leftovers(*remote_, path_);
+}
+
+Result<void> OutputDirectory::commit_local(const std::vector<std::string>& attempt_files) {
   WEFT_TRY(name_parts(attempt_files));
   WEFT_TRY(sync_path(work_));
   if (overwrite_) WEFT_TRY(check_overwritable(path_));  // it may be another than when the run began
-  WEFT_TRY(publish(work_, path_, overwrite_));
-  discard();  // the directory that was overwritten, if any
-  return sync_path(fs::path(path_).parent_path());
+  if (repeats() && !is_work_directory())
+    return fail(Code::not_found,
+                "the work directory " + work_ + " of output " + path_ + " was removed or replaced while the job ran");
+  return publish(work_, path_, overwrite_);
+}
+
+/// That it is the one that was prepared: another one may have its name when the output that it replaced is there.
+bool OutputDirectory::is_work_directory() const {
+  struct stat ours {};
+  struct stat there {};
+  return ::fstat(lock_.get(), &ours) == 0 && ::lstat(work_.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
+         ours.st_dev == there.st_dev;
 }
 
 /// Leaves exactly the winners under their final names, and _SUCCESS, in the work directory, all synced.
 Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt_files) {
   const fs::path work(work_);
   const std::vector<Winner> parts = winners(attempt_files);
-  WEFT_TRY(sync_all(work, parts));
+  WEFT_TRY(sync_all(work, parts, repeats()));
   std::set<std::string> kept, directories;
   std::error_code error;
   for (const auto& [file, name, directory] : parts) {
@@ -315,9 +420,9 @@ Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt
       if (error) return fail(cannot_write(work / directory, error.value()));
     }
     if (file.empty())
-      WEFT_TRY(make_empty(work / name));
-    else if (::rename((work / file).c_str(), (work / name).c_str()) != 0)
-      return fail(cannot_write(work / name, errno));
+      WEFT_TRY(make_empty(work / name, repeats()));
+    else
+      WEFT_TRY(name_part(work / file, work / name, repeats()));
     kept.insert(fs::path(name).begin()->string());
   }
   for (const std::string& directory : directories) {
@@ -327,11 +432,11 @@ Result<void> OutputDirectory::name_parts(const std::vector<std::string>& attempt
     std::error_code ignored;  // losers of races between attempts
     if (!kept.contains(entry->path().filename())) fs::remove_all(entry->path(), ignored);
   }
-  return make_empty(work / kSuccess);
+  return write_mark(work_, mark_);
 }
 
 Result<OutputDirectory> OutputDirectory::prepare_remote(const std::string& path, bool overwrite, const std::string& token,
-                                                        RemoteFiles* remote) {
+                                                        RemoteFiles* remote, OutputOwner owner) {
   if (remote == nullptr)
     return fail(Code::invalid_argument, "output " + path + ": the files of the cluster cannot be written here");
   OutputDirectory output;
@@ -339,70 +444,97 @@ Result<OutputDirectory> OutputDirectory::prepare_remote(const std::string& path,
   const auto slash = output.path_.rfind('/');
   const std::string name = output.path_.substr(slash + 1);
   if (name.empty()) return fail(Code::invalid_argument, "output " + path + " is the root directory");
-  WEFT_ASSIGN(const bool exists, remote->exists(output.path_));
-  if (exists && !overwrite) return fail(Code::already_exists, "output " + output.path_ + " exists; remove it, or use --overwrite");
-  WEFT_TRY(check_overwritable(*remote, output.path_));
+  const std::string work = output.path_.substr(0, slash + 1) + work_prefix(name) + token;
+  output.remote_ = remote;
   output.overwrite_ = overwrite;
-  if (RemotePublisher* const publisher = remote->publisher(output.path_)) {
-    WEFT_TRY(publisher->check_writable(output.path_));
-    output.remote_ = remote;
-    output.publisher_ = publisher;
+  output.publisher_ = remote->publisher(output.path_);
+  bool begun = false;
+  if (owner == OutputOwner::job) {
+    output.mark_ = mark_of(token);
+    WEFT_ASSIGN(output.published_, output.is_published());
+    if (output.publisher_ != nullptr) {
+      output.begun_ = work;
+      WEFT_ASSIGN(begun, remote->exists(work));
+    } else {
+      output.work_ = work;  // which goes if the output is refused
+    }
+  }
+  if (!output.published_ && !begun) {
+    WEFT_ASSIGN(const bool exists, remote->exists(output.path_));
+    if (exists && !overwrite)
+      return fail(Code::already_exists, "output " + output.path_ + " exists; remove it, or use --overwrite");
+    WEFT_TRY(check_overwritable(*remote, output.path_));
+  }
+  if (output.publisher_ != nullptr) {
+    if (!output.published_) WEFT_TRY(output.publisher_->check_writable(output.path_));
     output.work_ = output.path_;
     return output;
   }
-  const std::string work = output.path_.substr(0, slash + 1) + work_prefix(name) + token;
-  if (auto made = remote->make_directory(work); !made)
-    return fail(std::move(made).error().wrap("cannot write output " + output.path_));
-  output.remote_ = remote;
+  if (!output.published_) {
+    auto made = output.repeats() ? remote->take_over_directory(work) : remote->make_directory(work);
+    if (!made) return fail(std::move(made).error().wrap("cannot write output " + output.path_));
+  }
   output.work_ = work;
   return output;
 }
 
+/// A job's output is being published from when `begun_` is there: then what is below `path_` is the work of its drivers.
 Result<void> OutputDirectory::commit_published(const std::vector<std::string>& attempt_files) {
   std::vector<StagedFile> staged;
   for (const Winner& part : winners(attempt_files)) staged.push_back({path_ + "/" + part.name, receipt_in(part.file)});
-  if (overwrite_) {
+  bool begun = false;
+  if (repeats()) {
+    WEFT_ASSIGN(begun, remote_->exists(begun_));
+  }
+  if (!begun && overwrite_) {
     WEFT_TRY(check_overwritable(*remote_, path_));
-  } else {
+  } else if (!begun) {
     WEFT_ASSIGN(const bool exists, remote_->exists(path_));
     if (exists) return fail(Code::already_exists, "output " + path_ + " was created by somebody else while the job ran");
   }
-  WEFT_TRY(publisher_->publish(path_, staged, path_ + "/" + kSuccess, overwrite_));
-  work_.clear();
-  return {};
+  if (repeats() && !begun) {
+    WEFT_ASSIGN(const auto file, remote_->create(begun_));
+    WEFT_TRY(file->close());
+  }
+  return publisher_->publish(path_, staged, {path_ + "/" + kSuccess, mark_}, overwrite_);
 }
 
 Result<void> OutputDirectory::make_empty_remote(const std::string& name) {
+  if (repeats()) {
+    WEFT_ASSIGN(const bool exists, remote_->exists(work_ + "/" + name));
+    if (exists) return {};
+  }
   WEFT_ASSIGN(const auto file, remote_->create(work_ + "/" + name));
   return file->close();
 }
 
+Result<void> OutputDirectory::name_remote(const std::string& file, const std::string& name) {
+  const std::string from = work_ + "/" + file, to = work_ + "/" + name;
+  auto renamed = remote_->rename(from, to, repeats());
+  if (renamed || !repeats() || renamed.error().code() != Code::not_found) return renamed;
+  WEFT_ASSIGN(const bool named, remote_->exists(to));
+  return named ? Result<void>() : renamed;
+}
+
 /// As on local disks; files of the cluster are durable when they are closed.
 Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& attempt_files) {
-  std::set<std::string> kept;
+  std::set<std::string> kept, made;
   for (const auto& [file, name, directory] : winners(attempt_files)) {
     const std::string top = name.substr(0, name.find('/'));
     for (std::size_t end = directory.find('/'); !directory.empty(); end = directory.find('/', end + 1)) {
       const std::string path = work_ + "/" + directory.substr(0, end);
-      WEFT_ASSIGN(const bool exists, remote_->exists(path));
-      if (!exists) WEFT_TRY(remote_->make_directory(path));
+      if (made.insert(path).second) WEFT_TRY(remote_->take_over_directory(path));
       if (end == std::string::npos) break;
     }
-    if (file.empty())
-      WEFT_TRY(make_empty_remote(name));
-    else
-      WEFT_TRY(remote_->rename(work_ + "/" + file, work_ + "/" + name, false));
+    WEFT_TRY(file.empty() ? make_empty_remote(name) : name_remote(file, name));
     kept.insert(top);
   }
   WEFT_ASSIGN(const auto names, remote_->names(work_));
   for (const std::string& name : names)
     if (!kept.contains(name)) WEFT_TRY(remote_->remove(work_ + "/" + name));
-  WEFT_TRY(make_empty_remote(kSuccess));
+  WEFT_TRY(write_mark(*remote_, work_, mark_));
   if (overwrite_) WEFT_TRY(check_overwritable(*remote_, path_));
-  WEFT_TRY(remote_->rename(work_, path_, overwrite_));
-  work_.clear();
-  if (remote_->leaves_directories(path_)) remove_leftovers(*remote_, path_);
-  return {};
+  return remote_->rename(work_, path_, overwrite_);
 }
 
 }  // namespace weft::storage

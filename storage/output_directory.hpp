@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@
 
 namespace weft::storage {
 
+/// What goes on with an output when the process that prepared it is killed.
+enum class OutputOwner : std::uint8_t {
+  process,  // nobody: what it has made is a leftover
+  job,      // another driver of its job
+};
+
 /// Driver side of one output directory.
 class OutputDirectory {
  public:
@@ -20,13 +27,19 @@ class OutputDirectory {
   /// the output of a run, which has a _SUCCESS; not_found: the parent is missing; io: it is not writable. Creates the hidden work
   /// directory (`.NAME.weft-<token>` beside it). `token` is unique per run. An output in the cluster, an S3 service or HDFS
   /// ("weft://…", "s3://…", "hdfs://…") goes through `remote`, which outlives this.
-  static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote = nullptr);
+  ///
+  /// An output of a job has a token of that job, and the work directory has the same name whenever it is prepared: it is taken over
+  /// if it is there. An output with that token which is published already is success, and commit() leaves it as it is. Others do
+  /// not remove the work directory before nothing was made in it for an hour.
+  static Result<OutputDirectory> prepare(std::string path, bool overwrite, std::string token, RemoteFiles* remote = nullptr,
+                                         OutputOwner owner = OutputOwner::process);
 
   /// Looks (and makes nothing) whether an output at `path` or outputs below it are bound to be refused by prepare(): the parent is
   /// missing or not writable, `path` is no directory, it is the output of a run and not `overwrite`, or it has other files and
   /// neither it nor a directory in it is the output of a run. For callers that have work to do before prepare(). In stores
-  /// elsewhere only the output of a run is found.
-  static Result<void> check_early(const std::string& path, bool overwrite, RemoteFiles* remote = nullptr);
+  /// elsewhere only the output of a run is found. What was published with this token (of a job; empty: none) is not refused.
+  static Result<void> check_early(const std::string& path, bool overwrite, RemoteFiles* remote = nullptr,
+                                  const std::string& token = {});
 
   OutputDirectory(OutputDirectory&&) noexcept;
   OutputDirectory& operator=(OutputDirectory&&) noexcept;
@@ -39,25 +52,40 @@ class OutputDirectory {
   /// Publishes `attempt_files[i]` (names inside the work directory; empty: nothing was written, and an empty file is made) as
   /// part-<i> with the suffix of that name, if it has one. An attempt that wrote several files names each as FILE/DIRECTORY and a
   /// newline: it becomes DIRECTORY/part-<i>, and where there is none, there is no part. After success the output is complete and
-  /// synced; on failure nothing is visible.
+  /// synced; on failure nothing is visible. Of an output of a job, a process that is killed at any moment may be followed by one
+  /// that prepares it again and commits the same files: it does what is not done yet.
   Result<void> commit(const std::vector<std::string>& attempt_files);
+
+  /// Leaves all to the process that prepares the job's output next: the destructor removes nothing.
+  void leave();
 
  private:
   OutputDirectory() = default;
   std::string path_;
   std::string work_;
   static Result<OutputDirectory> prepare_remote(const std::string& path, bool overwrite, const std::string& token,
-                                                RemoteFiles* remote);
+                                                RemoteFiles* remote, OutputOwner owner);
+  Result<void> make_work_directory(const std::string& token);
+  bool repeats() const { return !mark_.empty(); }  // what a step finds done may have been done by an earlier process
+  Result<bool> is_published() const;
+  Result<void> commit_once(const std::vector<std::string>& attempt_files);
+  Result<void> commit_local(const std::vector<std::string>& attempt_files);
   Result<void> make_empty_remote(const std::string& name);
+  Result<void> name_remote(const std::string& file, const std::string& name);
   Result<void> commit_remote(const std::vector<std::string>& attempt_files);
   Result<void> commit_published(const std::vector<std::string>& attempt_files);
+  void clear_up();
   void discard();
+  bool is_work_directory() const;
   Result<void> name_parts(const std::vector<std::string>& attempt_files);
 
   RemoteFiles* remote_ = nullptr;         // null: local
   RemotePublisher* publisher_ = nullptr;  // not null: where files cannot be renamed; `work_` is `path_` then
   bool overwrite_ = false;
-  Fd lock_;  // held while this run lives, so that others don't take the work directory for a leftover
+  bool published_ = false;  // by an earlier process
+  std::string mark_;        // in the _SUCCESS of an output of a job; empty: the process's own
+  std::string begun_;       // with a publisher: a hidden object beside `path_`, there while a job's output is being published
+  Fd lock_;                 // held while this run lives, so that others don't take the work directory for a leftover
 };
 
 /// "part-00017": the name of a task's part of an output.

@@ -23,6 +23,7 @@ using http::HttpResponse;
 using http::uri_decoded;
 using http::uri_encoded;
 
+constexpr std::string_view kUploadHeader = "x-amz-meta-weft-upload";
 constexpr std::string_view kScheme = "s3://";
 constexpr std::uint64_t kLargestReply = 16u << 20;  // of 1,000 keys of 1,024 bytes, encoded
 constexpr std::size_t kTogether = 16;               // requests of one call under way at once
@@ -170,7 +171,7 @@ Result<std::optional<S3Object>> S3Client::head(const S3Path& path) {
   }
   if (answer && answer->status == 404 && s3_error_code(*answer) != "NoSuchBucket") return std::optional<S3Object>();
   WEFT_ASSIGN(const HttpResponse found, checked(std::move(answer), path, "read"));
-  S3Object object{.key = path.key, .etag = found.header("etag")};
+  S3Object object{.key = path.key, .etag = found.header("etag"), .upload = found.header(kUploadHeader)};
   WEFT_ASSIGN(object.size, size_of(found.header("content-length"), url_of(path)));
   return std::optional<S3Object>(std::move(object));
 }
@@ -225,8 +226,9 @@ Result<void> S3Client::remove(const std::string& bucket, const std::vector<std::
       });
 }
 
-Result<std::string> S3Client::begin_upload(const S3Path& path) {
+Result<std::string> S3Client::begin_upload(const S3Path& path, const std::string& name) {
   HttpRequest wanted = request("POST", path, "uploads=");
+  if (!name.empty()) wanted.headers.push_back(std::string(kUploadHeader) + ": " + name);
   wanted.headers.emplace_back("x-amz-checksum-algorithm: CRC32C");
   wanted.headers.emplace_back("Content-Type: application/octet-stream");
   WEFT_ASSIGN(const HttpResponse answer, exchange(std::move(wanted), path, "write"));

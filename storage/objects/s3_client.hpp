@@ -32,6 +32,7 @@ struct S3Object {
   std::uint64_t size = 0;
   std::string etag{};      // with its quotes
   std::string modified{};  // as the service writes it; of listings only
+  std::string upload{};    // the name that begin_upload() was given; of head() only
 };
 
 struct S3Listing {
@@ -75,8 +76,8 @@ class S3Client {
   /// What is not there is no error.
   Result<void> remove(const std::string& bucket, const std::vector<std::string>& keys);
 
-  /// An object in parts, which appears when it is completed.
-  Result<std::string> begin_upload(const S3Path& path);
+  /// An object in parts, which appears when it is completed. `name` stays with it, to know it by; may be empty.
+  Result<std::string> begin_upload(const S3Path& path, const std::string& name = {});
   std::unique_ptr<http::HttpExchange> start_part(const S3Path& path, const std::string& id, std::uint32_t number,
                                                  SharedBytes bytes);
   Result<void> finish_part(http::HttpExchange& part, const S3Path& path);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <random>
 #include <utility>
+
+#include <fmt/core.h>
 
 #include "base/log.hpp"
 #include "storage/http/range_reader.hpp"
@@ -37,6 +40,14 @@ constexpr std::uint64_t kSmallestPart = 5u << 20;  // S3 allows a smaller one on
 constexpr std::uint32_t kMostParts = 10'000;
 constexpr std::size_t kUploadsAtOnce = 2;
 
+/// Given to no other upload.
+std::string new_name() {
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 4; ++i) name += fmt::format("{:08x}", random());
+  return name;
+}
+
 class ObjectWriter final : public RemoteOutput {
  public:
   ObjectWriter(S3Client& client, S3Path path, Appears appears) : client_(client), path_(std::move(path)), appears_(appears) {}
@@ -68,7 +79,7 @@ class ObjectWriter final : public RemoteOutput {
     closed_ = true;
     return {};
   }
-  std::string receipt() const override { return id_; }
+  std::string receipt() const override { return id_.empty() ? std::string() : id_ + "\n" + name_; }
 
  private:
   static SharedBytes shared(std::string text) {
@@ -78,7 +89,8 @@ class ObjectWriter final : public RemoteOutput {
   }
   Result<void> send_part() {
     if (id_.empty()) {
-      WEFT_ASSIGN(id_, client_.begin_upload(path_));
+      if (appears_ == Appears::when_published) name_ = new_name();
+      WEFT_ASSIGN(id_, client_.begin_upload(path_, name_));
     }
     if (number_ == kMostParts)
       return fail(Code::resource_exhausted,
@@ -103,7 +115,7 @@ class ObjectWriter final : public RemoteOutput {
   const S3Path path_;
   const Appears appears_;
   std::string part_;
-  std::string id_;  // of the upload, once there is one
+  std::string id_, name_;  // of the upload, once there is one
   std::uint32_t number_ = 0;
   std::deque<std::unique_ptr<HttpExchange>> under_way_;
   bool closed_ = false;
@@ -118,6 +130,12 @@ std::unique_ptr<RemoteFile> open_object(S3Client& client, S3Path path, S3Object 
       [&client, path = std::move(path), etag = std::move(object.etag)](std::uint64_t offset, std::uint64_t length, bool) {
         return std::make_unique<ObjectRead>(client, path, offset, length, etag);
       });
+}
+
+UploadReceipt parse_receipt(const std::string& receipt) {
+  const auto end = receipt.rfind('\n');
+  if (end == std::string::npos) return {receipt, {}};
+  return {receipt.substr(0, end), receipt.substr(end + 1)};
 }
 
 std::uint64_t part_bytes(std::uint32_t number) { return kSmallestPart << std::min(number / 1'000, 7u); }

@@ -19,6 +19,12 @@ enum class Appears {
   when_closed,
   when_published,  // receipt() is the upload that completes it
 };
+/// What a receipt says.
+struct UploadReceipt {
+  std::string id;    // of the upload
+  std::string name;  // that stays with the object (S3Object::upload)
+};
+UploadReceipt parse_receipt(const std::string& receipt);
 /// The size of part number 1, 2, … of an object that is being written: 10,000 parts suffice for 2 TiB, and none is larger than
 /// 640 MiB.
 std::uint64_t part_bytes(std::uint32_t number);

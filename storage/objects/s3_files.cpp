@@ -145,11 +145,11 @@ class ObjectFiles final : public S3Files {
     WEFT_ASSIGN(const std::string id, client->begin_upload(path));
     return client->abort(path, id);
   }
-  Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const std::string& last,
+  Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const LastFile& last,
                        bool replace) override {
     WEFT_ASSIGN(const S3Path target, parse_s3(directory));
     WEFT_ASSIGN(S3Client* const client, connected());
-    WEFT_ASSIGN(const S3Path mark, parse_s3(last));
+    WEFT_ASSIGN(const S3Path mark, parse_s3(last.path));
     std::map<std::string, std::string> old;
     if (replace) {
       WEFT_ASSIGN(old, etags_below(*client, target));
@@ -157,7 +157,7 @@ class ObjectFiles final : public S3Files {
     }
     auto published = show(*client, files, old);
     if (published && replace) published = remove_others(*client, target, old, files);
-    if (published) published = client->put(mark, {});
+    if (published) published = client->put(mark, SharedBytes(Buffer::copy_of(as_bytes(last.text))));
     if (!published && !replace) take_back(*client, files);
     if (!published)
       return fail(std::move(published).error().wrap("the output " + directory + (replace ? " is incomplete" : " was taken back")));
@@ -262,9 +262,15 @@ class ObjectFiles final : public S3Files {
     return in_parallel(kPublishingThreads, files.size(), [&](std::size_t i) -> Result<void> {
       WEFT_ASSIGN(const S3Path path, parse_s3(files[i].path));
       if (files[i].receipt.empty()) return client.put(path, {});
-      WEFT_ASSIGN(const auto parts, client.parts(path, files[i].receipt));
+      const UploadReceipt upload = parse_receipt(files[i].receipt);
+      auto parts = client.parts(path, upload.id);
+      if (!parts && parts.error().code() == Code::not_found) {  // perhaps a process that was killed has completed it
+        WEFT_ASSIGN(const auto there, client.head(path));
+        if (there && !upload.name.empty() && there->upload == upload.name) return {};
+      }
+      if (!parts) return fail(std::move(parts).error());
       const auto before = old.find(path.key);
-      return client.complete(path, files[i].receipt, parts, before == old.end() ? std::string() : before->second);
+      return client.complete(path, upload.id, *parts, before == old.end() ? std::string() : before->second);
     });
   }
   /// Uploads of the same names, asked for one by one, and of the one that check_writable() began.

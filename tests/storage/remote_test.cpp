@@ -51,37 +51,65 @@ class PretendedCluster final : public RemoteFiles {
   Result<std::string> normal(const std::string& path) override { return path; }
   Result<bool> exists(const std::string& path) override { return expand(path).has_value() || directories.contains(path); }
   Result<void> make_directory(const std::string& path) override {
+    if (dead()) return killed();
     directories.insert(path);
-    return {};
+    return step();
   }
   Result<std::vector<std::string>> names(const std::string& directory) override {
-    std::vector<std::string> found;
-    for (const auto& [path, content] : files)
-      if (path.starts_with(directory + "/")) found.push_back(path.substr(directory.size() + 1));
-    return found;
+    std::set<std::string> found;
+    const auto add = [&](const std::string& path) {
+      const std::string name = path.substr(std::min(path.size(), directory.size() + 1));
+      if (path.starts_with(directory + "/")) found.insert(name.substr(0, name.find('/')));
+    };
+    for (const auto& [path, content] : files) add(path);
+    for (const std::string& path : directories) add(path);
+    return std::vector<std::string>(found.begin(), found.end());
   }
   Result<void> rename(const std::string& from, const std::string& to, bool replace) override {
+    if (dead()) return killed();
+    if (!exists(from).value()) return fail(Code::not_found, from + " does not exist");
     if (exists(to).value()) {
       if (!replace) return fail(Code::already_exists, to + " exists");
-      EXPECT_TRUE(remove(to));
+      erase(to);
     }
     std::map<std::string, std::string> moved;
     for (const auto& [path, content] : files)
       moved[path == from || path.starts_with(from + "/") ? to + path.substr(from.size()) : path] = content;
     files = std::move(moved);
-    if (directories.erase(from) != 0) directories.insert(to);
-    return {};
+    std::set<std::string> places;
+    for (const std::string& path : directories)
+      places.insert(path == from || path.starts_with(from + "/") ? to + path.substr(from.size()) : path);
+    directories = std::move(places);
+    return step();
   }
   Result<void> remove(const std::string& path) override {
-    std::erase_if(files, [&](const auto& item) { return item.first == path || item.first.starts_with(path + "/"); });
-    directories.erase(path);
-    return {};
+    if (dead()) return killed();
+    erase(path);
+    return step();
   }
+  bool leaves_directories(const std::string&) override { return leaves; }
+
+  /// The process is killed after so many changes, from now on; 0: it is not.
+  void kill_after(int changes) { left_ = changes; }
+  bool dead() const { return left_ < 0; }
 
   std::map<std::string, std::string> files;
   std::set<std::string> directories;
+  bool leaves = false;
 
  private:
+  static tl::unexpected<Error> killed() { return fail(Code::unavailable, "killed"); }
+  /// After a change.
+  Result<void> step() {
+    if (left_ <= 0 || --left_ > 0) return {};
+    left_ = -1;
+    return killed();
+  }
+  void erase(const std::string& path) {
+    const auto below = [&](const std::string& name) { return name == path || name.starts_with(path + "/"); };
+    std::erase_if(files, [&](const auto& item) { return below(item.first); });
+    std::erase_if(directories, below);
+  }
   class File final : public RemoteFile {
    public:
     explicit File(std::string content) : content_(std::move(content)) {}
@@ -104,8 +132,10 @@ class PretendedCluster final : public RemoteFiles {
       return {};
     }
     Result<void> close() override {
+      if (cluster_.dead()) return killed();
+      if (cluster_.exists(path_).value()) return fail(Code::already_exists, path_ + " exists");
       cluster_.files[path_] = content_;
-      return {};
+      return cluster_.step();
     }
 
    private:
@@ -114,6 +144,7 @@ class PretendedCluster final : public RemoteFiles {
   };
 
   std::uint64_t piece_;
+  int left_ = 0;
 };
 
 TEST(RemoteSplits, EndWherePiecesEndAndGiveEachLineOnce) {
@@ -227,6 +258,74 @@ TEST(RemoteOutput, AppearsAtOnceOrNotAtAll) {
   ASSERT_TRUE(output.commit({}));
   EXPECT_EQ(cluster.files, (std::map<std::string, std::string>{{"weft://out/_SUCCESS", ""}}));
   EXPECT_FALSE(OutputDirectory::prepare("weft://", false, "token", &cluster));
+}
+
+/// What a driver of a job does; tasks run once.
+Result<void> drive(PretendedCluster& cluster, bool overwrite) {
+  WEFT_ASSIGN(auto output, OutputDirectory::prepare("weft://out", overwrite, "job7-0123abcd", &cluster, OutputOwner::job));
+  if (!cluster.files.contains("weft://ran")) {
+    for (const char* name : {"task-0", "task-2", "task-2-loser", "task-3-0", "task-3-1"})
+      cluster.files[output.work_directory() + "/" + name] = name;
+    cluster.files["weft://ran"] = "";
+  }
+  return output.commit({"task-0", "", "task-2", "task-3-0/a\ntask-3-1/b/c\n"});
+}
+
+TEST(RemoteOutput, OfAJobIsFinishedByTheNextDriverWhereverTheFirstIsKilled) {
+  for (const bool overwrite : {false, true}) {
+    int changes = 1;
+    for (bool finished = false; !finished; ++changes) {
+      SCOPED_TRACE(testing::Message() << (overwrite ? "overwriting, " : "") << "killed after change " << changes);
+      PretendedCluster cluster(100);
+      if (overwrite)
+        cluster.files = {{"weft://out/part-00000", "old"}, {"weft://out/part-00009", "old"}, {"weft://out/_SUCCESS", ""}};
+      cluster.kill_after(changes);
+      finished = drive(cluster, overwrite).has_value();
+      for (int next = 0; next < 2; ++next) {
+        cluster.kill_after(0);
+        const auto ended = drive(cluster, overwrite);
+        ASSERT_TRUE(ended) << ended.error().to_string();
+        cluster.files.erase("weft://ran");
+        EXPECT_EQ(cluster.files, (std::map<std::string, std::string>{{"weft://out/part-00000", "task-0"},
+                                                                     {"weft://out/part-00001", ""},
+                                                                     {"weft://out/part-00002", "task-2"},
+                                                                     {"weft://out/a/part-00003", "task-3-0"},
+                                                                     {"weft://out/b/c/part-00003", "task-3-1"},
+                                                                     {"weft://out/_SUCCESS", "job7-0123abcd\n"}}));
+        for (const std::string& directory : cluster.directories) EXPECT_TRUE(directory.starts_with("weft://out")) << directory;
+        cluster.files["weft://ran"] = "";
+      }
+      ASSERT_FALSE(testing::Test::HasFailure());
+    }
+    EXPECT_GT(changes, 12);
+  }
+}
+
+TEST(RemoteOutput, OfAJobThatSomebodyElseMadeMeanwhileIsNotTouched) {
+  for (const bool overwrite : {false, true}) {
+    for (int changes = 1;; ++changes) {
+      PretendedCluster cluster(100);
+      cluster.kill_after(changes);
+      if (drive(cluster, overwrite)) break;
+      const bool published = cluster.files.contains("weft://out/_SUCCESS");
+      if (!published) cluster.files["weft://out/precious"] = "mine";
+      cluster.kill_after(0);
+      EXPECT_EQ(drive(cluster, overwrite).has_value(), published) << changes;
+      EXPECT_EQ(cluster.files.contains("weft://out/precious"), !published);
+      for (const auto& [path, content] : cluster.files) EXPECT_FALSE(path.starts_with("weft://.out")) << path;
+      EXPECT_TRUE(published || cluster.directories.empty());
+    }
+  }
+}
+
+TEST(RemoteOutput, OfAJobClearsAwayWhatWasReplacedInTwoSteps) {
+  PretendedCluster cluster(100);
+  cluster.leaves = true;
+  // As a driver leaves it that is killed between the renames of HDFS and the removal of what was replaced.
+  cluster.files = {
+      {"weft://out/part-00000", "task-0"}, {"weft://out/_SUCCESS", "job7-0123abcd\n"}, {"weft://out.weft-replaced/a", "old"}};
+  ASSERT_TRUE(drive(cluster, true));
+  EXPECT_FALSE(cluster.files.contains("weft://out.weft-replaced/a"));
 }
 
 TEST(RemoteOutput, WhatNoRunHasWrittenIsNotOverwritten) {

@@ -6,7 +6,7 @@
 POST /-/set with JSON changes how it behaves from then on: slow_down, cut (shares of requests), page (keys a page), region, token (of the
 first keys), skew (seconds), forbid (methods), redirect, ignore_ranges, no_etags, directories (HEAD finds an empty object where keys have a slash), public (read without a signature), seed; outage_at (a
 number of requests: with it all connections end, and nobody listens for outage seconds); hold (methods that wait until it says otherwise); lifetime (seconds that given keys are good for),
-identity (the token that proves it), container (what a container shows), role (of the instance), sts (the word of a refusal), expire (now).
+most (requests that are answered from now on: others are refused, as if their client was killed; -1: all), identity (the token that proves it), container (what a container shows), role (of the instance), sts (the word of a refusal), expire (now).
 GET /-/state tells what there is: objects, uploads, requests, slowed, cut, outages, held (requests that wait), given (keys, by who
 gave them).
 PUT /-/object/KEY stores an object of the bucket "books" without a signature. PUT /-/huge/KEY stores one that claims as many bytes as the
@@ -27,7 +27,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from xml.sax.saxutils import escape
 
 ACCESS, SECRET, BUCKET = "AKIAWEFT", "secret/of+weft", "books"
-EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False,
+EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False, "most": -1,
          "ignore_ranges": False, "no_etags": False, "directories": False, "public": False, "seed": 1, "outage_at": 0, "outage": 1.0, "hold": "", "lifetime": 3600, "identity": "",
          "container": "", "role": "", "sts": ""}
 SECRETS = {ACCESS: (SECRET, None, None)}  # by access key: the secret, the token and when it expires
@@ -39,7 +39,8 @@ class State:
         self.settings = dict(EMPTY)
         self.random = random.Random(1)
         self.objects = {}  # key: (bytes or Lines, etag)
-        self.uploads = {}  # id: (key, {number: (bytes, etag, checksum)})
+        self.uploads = {}  # id: (key, {number: (bytes, etag, checksum)}, its x-amz-meta-weft-upload)
+        self.names = {}  # of the uploads that objects were made by, by key
         self.requests = self.slowed = self.cut = self.next = self.under_way = self.most_under_way = self.outages = self.held = 0
         self.released = threading.Condition(self.lock)
         self.given = {"sts": 0, "container": 0, "instance": 0}
@@ -163,6 +164,11 @@ class Handler(BaseHTTPRequestHandler):
                 STATE.held -= 1
             if STATE.settings["redirect"]:
                 return self.answer(307, b"", [("Location", self.path)])
+            with STATE.lock:
+                refused = STATE.settings["most"] == 0
+                STATE.settings["most"] -= STATE.settings["most"] > 0
+            if refused:
+                raise Refusal(403, "AccessDenied", "Killed.")
             if slow:
                 raise Refusal(503, "SlowDown", "Please reduce your request rate.")
             self.check_signature(raw_path, raw_query)
@@ -318,7 +324,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "POST" and "uploads" in query:
             STATE.next += 1
             name = "upload/%d.+=" % STATE.next
-            STATE.uploads[name] = (key, {})
+            STATE.uploads[name] = (key, {}, self.headers.get("x-amz-meta-weft-upload"))
             return 200, f"<InitiateMultipartUploadResult><UploadId>{name}</UploadId></InitiateMultipartUploadResult>".encode(), [], None
         if self.command == "POST":
             parts = upload(query["uploadId"])[1]
@@ -329,6 +335,7 @@ class Handler(BaseHTTPRequestHandler):
                 STATE.objects[key] = (Lines(sum(len(part[0]) for part in parts.values())), '"huge-%d"' % len(parts))
             else:
                 store(key, b"".join(parts[n][0] for n in sorted(parts)), "-%d" % len(parts))
+            STATE.names[key] = upload(query["uploadId"])[2]
             del STATE.uploads[query["uploadId"]]
             return 200, b"<CompleteMultipartUploadResult/>", [], None
         if "uploadId" in query:
@@ -348,6 +355,8 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(412, "PreconditionFailed")
         headers = [] if STATE.settings["no_etags"] else [("ETag", etag)]
         if self.command == "HEAD":
+            if STATE.names.get(key):
+                headers.append(("x-amz-meta-weft-upload", STATE.names[key]))
             return 200, b"", headers, len(data)
         bounds = self.headers.get("Range")
         if not bounds or STATE.settings["ignore_ranges"]:
@@ -369,6 +378,7 @@ def upload(name):
 def store(key, data, suffix=""):
     etag = '"%s%s"' % (hashlib.md5(data).hexdigest(), suffix)
     STATE.objects[key] = (data, etag)
+    STATE.names.pop(key, None)
     return etag
 
 
