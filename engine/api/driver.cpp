@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "base/log.hpp"
+#include "recorded_part.hpp"
 #include "storage/remote_waiting.hpp"
 #include "weft/failure.hpp"
 
@@ -12,18 +14,27 @@ namespace {
 
 constexpr std::uint64_t kMaxValueBytes = 256u << 20;
 
+/// By which the drivers of a job know each other's outputs, where others can read it: too short to find the key from it.
+std::string token_of(const std::optional<client::DriverKey>& driver) {
+  if (!driver) return {};
+  const std::string text = std::to_string(driver->job.value()) + "/" + std::to_string(driver->key);
+  return "job" + std::to_string(driver->job.value()) + "-" + to_string(hash128(as_bytes(text))).substr(0, 8);
+}
+
 }  // namespace
 
-DriverGraph::DriverGraph(DriverSettings settings) : settings_(std::move(settings)), data_(settings_.files, settings_.overwrite) {}
+DriverGraph::DriverGraph(DriverSettings settings)
+    : settings_(std::move(settings)), data_(settings_.files, settings_.overwrite, token_of(settings_.driver_of)) {}
 
 DriverGraph::~DriverGraph() {
   session_.reset();  // no task runs any more when the outputs' work directories go
 }
 
 void DriverGraph::abandon() {
+  const bool goes_on = session_ && session_->job_goes_on();
   session_.reset();
   storage::stop_waiting_for_master(settings_.files.get());
-  data_.abandon_outputs();
+  goes_on ? data_.leave_outputs() : data_.abandon_outputs();
   static auto* const kept = new std::vector<std::unique_ptr<Entry>>;
   for (auto& entry : entries_) kept->push_back(std::move(entry));
   entries_.clear();
@@ -46,8 +57,17 @@ Buffer DriverGraph::act(StageDraft draft, const Combine& combine) {
   const StageId target = add(std::move(draft));
   if (!on_driver()) throw PlanEndsHere{};
   check_output();
-  std::vector<std::vector<Buffer>> results = run({target});
+  client::RecordedAction before = take_recorded();
+  if (before.value && !before.part)
+    throw JobFailure(differs("it runs " + entries_[target.value()]->draft.name + ", and had a value of the driver's"));
+  Work work = begin({target}, std::move(before.part));
   Buffer value;
+  if (before.value) {
+    done(work.stages);
+    ++next_action_;
+    return std::move(*before.value);
+  }
+  std::vector<std::vector<Buffer>> results = run(std::move(work));
   try {
     value = combine(results.at(0));
   } catch (const runtime::TaskError& fault) {
@@ -57,6 +77,17 @@ Buffer DriverGraph::act(StageDraft draft, const Combine& combine) {
   return value;
 }
 
+client::RecordedAction& DriverGraph::recorded() {
+  if (std::exchange(recorded_of_, next_action_) == next_action_) return before_;
+  before_ = {};
+  if (!settings_.driver_of || record_ended_) return before_;
+  if (auto found = value_or_fail(session().recorded(ActionId(next_action_)))) before_ = std::move(*found);
+  record_ended_ = !before_.value;  // an action is recorded when those before it are
+  return before_;
+}
+
+client::RecordedAction DriverGraph::take_recorded() { return std::exchange(recorded(), {}); }
+
 /// Refuses an output that cannot be written before long work begins.
 void DriverGraph::check_output() {
   const std::string output = std::exchange(settings_.output, {});
@@ -65,6 +96,12 @@ void DriverGraph::check_output() {
 
 Buffer DriverGraph::value(const std::function<Buffer()>& make) {
   if (on_driver()) check_output();
+  client::RecordedAction before = take_recorded();
+  if (before.part) throw JobFailure(differs("the driver makes a value where stages were run"));
+  if (before.value) {
+    ++next_action_;
+    return std::move(*before.value);
+  }
   Buffer value = make();
   if (value.size() > kMaxValueBytes) {
     throw JobFailure(
@@ -84,10 +121,13 @@ void DriverGraph::record(ActionId action, const Buffer& value) {
 }
 
 std::string DriverGraph::open_output(const std::string& path) {
+  const client::RecordedAction before = take_recorded();
   const ActionId action(next_action_++);
   if (!on_driver()) return {};
-  std::string name = data_.open_output(path);
-  record(action, Buffer::copy_of(as_bytes(name)));
+  if (before.part) throw JobFailure(differs("the output " + path + " is opened where stages were run"));
+  const std::string known = before.value ? std::string(as_chars(before.value->view())) : std::string();
+  std::string name = data_.open_output(path, known);
+  if (!before.value) record(action, Buffer::copy_of(as_bytes(name)));
   return name;
 }
 
@@ -95,7 +135,17 @@ void DriverGraph::add_sink(StageDraft draft, const std::string& path) {
   sinks_.push_back({add(std::move(draft)), data_.name_of(path)});
 }
 
-std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs) { return data_.expand(inputs); }
+/// What was read already may be gone; that matters only to stages that are planned now.
+std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs) {
+  try {
+    return data_.expand(inputs);
+  } catch (const JobFailure& failure) {
+    const client::RecordedAction& before = recorded();
+    if (!before.value && !before.part) throw;
+    for (const std::string& input : inputs) missing_.emplace(input, failure.error());
+    return {inputs.begin(), inputs.end()};
+  }
+}
 
 weft::Result<const runtime::StageBody*> DriverGraph::stage(StageId id, std::uint64_t fingerprint) {
   if (id.value() >= entries_.size()) return fail(Code::plan_mismatch, "the job has no stage " + std::to_string(id.value()));
@@ -119,6 +169,8 @@ client::Session& DriverGraph::session() {
 const std::vector<storage::SplitGroup>& DriverGraph::splits_of(const Origin& files) {
   const auto [found, fresh] = splits_.try_emplace(&files);
   if (fresh) {
+    for (const std::string& file : files.files)
+      if (const auto missing = missing_.find(file); missing != missing_.end()) throw JobFailure(missing->second);
     storage::SplitOptions options;
     options.min_groups = 4 * parallelism();
     options.multiple_of = parallelism();
@@ -164,8 +216,8 @@ plan::Branch DriverGraph::plan_branch(const Origin& origin) {
   return branch;
 }
 
-void DriverGraph::plan_stage(Entry& entry) {
-  if (std::exchange(entry.is_planned, true)) return;
+/// Of its plan, what does not depend on the data.
+void DriverGraph::outline(Entry& entry) {
   plan::Stage& stage = entry.stage;
   const auto here = std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e.get() == &entry; });
   stage.id = StageId(static_cast<std::uint32_t>(here - entries_.begin()));
@@ -173,6 +225,12 @@ void DriverGraph::plan_stage(Entry& entry) {
   stage.operators = entry.draft.lineage.operators;
   stage.output = entry.draft.output;
   stage.fingerprint = stage_fingerprint(entry.draft);
+}
+
+void DriverGraph::plan_stage(Entry& entry) {
+  if (std::exchange(entry.is_planned, true)) return;
+  outline(entry);
+  plan::Stage& stage = entry.stage;
   stage.demand = entry.draft.lineage.hints.demand;
   stage.estimated_task_duration = entry.draft.lineage.hints.duration;
   stage.estimated_output_ratio = entry.draft.lineage.hints.output_ratio;
@@ -241,34 +299,71 @@ std::vector<ShuffleId> DriverGraph::submitted_shuffles() const {
   return shuffles;
 }
 
-std::vector<std::vector<Buffer>> DriverGraph::run(std::vector<StageId> targets, bool last) {
+DriverGraph::Work DriverGraph::begin(std::vector<StageId> targets, std::optional<plan::PlanPart> before, bool last) {
   std::vector<bool> wanted(entries_.size(), false);
   for (StageId target : targets) need(target, wanted);
-  plan::PlanPart part;
-  part.action = ActionId(next_action_);
-  part.targets = std::move(targets);
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (!wanted[i]) continue;
-    plan_stage(*entries_[i]);
-    part.stages.push_back(entries_[i]->stage);
+  Work work;
+  for (std::uint32_t i = 0; i < entries_.size(); ++i)
+    if (wanted[i]) work.stages.emplace_back(i);
+  if (before) {
+    work.part = adopt(work.stages, targets, std::move(*before));
+  } else {
+    work.part.action = ActionId(next_action_);
+    work.part.targets = std::move(targets);
+    for (const StageId id : work.stages) {
+      plan_stage(*entries_[id.value()]);
+      work.part.stages.push_back(entries_[id.value()]->stage);
+    }
   }
-  for (const plan::Stage& stage : part.stages) entries_[stage.id.value()]->submitted = true;
-  part.released = last ? submitted_shuffles() : take_released();
-  auto results = value_or_fail(session().run(std::move(part)));
-  // Shuffles that only these stages read are not needed any more; the next part releases them.
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i]) entries_[i]->draft.lineage.branches.clear();
+  for (const StageId id : work.stages) entries_[id.value()]->submitted = true;
+  std::vector<ShuffleId> released = last ? submitted_shuffles() : take_released();
+  if (!before) work.part.released = std::move(released);
+  return work;
+}
+
+/// The stages are planned as they were then: inputs may have been listed differently, and the cluster had another size.
+plan::PlanPart DriverGraph::adopt(const std::vector<StageId>& stages, const std::vector<StageId>& targets, plan::PlanPart before) {
+  std::vector<plan::Stage> now;
+  for (const StageId id : stages) {
+    outline(*entries_[id.value()]);
+    now.push_back(entries_[id.value()]->stage);
   }
-  splits_.clear();
+  value_or_fail(check_same_part(now, targets, before));
+  for (const plan::Stage& stage : before.stages) {
+    Entry& entry = *entries_[stage.id.value()];
+    entry.is_planned = true;
+    entry.stage = stage;
+    if (stage.output == plan::OutputKind::shuffle && entry.draft.partitions == kDefaultPartitions)
+      default_partitions_ = stage.partitions;
+    data_.read_again(stage);
+  }
+  return before;
+}
+
+std::vector<std::vector<Buffer>> DriverGraph::run(Work work) {
+  auto results = value_or_fail(session().run(std::move(work.part)));
+  done(work.stages);
   return results;
+}
+
+void DriverGraph::done(const std::vector<StageId>& stages) {
+  for (const StageId id : stages) entries_[id.value()]->draft.lineage.branches.clear();
+  splits_.clear();
 }
 
 void DriverGraph::finish() {
   if (!sinks_.empty()) {
     std::vector<StageId> targets;
     for (const Sink& sink : sinks_) targets.push_back(sink.stage);
-    const std::vector<std::vector<Buffer>> results = run(std::move(targets), true);
+    client::RecordedAction before = take_recorded();
+    if (before.value) throw JobFailure(differs("it ends, and went on with action " + std::to_string(next_action_)));
+    const std::vector<std::vector<Buffer>> results = run(begin(std::move(targets), std::move(before.part), true));
     for (std::size_t i = 0; i < sinks_.size(); ++i) data_.commit(sinks_[i].path, results.at(i));
+  }
+  if (settings_.driver_of) {
+    if (sinks_.empty() && (recorded().value || recorded().part))
+      throw JobFailure(differs("it ends before action " + std::to_string(next_action_)));
+    session();  // the job exists, even if it has nothing to do
   }
   if (!session_) return;
   // The outputs are published: a master that is lost only now cannot make this a failure.

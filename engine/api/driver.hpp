@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -33,6 +34,7 @@ struct DriverSettings {
   bool executors = false;                         // tasks run in other processes
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
   std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
+  std::optional<client::DriverKey> driver_of{};   // the job exists, and the session will be its: what is recorded is not done again
   std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;
 };
 
@@ -79,14 +81,29 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
     std::string path;  // JobData::name_of()
   };
 
+  /// What an action needs: the stages that were not submitted before, in the order of their ids, and the part of the plan.
+  struct Work {
+    std::vector<StageId> stages;
+    plan::PlanPart part;
+  };
+
   void check_output();
   StageId add(StageDraft draft);
   void plan_stage(Entry& entry);
+  void outline(Entry& entry);
   plan::Branch plan_branch(const Origin& origin);
   const std::vector<storage::SplitGroup>& splits_of(const Origin& files);
   void need(StageId id, std::vector<bool>& wanted) const;
-  /// `last`: no action follows, so every shuffle is dropped when its readers are done.
-  std::vector<std::vector<Buffer>> run(std::vector<StageId> targets, bool last = false);
+  /// `before`: the part that an earlier driver of the job has submitted for the action; then it is what counts. `last`: no action
+  /// follows, so every shuffle is dropped when its readers are done.
+  Work begin(std::vector<StageId> targets, std::optional<plan::PlanPart> before, bool last = false);
+  plan::PlanPart adopt(const std::vector<StageId>& stages, const std::vector<StageId>& targets, plan::PlanPart before);
+  std::vector<std::vector<Buffer>> run(Work work);
+  /// Shuffles that only these stages read are not needed any more; the next part releases them.
+  void done(const std::vector<StageId>& stages);
+  /// What an earlier driver of the job has recorded of the next action.
+  client::RecordedAction& recorded();
+  client::RecordedAction take_recorded();
   std::vector<ShuffleId> take_released();
   std::vector<ShuffleId> submitted_shuffles() const;
   client::Session& session();
@@ -103,6 +120,10 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   std::uint32_t next_action_ = 0;
   std::uint32_t default_partitions_ = 0;  // the same for all stages, even if workers join meanwhile; 0: not decided
   std::map<const Origin*, std::vector<storage::SplitGroup>> splits_;  // of stages that are being planned
+  std::map<std::string, Error> missing_;  // inputs that cannot be listed any more; an earlier driver of the job has listed them
+  client::RecordedAction before_;         // of the action recorded_of_
+  std::optional<std::uint32_t> recorded_of_;
+  bool record_ended_ = false;  // what an earlier driver has done is done
   std::unique_ptr<client::Session> session_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "engine/api/recorded_part.hpp"
 #include "storage/scheme.hpp"
 
 namespace weft::detail {
@@ -28,12 +29,15 @@ void refuse_inside(const std::string& input, const std::string& output) {
 
 }  // namespace
 
-std::string JobData::open_output(const std::string& path) {
+std::string JobData::open_output(const std::string& path, const std::string& known) {
   if (path.empty()) throw JobFailure(Error(Code::invalid_argument, "the path of an output is empty; name a directory"));
   if (storage::is_table(path)) {
     if (table_outputs_.contains(path))
       throw JobFailure(Error(Code::already_exists, "two outputs are " + path + "; give each a table of its own"));
-    const std::uint64_t transaction = value_or_fail(tables().begin(table_of(path)));
+    const auto before = parse_number<std::uint64_t>(known);
+    if (!known.empty() && !before) throw JobFailure(differs("the output " + path + " is opened instead of " + known));
+    const std::uint64_t transaction = before ? *before : value_or_fail(tables().begin(table_of(path)));
+    if (before) value_or_fail(tables().keep(table_of(path), transaction));
     table_outputs_.emplace(path, transaction);
     return std::to_string(transaction);
   }
@@ -46,13 +50,18 @@ std::string JobData::open_output(const std::string& path) {
   for (const auto& [input, version] : inputs_) refuse_inside(input, full);
   if (outputs_.contains(full))
     throw JobFailure(Error(Code::already_exists, "two outputs have the path " + path + "; give each its own"));
-  auto output = value_or_fail(storage::OutputDirectory::prepare(full, overwrite_, run_token(), files_.get()));
-  return outputs_.emplace(full, std::move(output)).first->second.work_directory();
+  const auto owner = token_.empty() ? storage::OutputOwner::process : storage::OutputOwner::job;
+  auto output = value_or_fail(
+      storage::OutputDirectory::prepare(full, overwrite_, token_.empty() ? run_token() : token_, files_.get(), owner));
+  const std::string& work = outputs_.emplace(full, std::move(output)).first->second.work_directory();
+  if (!known.empty() && known != work)
+    throw JobFailure(differs("the output " + path + " is opened, with the work directory " + work + " instead of " + known));
+  return work;
 }
 
 void JobData::check_output(const std::string& path) const {
   if (path.empty() || (storage::has_scheme(path) && !storage::is_remote(path) && !path.starts_with(storage::kFileScheme))) return;
-  value_or_fail(storage::OutputDirectory::check_early(name_of(path), overwrite_, files_.get()));
+  value_or_fail(storage::OutputDirectory::check_early(name_of(path), overwrite_, files_.get(), token_));
 }
 
 std::string JobData::name_of(const std::string& path) const {
@@ -80,6 +89,23 @@ void JobData::abandon_outputs() {
   outputs_.clear();
   for (const auto& [path, transaction] : std::exchange(table_outputs_, {}))
     (void)tables().abort(table_of(path), transaction);  // else the master does, after a while
+}
+
+void JobData::leave_outputs() {
+  for (auto& [name, output] : outputs_) output.leave();
+  outputs_.clear();
+  table_outputs_.clear();
+}
+
+void JobData::read_again(const plan::Stage& stage) {
+  for (const plan::Branch& branch : stage.branches) {
+    if (branch.splits.empty() || branch.splits.front().empty()) continue;
+    const std::string& path = branch.splits.front().front().path;  // a table is read alone
+    if (!storage::is_table(path)) continue;
+    const auto at = path.rfind('@');
+    const auto snapshot = parse_number<std::uint64_t>(path.substr(at + 1));
+    if (snapshot) value_or_fail(tables().keep(table_of(path.substr(0, at)), *snapshot));
+  }
 }
 
 std::vector<std::string> JobData::expand(std::span<const std::string> inputs) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "engine/master/plan/plan.hpp"
 #include "storage/inputs.hpp"
 #include "storage/output_directory.hpp"
 #include "storage/remote_tables.hpp"
@@ -29,12 +30,16 @@ T value_or_fail(weft::Result<T>&& result) {
 /// committed.
 class JobData {
  public:
-  /// `files`: of the cluster; may be null.
-  JobData(std::shared_ptr<storage::RemoteFiles> files, bool overwrite) : files_(std::move(files)), overwrite_(overwrite) {}
+  /// `files`: of the cluster; may be null. `token`: of a job that goes on with another driver when this one is killed, and nobody
+  /// else's. Its outputs go on, too: those that an earlier driver has opened are taken over, and those that it has published are
+  /// left as they are. Empty: outputs belong to this process.
+  JobData(std::shared_ptr<storage::RemoteFiles> files, bool overwrite, std::string token = {})
+      : files_(std::move(files)), overwrite_(overwrite), token_(std::move(token)) {}
 
   /// Where tasks write the output at `path`: a directory or the number of a transaction. already_exists when this job writes there
-  /// already; invalid_argument when an input lies in it.
-  std::string open_output(const std::string& path);
+  /// already; invalid_argument when an input lies in it. `known`: what an earlier driver of the job was given; plan_mismatch when
+  /// that was for another path.
+  std::string open_output(const std::string& path, const std::string& known = {});
   /// Throws if an output at `path`, or below it, will certainly be refused.
   void check_output(const std::string& path) const;
   /// One name for each output, however its path is written.
@@ -43,11 +48,15 @@ class JobData {
   void commit(const std::string& output, const std::vector<Buffer>& names);
   /// Removes what was opened and not committed.
   void abandon_outputs();
+  /// Leaves it to the job's next driver.
+  void leave_outputs();
 
   /// The files that the inputs stand for; of a table, the snapshot that is read. invalid_argument when one lies in an output.
   std::vector<std::string> expand(std::span<const std::string> inputs);
   /// The splits of files as expand() found them last. A file that has changed since then fails the job.
   std::vector<storage::SplitGroup> splits(const std::vector<std::string>& inputs, const storage::SplitOptions& options);
+  /// The stage was planned by an earlier driver of the job: the snapshots of tables that it reads are kept from now on.
+  void read_again(const plan::Stage& stage);
   /// Notes of expand() so far.
   const storage::InputNotes& input_notes() const { return notes_; }
 
@@ -56,6 +65,7 @@ class JobData {
 
   const std::shared_ptr<storage::RemoteFiles> files_;
   const bool overwrite_;
+  const std::string token_;
   std::map<std::string, storage::OutputDirectory> outputs_;  // by name
   std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"
   std::map<std::string, storage::FileVersion> inputs_;       // by path

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
@@ -111,19 +112,34 @@ class CommandLine {
   CLI::App app_;
 };
 
-detail::DriverSettings driver_settings(const CommandLine& line) {
+/// A driver that weft started for a job of its cluster runs nowhere else, whatever the command line says.
+client::RunOptions run_options(const CommandLine& line, const std::optional<client::DriverKey>& driver_of) {
+  client::RunOptions run = line.common().run;
+  if (!driver_of) return run;
+  run.driver_of = driver_of;
+  run.workers = 0;
+  const char* const master = std::getenv("WEFT_MASTER");
+  if (run.cluster.empty() && master != nullptr) run.cluster = master;
+  return run;
+}
+
+detail::DriverSettings driver_settings(const CommandLine& line, const std::optional<client::DriverKey>& driver_of) {
   const CommonOptions& common = line.common();
+  const client::RunOptions run_here = run_options(line, driver_of);
   detail::DriverSettings settings;
+  settings.driver_of = driver_of;
   settings.output = line.output();
   settings.partitions = common.run.partitions;
   settings.overwrite = common.overwrite;
   settings.check_variants = common.check_variants;
   settings.raw_input = common.raw_input;
   settings.growing_inputs = common.growing_inputs;
-  settings.files = client::files_of(common.run);
-  settings.executors = !common.run.cluster.empty() || common.run.workers > 0;
-  settings.open_session = [run = common.run](runtime::JobProgram& program) -> Result<std::unique_ptr<client::Session>> {
+  settings.files = client::files_of(run_here);
+  settings.executors = !run_here.cluster.empty() || run_here.workers > 0;
+  settings.open_session = [run = run_here](runtime::JobProgram& program) -> Result<std::unique_ptr<client::Session>> {
     if (!run.cluster.empty()) return client::open_cluster(run);
+    if (run.driver_of)
+      return fail(Code::invalid_argument, "the driver of a job that exists needs its master: set WEFT_MASTER or say --cluster");
     if (run.workers > 0) return client::open_private_cluster(run);
     return client::open_embedded(run, program);
   };
@@ -163,7 +179,9 @@ int run_job(const CommandLine& line, bool optimized) {
   if (const std::string& stats = line.common().stats; !stats.empty())
     if (const auto writable = check_named_file(stats, IfExists::replace); !writable)
       return complain(line.name(), "--stats: " + writable.error().to_string(), kUsage);
-  auto graph = std::make_shared<detail::DriverGraph>(driver_settings(line));
+  const auto driver_of = client::take_driver_key();
+  if (!driver_of) return complain(line.name(), driver_of.error().to_string(), kUsage);
+  auto graph = std::make_shared<detail::DriverGraph>(driver_settings(line, *driver_of));
   const bool explain_only = !line.common().explain.empty();
   try {
     Flow flow(graph);
