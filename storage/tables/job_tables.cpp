@@ -88,9 +88,7 @@ class JobTables final : public RemoteTables, public WaitsForMaster {
   }
 
   Result<void> keep(const std::string& table, std::uint64_t id) override {
-    WEFT_ASSIGN(const auto client, connected());
-    client->resume(table, id);
-    return {};
+    return connected().map([&](const auto& client) { client->resume(table, id); });
   }
 
   Result<void> stage(const std::string& table, std::uint64_t id, std::uint64_t token, std::vector<RemoteRow> rows) override {

@@ -179,45 +179,48 @@ TEST(S3Files, OutputOfAJobThatFailsNeverAppears) {
   EXPECT_FALSE(files->exists("s3://books/out").value());
 }
 
-TEST(S3Files, OutputOfAJobIsFinishedByTheNextDriverWhereverTheFirstIsKilled) {
+/// Kills the first driver of a job after each request that it makes while it publishes.
+void publish_with_two_drivers(bool overwrite) {
   constexpr const char* kToken = "job7-0123abcd";
   const auto outputs = [](const S3Service& service) { return s3_files(service.settings(), impatient()); };
   S3Service service;
-  for (const bool overwrite : {false, true}) {
-    int requests = 0;
-    for (bool finished = false; !finished; ++requests) {
-      SCOPED_TRACE(testing::Message() << (overwrite ? "overwriting, " : "") << "killed after request " << requests);
-      const std::string name = (overwrite ? "again-" : "out-") + std::to_string(requests), url = "s3://books/" + name;
-      if (overwrite) {
-        // What was there is what will be there, but for one object.
-        for (const char* key : {"/part-00000", "/part-00009", "/_SUCCESS"}) service.store(name + key, key[1] == 'p' ? "one\n" : "");
-      }
-      std::vector<std::string> written;
-      {
-        const auto files = outputs(service);
-        auto output = OutputDirectory::prepare(url, overwrite, kToken, files.get(), OutputOwner::job).value();
-        written = {attempt(*files, output, 0, "one"), "", attempt(*files, output, 2, "three")};
-        attempt(*files, output, 2, "of an attempt that lost", 1);
-        service.set(R"({"most": )" + std::to_string(requests) + "}");
-        finished = output.commit(written).has_value();
-      }
-      service.set(R"({"most": -1})");
-      for (int next = 0; next < 2; ++next) {
-        const auto files = outputs(service);
-        auto output = OutputDirectory::prepare(url, overwrite, kToken, files.get(), OutputOwner::job);
-        ASSERT_TRUE(output) << output.error().to_string();
-        const auto committed = output->commit(written);
-        ASSERT_TRUE(committed) << committed.error().to_string();
-        EXPECT_EQ(files->names(url).value(), (std::vector<std::string>{"_SUCCESS", "part-00000", "part-00001", "part-00002"}));
-        EXPECT_EQ(read_all(*files, url, 1), "one\nthree\n");
-        EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
-        EXPECT_FALSE(service.has(".weft-")) << service.state();
-      }
-      ASSERT_FALSE(testing::Test::HasFailure());
+  int requests = 0;
+  for (bool finished = false; !finished; ++requests) {
+    SCOPED_TRACE(testing::Message() << (overwrite ? "overwriting, " : "") << "killed after request " << requests);
+    const std::string name = (overwrite ? "again-" : "out-") + std::to_string(requests), url = "s3://books/" + name;
+    if (overwrite) {
+      // What was there is what will be there, but for one object.
+      for (const char* key : {"/part-00000", "/part-00009", "/_SUCCESS"}) service.store(name + key, key[1] == 'p' ? "one\n" : "");
     }
-    EXPECT_GT(requests, 8);
+    std::vector<std::string> written;
+    {
+      const auto files = outputs(service);
+      auto output = OutputDirectory::prepare(url, overwrite, kToken, files.get(), OutputOwner::job).value();
+      written = {attempt(*files, output, 0, "one"), "", attempt(*files, output, 2, "three")};
+      attempt(*files, output, 2, "of an attempt that lost", 1);
+      service.set(R"({"most": )" + std::to_string(requests) + "}");
+      finished = output.commit(written).has_value();
+    }
+    service.set(R"({"most": -1})");
+    for (int next = 0; next < 2; ++next) {
+      const auto files = outputs(service);
+      auto output = OutputDirectory::prepare(url, overwrite, kToken, files.get(), OutputOwner::job);
+      ASSERT_TRUE(output) << output.error().to_string();
+      const auto committed = output->commit(written);
+      ASSERT_TRUE(committed) << committed.error().to_string();
+      EXPECT_EQ(files->names(url).value(), (std::vector<std::string>{"_SUCCESS", "part-00000", "part-00001", "part-00002"}));
+      EXPECT_EQ(read_all(*files, url, 1), "one\nthree\n");
+      EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
+      EXPECT_FALSE(service.has(".weft-")) << service.state();
+    }
+    ASSERT_FALSE(testing::Test::HasFailure());
   }
+  EXPECT_GT(requests, 8);
 }
+
+TEST(S3Files, OutputOfAJobIsFinishedByTheNextDriverWhereverTheFirstIsKilled) { publish_with_two_drivers(false); }
+
+TEST(S3Files, OutputOfAJobThatOverwritesIsFinishedByTheNextDriverWhereverTheFirstIsKilled) { publish_with_two_drivers(true); }
 
 TEST(S3Files, OutputOfAJobWhoseUploadsAreGoneIsAnErrorAndSoIsWhatSomebodyElseMade) {
   S3Service service;
