@@ -82,8 +82,8 @@ Result<Submitted> MasterLink::attach_again(Outage& outage, Error why) {
     const Duration away = SystemClock().now() - outage.began;
     if (away + outage.pause > options_.away) {
       gave_up_ = true;
-      return fail(std::move(why).wrap(
-          fmt::format("gave up: job {} waited {:.1f} s for its master at {}", job_.job.value(), in_seconds(away), options_.master.text)));
+      return fail(std::move(why).wrap(fmt::format("gave up: job {} waited {:.1f} s for its master at {}", job_.job.value(),
+                                                  in_seconds(away), options_.master.text)));
     }
     if (!wait(outage.pause)) return stopped();
     outage.pause = std::min(2 * outage.pause, kLongestPause);
@@ -95,8 +95,8 @@ Result<Submitted> MasterLink::attach_again(Outage& outage, Error why) {
 
 Result<Submitted> MasterLink::attach_once() {
   if (connection_) reactor_->run([this] { connection_->close(); });  // of a master that hangs, or of a link that is cut
-  auto connected = unless_stopped<rpc::ConnectionPtr>(
-      *reactor_, stop_, [&reactor = *reactor_, master = options_.master](auto done) {
+  auto connected =
+      unless_stopped<rpc::ConnectionPtr>(*reactor_, stop_, [&reactor = *reactor_, master = options_.master](auto done) {
         reactor.connect(master, kConnectDeadline, {}, {}, std::move(done));
       });
   if (!connected) return stopped();

@@ -303,8 +303,7 @@ TEST_F(ClusterSessionTest, AMasterThatStaysAwayIsGivenUpAndNamed) {
   const std::string said = testing::internal::GetCapturedStderr();
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().code(), Code::unavailable);
-  EXPECT_NE(results.error().to_string().find(" s for its master at " + address), std::string::npos)
-      << results.error().to_string();
+  EXPECT_NE(results.error().to_string().find(" s for its master at " + address), std::string::npos) << results.error().to_string();
   EXPECT_EQ(said, "words: the master at " + address + " is away; the job goes on when it is back\n");
   EXPECT_FALSE((*session)->job_goes_on()) << "nobody else drives it";
 }
