@@ -80,7 +80,7 @@ Buffer DriverGraph::act(StageDraft draft, const Combine& combine) {
 client::RecordedAction& DriverGraph::recorded() {
   if (std::exchange(recorded_of_, next_action_) == next_action_) return before_;
   before_ = {};
-  if (!settings_.driver_of || record_ended_) return before_;
+  if (!on_driver() || !settings_.driver_of || record_ended_) return before_;
   if (auto found = value_or_fail(session().recorded(ActionId(next_action_)))) before_ = std::move(*found);
   record_ended_ = !before_.value;  // an action is recorded when those before it are
   return before_;
