@@ -5,12 +5,10 @@
 #include <filesystem>
 #include <thread>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "base/fd.hpp"
 #include "base/machine.hpp"
+#include "engine/client/binary_upload.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/master/protocol/protocol.hpp"
@@ -25,7 +23,6 @@ constexpr Duration kCallDeadline = std::chrono::seconds(30);
 constexpr Duration kPollWait = std::chrono::milliseconds(250);
 constexpr Duration kPollDeadline = std::chrono::seconds(20);  // then the master hangs, or cannot be reached any more
 constexpr Duration kSlotsDeadline = std::chrono::seconds(20);
-constexpr std::uint64_t kMaxBinaryBytes = std::uint64_t{2} << 30;
 
 constexpr storage::Retry::Pauses kPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 
@@ -150,19 +147,8 @@ class ClusterSession final : public Session {
   }
 
   Result<void> upload(const Hash128& hash) {
-    const Fd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    if (!file.valid()) return fail(errno_error("cannot read this program's own file", errno));
-    const auto size = static_cast<std::uint64_t>(std::max<off_t>(0, ::lseek(file.get(), 0, SEEK_END)));
-    if (size > kMaxBinaryBytes) return fail(Code::invalid_argument, "this program's file is larger than 2 GiB; strip it");
-    for (std::uint64_t offset = 0; offset < size;) {
-      Buffer chunk(std::min(kUploadChunkBytes, size - offset));
-      const ssize_t got = ::pread(file.get(), chunk.data(), chunk.size(), static_cast<off_t>(offset));
-      if (got != static_cast<ssize_t>(chunk.size())) return fail(errno_error("cannot read this program's own file", errno));
-      const Upload piece{hash, offset, size};
-      offset += chunk.size();
-      WEFT_TRY(call(kUploadBinary, rpc::with_bulk(encode(piece), SharedBytes(std::move(chunk)))));
-    }
-    return {};
+    return upload_binary("/proc/self/exe", "this program's own file", hash,
+                         [this](rpc::MessageType type, rpc::Payload payload) { return call(type, std::move(payload)); });
   }
 
   const RunOptions options_;
