@@ -109,7 +109,8 @@ struct LogsWanted {
 struct JobLog {
   std::string node;
   Buffer text;
-  std::string error;  // why there is none
+  std::string error;    // why there is none
+  bool driver = false;  // of a driver in the cluster, not of tasks
 };
 struct JobLogs {
   std::vector<JobLog> logs;
