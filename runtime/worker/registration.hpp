@@ -21,6 +21,7 @@ class Registration {
     std::function<void(const protocol::Registered&)> on_registered;
     std::function<void(std::vector<protocol::Command>)> on_commands;
     std::function<void(protocol::LogRequest, rpc::Responder)> on_read_log;
+    std::function<void(protocol::FileQuery, rpc::Responder)> on_find_files;
     std::function<protocol::Heartbeat()> heartbeat;     // also the moment to look after things
     std::function<bool(const rpc::Message&)> on_other;  // a notification that is not Commands; false: it is unknown
     /// The registration is void. With `final`, it will not come back: another version, or a private cluster's end.
@@ -42,6 +43,8 @@ class Registration {
   void report(const std::vector<protocol::JobPrefetch>& jobs);
   void report(const protocol::CapacityTexts& texts);
   void report(const protocol::Leaving& leaving);
+  /// False: there is no registration, and it was not sent.
+  bool report(const protocol::DriverEnded& ended);
   bool registered() const { return registered_; }
   const rpc::ConnectionPtr& connection() const { return connection_; }
   void close();

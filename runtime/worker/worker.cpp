@@ -1,5 +1,6 @@
 #include "runtime/worker/worker.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
@@ -26,6 +27,7 @@
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/measurements.hpp"
 #include "runtime/worker/registration.hpp"
+#include "runtime/worker/worker_drivers.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -65,6 +67,7 @@ class WorkerImpl final : public Worker {
       chunks_.reset();
       jobs_.clear();
       ending_.clear();
+      drivers_.reset();
       binaries_.reset();
       data_.reset();
     });
@@ -131,6 +134,10 @@ class WorkerImpl final : public Worker {
     data_address_ = data_->address();
     binaries_ = std::make_unique<BinaryCache>(*reactor_, *background_, context_.directory + "/binaries",
                                               [this] { return link_ ? link_->connection() : nullptr; });
+    drivers_ = std::make_unique<WorkerDrivers>(context_, *binaries_, [this](const protocol::DriverEnded& ended) {
+      note_log(ended.job);
+      return link_ && link_->report(ended);
+    });
     if (context_.options.chunks)
       chunks_ = context_.options.chunks(
           {*reactor_, *background_, data_address_, [this](const Error& why) { finish(why); }, context_.racks});
@@ -152,6 +159,7 @@ class WorkerImpl final : public Worker {
       capacity_files_.forget();
       if (chunks_) chunks_->registered(link_->connection());
       if (departure_) departure_->registered();
+      drivers_->report_again();
       if (context_.options.on_registration) context_.options.on_registration(true);
     };
     callbacks.on_other = [this](const rpc::Message& message) {
@@ -160,8 +168,14 @@ class WorkerImpl final : public Worker {
     callbacks.on_commands = [this](std::vector<protocol::Command> commands) { obey(std::move(commands)); };
     callbacks.on_read_log = [this](protocol::LogRequest request, rpc::Responder responder) {
       rpc::Payload payload;
-      payload.bulk.emplace_back(tail(context_.log_path(request.job), std::min(request.max_bytes, kMostLogBytes)));
+      payload.bulk.emplace_back(tail(request.driver ? context_.driver_log_path(request.job) : context_.log_path(request.job),
+                                     std::min(request.max_bytes, kMostLogBytes)));
       responder.reply(std::move(payload));
+    };
+    callbacks.on_find_files = [this](protocol::FileQuery query, rpc::Responder responder) {
+      background_->post([this, query = std::move(query), to = std::make_shared<rpc::Responder>(std::move(responder))] {
+        reactor_->post([to, answer = find_files(query)] { to->reply(protocol::encode(answer)); });
+      });
     };
     callbacks.heartbeat = [this] { return look_after(); };
     callbacks.on_lost = [this](const Error& error, bool final) {
@@ -192,6 +206,7 @@ class WorkerImpl final : public Worker {
       job->check();
       if (const pid_t executor = job->executor_pid(); executor > 0) processes.push_back(executor);
     }
+    for (const pid_t driver : drivers_->pids()) processes.push_back(driver);
     heartbeat.measured = measurements_.measure(processes, data_->links().traffic(), context_.racks->total(), SystemClock().now());
     const shuffle::StoreStats stats = store_->stats();
     heartbeat.store_memory_bytes = stats.memory_bytes;
@@ -277,8 +292,8 @@ class WorkerImpl final : public Worker {
     store_->release(release.job, release.shuffle);  // here, so that it cannot overtake a commit that comes later
   }
   void carry_out(protocol::ReleaseJob& release) { end_job(release.job); }
-  void carry_out(protocol::StartDriver&) {}
-  void carry_out(protocol::StopDriver&) {}
+  void carry_out(protocol::StartDriver& start) { drivers_->start(std::move(start)); }
+  void carry_out(protocol::StopDriver& stop) { drivers_->stop(stop); }
   void carry_out(protocol::NodeLost& lost) {
     const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
     if (context_.outputs.nodes.erase(lost.node) != 0) context_.outputs.lost[lost.node] = why.to_string();
@@ -302,21 +317,24 @@ class WorkerImpl final : public Worker {
         std::error_code ignored;
         std::filesystem::remove_all(directory, ignored);
       });
-      forget_old_log(id);
+      note_log(id);
       if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();
     });
     report_ahead();
   }
 
-  void forget_old_log(JobId id) {
-    logs_.push_back(id);
+  /// Of a job that has ended here: the oldest such logs go when there are too many.
+  void note_log(JobId id) {
+    if (std::find(logs_.begin(), logs_.end(), id) == logs_.end()) logs_.push_back(id);
     if (logs_.size() <= kLogsKept) return;
     unlink(context_.log_path(logs_.front()).c_str());
+    unlink(context_.driver_log_path(logs_.front()).c_str());
     logs_.erase(logs_.begin());
   }
 
   void drop_all_jobs() {
     while (!jobs_.empty()) end_job(jobs_.begin()->first);
+    drivers_->end_all();
     context_.outputs = {};
   }
 
@@ -351,6 +369,7 @@ class WorkerImpl final : public Worker {
   std::unique_ptr<DataPlane> data_;
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<Registration> link_;
+  std::unique_ptr<WorkerDrivers> drivers_;
   std::unique_ptr<ChunkService> chunks_;  // null: it keeps none
   std::unique_ptr<Departure> departure_;  // null: it stays
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
