@@ -24,7 +24,8 @@ struct WaitingPoll {
 
 struct RunningJob {
   client::Submit submit;
-  rpc::ConnectionPtr driver;
+  rpc::ConnectionPtr driver;  // null: it is away, or was not started yet
+  std::uint64_t key = 0;      // with which a driver attaches; 0: none may
   std::map<ActionId, SharedBytes> values;
   std::uint64_t value_bytes = 0;
   std::map<ActionId, std::vector<std::vector<Buffer>>> finished;  // until the driver has asked

@@ -23,6 +23,7 @@
 #include "engine/master/scheduling/catalogue.hpp"
 #include "engine/master/server/binary_store.hpp"
 #include "engine/master/server/client_requests.hpp"
+#include "engine/master/server/drivers.hpp"
 #include "engine/master/server/running_jobs.hpp"
 #include "engine/master/server/scheduler_requests.hpp"
 #include "engine/master/server/workers.hpp"
@@ -64,12 +65,11 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void carry_out(Concerned& command) {
     if constexpr (requires { clients_->carry_out(command); }) {
       clients_->carry_out(command);
-    } else if constexpr (requires { workers_->losses.carry_out(command); }) {
-      workers_->losses.carry_out(command);
     } else {
       workers_->commands.carry_out(command);
     }
   }
+  void carry_out(NodeLost& lost);
   void carry_out(OutputMoved& moved);
   void carry_out(SetTimer& timer);
   rpc::Handler handler();
@@ -91,6 +91,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   PrefetchReports prefetched_;  // of jobs that the core knows, and of none before a restart
   std::optional<JobRecorder> recorder_;
   std::optional<Workers> workers_;
+  std::optional<Drivers> drivers_;
   std::optional<ClientRequests> clients_;
   std::optional<SchedulerRequests> scheduler_;
   RequestTable requests_;
@@ -118,6 +119,7 @@ ServerImpl::~ServerImpl() {
     storage_.reset();
     timers_.clear();
     for (auto& [id, job] : jobs_) job.waiting.clear();
+    drivers_->close();
     recorder_->end(!driver_.ended());
     profiles_->close();
   });
@@ -179,9 +181,12 @@ Result<void> ServerImpl::begin() {
 void ServerImpl::make_parts() {
   profiles_.emplace(*reactor_);
   recorder_.emplace(driver_, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
-  workers_.emplace(
-      WorkerContext{driver_, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(), storage_, options_});
-  clients_.emplace(ClientRequests::Parts{driver_, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *reactor_, options_});
+  workers_.emplace(WorkerContext{driver_, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(), storage_,
+                                 options_,
+                                 [this](NodeId node, const protocol::DriverEnded& ended) { drivers_->ended(node, ended); }});
+  drivers_.emplace(driver_, jobs_, workers_->context);
+  clients_.emplace(
+      ClientRequests::Parts{driver_, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *drivers_, *reactor_, options_});
 }
 
 /// The first event of every run says which scheduler decides.
@@ -246,6 +251,12 @@ void ServerImpl::give_up(const Error& why) {
 /// A scheduler that fails may fail at every event: lines for the first failures, then for ever fewer.
 void ServerImpl::scheduler_failed(const SchedulerFaults& faults) {
   if (faults.faults < 10 || std::has_single_bit(faults.faults)) log_.error("{} ({} times so far)", faults.fault, faults.faults);
+}
+
+void ServerImpl::carry_out(NodeLost& lost) {
+  const NodeId node = lost.node;
+  workers_->losses.carry_out(lost);
+  drivers_->node_lost(node);
 }
 
 void ServerImpl::carry_out(OutputMoved& moved) {

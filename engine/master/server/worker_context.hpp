@@ -1,6 +1,7 @@
 // What the server's parts for workers share.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/rpc/rpc.hpp"
@@ -24,6 +25,7 @@ struct WorkerContext {
   Topology* topology;        // null: workers say which rack they are in
   const std::unique_ptr<StorageService>& storage;
   const ServerOptions& options;
+  std::function<void(NodeId, const protocol::DriverEnded&)> driver_ended{};  // hears of ends of drivers; may be empty
   WorkerTable table{reactor};
 };
 
