@@ -29,7 +29,8 @@ void WorkerDrivers::start(protocol::StartDriver command) {
   }
   drivers_[command.job].key = command.key;
   const Hash128 binary = command.binary;
-  binaries_.get(binary, guarded(alive_, [this, command = std::move(command)](const Result<std::string>& path) { run(command, path); }));
+  binaries_.get(binary,
+                guarded(alive_, [this, command = std::move(command)](const Result<std::string>& path) { run(command, path); }));
 }
 
 void WorkerDrivers::run(const protocol::StartDriver& command, const Result<std::string>& path) {
