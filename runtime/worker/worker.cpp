@@ -334,7 +334,7 @@ class WorkerImpl final : public Worker {
 
   void drop_all_jobs() {
     while (!jobs_.empty()) end_job(jobs_.begin()->first);
-    drivers_->end_all();
+    if (drivers_) drivers_->end_all();  // null: it did not begin
     context_.outputs = {};
   }
 

@@ -37,6 +37,10 @@ class Detached : public testing::Test {
     variables["WEFT_DRIVER_JOB"] = job;
     return processes_with(variables);
   }
+  static std::ptrdiff_t lines_of(const std::string& path) {
+    const std::string text = read_file(path);
+    return std::count(text.begin(), text.end(), '\n');
+  }
   std::string state(const std::string& job) const {
     const std::string json = admin({"job", "status", job, "--json"}).out;
     const auto at = json.find("\"state\":\"");
@@ -65,7 +69,8 @@ TEST_F(Detached, AProgramThatIsNoJobProgramFailsWithItsLastLine) {
 }
 
 TEST_F(Detached, ItsArgumentsAndItsDirectoryAreThoseOfTheSubmission) {
-  const auto submitted = submit({"--pool", "etl", script("tells", "echo \"$@\" in $(pwd); exit 1\n"), "--", "a b", "--priority", "7"});
+  const auto submitted =
+      submit({"--pool", "etl", script("tells", "echo \"$@\" in $(pwd); exit 1\n"), "--", "a b", "--priority", "7"});
   ASSERT_EQ(submitted.out, "1\n") << submitted.err;
   EXPECT_EQ(admin({"job", "wait", "1"}).exit_code, 3);
   const std::string told = admin({"job", "logs", "1"}).out;
@@ -90,10 +95,9 @@ TEST_F(Detached, ADriverThatIsKilledIsStartedAgainAndOneWithoutEndIsCancelled) {
   const auto submitted = submit({script("endless", "echo $$ >> " + starts + "\nexec sleep 1000\n"), "--json"});
   ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
   EXPECT_TRUE(has(submitted.out, "{\"id\":1}")) << submitted.out;
-  const auto started = [&] { return std::count(read_file(starts).begin(), read_file(starts).end(), '\n'); };
-  ASSERT_TRUE(eventually([&] { return started() == 1; }));
+  ASSERT_TRUE(eventually([&] { return lines_of(starts) == 1; }));
   for (const int pid : drivers("1")) ::kill(pid, SIGKILL);
-  ASSERT_TRUE(eventually([&] { return started() == 2; }));
+  ASSERT_TRUE(eventually([&] { return lines_of(starts) == 2; }));
   EXPECT_EQ(state("1"), "running");
   EXPECT_EQ(drivers("1").size(), 1u);
   EXPECT_EQ(admin({"job", "wait", "1", "--timeout", "10ms"}).exit_code, 5);
@@ -109,7 +113,7 @@ TEST_F(Detached, ADriverMovesFromAWorkerThatDies) {
   const int host = std::stoi(read_file(starts));
   for (const std::size_t index : {0u, 1u})
     if (cluster.worker(index).pid() == host) cluster.worker(index).signal(SIGKILL);
-  ASSERT_TRUE(eventually([&] { return std::count(read_file(starts).begin(), read_file(starts).end(), '\n') == 2; }));
+  ASSERT_TRUE(eventually([&] { return lines_of(starts) == 2; }));
   EXPECT_EQ(state("1"), "running");
   EXPECT_TRUE(eventually([this] { return drivers("1").size() == 1; })) << "the first ended with its worker";
   ASSERT_EQ(admin({"job", "kill", "1"}).exit_code, 0);
@@ -168,8 +172,10 @@ TEST_F(DetachedWordcount, FinishesWithoutItsTerminal) {
 
 /// Its tasks wait until the test lets them go.
 TEST_F(Detached, AJobFinishesThoughItsDriverAndThenItsWorkerAreKilled) {
-  ASSERT_EQ(submit({program("cluster_probe"), "--", "spin", "--quiet", "--records", "8", "--tasks", "2", "--marker", scratch / "mark"}).out,
-            "1\n");
+  ASSERT_EQ(
+      submit({program("cluster_probe"), "--", "spin", "--quiet", "--records", "8", "--tasks", "2", "--marker", scratch / "mark"})
+          .out,
+      "1\n");
   ASSERT_TRUE(eventually([&] { return exists(scratch / "mark"); }));
   const auto first = drivers("1");
   ASSERT_EQ(first.size(), 1u);
@@ -191,9 +197,10 @@ TEST_F(Detached, AJobFinishesThoughItsDriverAndThenItsWorkerAreKilled) {
 }
 
 TEST_F(Detached, AJobThatIsToContinueOutlivesItsTerminal) {
-  Process terminal({program("weft"), "submit", "--master", cluster.address(), "--on-disconnect", "continue", program("cluster_probe"), "--",
-                    "spin", "--quiet", "--records", "8", "--tasks", "2", "--marker", scratch / "mark"},
-                   {.environment = {}, .may_die = true});
+  Process terminal(
+      {program("weft"), "submit", "--master", cluster.address(), "--on-disconnect", "continue", program("cluster_probe"), "--",
+       "spin", "--quiet", "--records", "8", "--tasks", "2", "--marker", scratch / "mark"},
+      {.environment = {}, .may_die = true});
   ASSERT_TRUE(eventually([&] { return exists(scratch / "mark"); })) << terminal.err_so_far();
   terminal.signal(SIGKILL);
   ASSERT_TRUE(eventually([this] { return drivers("1").size() == 1; })) << "after ten seconds";

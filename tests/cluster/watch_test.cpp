@@ -46,6 +46,23 @@ TEST(Watch, AJobThatRunsIsWaitedForAndOneThatIsKilledIsToldApart) {
   EXPECT_TRUE(has(killed.err, "was killed")) << killed.err;
 }
 
+TEST(Watch, AnInterruptEndsTheLookAtAJobAndNotTheJob) {
+  Cluster cluster(1);
+  test::Process job(cluster.job({"wait", "--records", "100000", "--tasks", "2", "--marker", cluster.scratch() / "mark"}),
+                    cluster.options());
+  ASSERT_TRUE(test::eventually([&] { return has(cluster.admin({"job", "list"}).out, "running"); })) << job.err_so_far();
+  test::Process attached({test::program("weft"), "job", "attach", "1", "--master", cluster.address()});
+  ASSERT_TRUE(test::eventually([&] { return has(attached.err_so_far(), "job 1"); })) << "it shows the progress";
+  attached.signal(SIGINT);
+  const auto left = attached.wait();
+  EXPECT_EQ(left.exit_code, 5) << left.err;
+  EXPECT_TRUE(has(left.err, "job 1 goes on")) << left.err;
+  EXPECT_TRUE(has(cluster.admin({"job", "list"}).out, "running"));
+  ASSERT_EQ(cluster.admin({"job", "cancel", "1"}).exit_code, 0);
+  job.expect_death();
+  EXPECT_NE(job.wait().exit_code, 0);
+}
+
 TEST(Watch, TopPrintsOneLookWhereThereIsNoTerminal) {
   Cluster cluster(2);
   const auto top = cluster.admin({"top"});

@@ -1,10 +1,11 @@
 // weft submit PROGRAM -- ARGUMENTS: runs a job program with --cluster. The program is the driver; it stays in the foreground, or,
 // with
 // --detach, runs in the cluster.
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,16 @@ Result<std::string> path_of(const std::string& program) {
   }
 }
 
+/// What the kernel of a worker could execute, a program or a script: anything else would be found out there, again and again.
+Result<void> check_program(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 4> head{};
+  in.read(head.data(), head.size());
+  const std::string_view begin(head.data(), static_cast<std::size_t>(in.gcount()));
+  if (begin == "\177ELF" || begin.starts_with("#!")) return {};
+  return fail(Code::invalid_argument, fmt::format("{} is no program; name the built job program", file));
+}
+
 /// Files and directories of this machine that the words name.
 std::vector<std::string> files_in(const std::vector<std::string>& words, const std::string& directory) {
   std::vector<std::string> files = client::paths_in(words, directory);
@@ -78,6 +89,7 @@ std::vector<std::string> files_in(const std::vector<std::string>& words, const s
 
 Result<void> submit_detached(const SubmitOptions& options, const std::string& program) {
   WEFT_ASSIGN(const std::string file, path_of(program));
+  WEFT_TRY(check_program(file));
   client::Detach detach;
   client::Submit& submit = detach.submit;
   submit.name = std::filesystem::path(file).filename().string();

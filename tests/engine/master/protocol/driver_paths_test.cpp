@@ -15,8 +15,9 @@ TEST(DriverPaths, AreOfWordsAndOfValuesOfOptions) {
 }
 
 TEST(DriverPaths, AreNotOfOptionsUrlsAndWhatIsTooLong) {
-  EXPECT_THAT(paths_in({"--quiet", "-v", "--output=", "weft://a/b", "--input=s3://b/k", "", std::string(4097, 'x'), "--a=-b"}, "/d"),
-              IsEmpty());
+  EXPECT_THAT(
+      paths_in({"--quiet", "-v", "--output=", "weft://a/b", "--input=s3://b/k", "", std::string(4097, 'x'), "--a=-b"}, "/d"),
+      IsEmpty());
 }
 
 TEST(DriverPaths, AreNotTooMany) {

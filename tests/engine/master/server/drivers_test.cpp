@@ -356,15 +356,18 @@ TEST_F(DriversTest, OneThatStaysAwayFromTheMasterIsStoppedAndStartedAgain) {
 }
 
 TEST_F(DriversTest, OneThatAttachesAgainIsNot) {
+  times.attach = kAtOnce;
   make();
   const auto worker = join(1, 4);
-  detach(1);
+  detach(1), detach(2);
   on_reactor([&] {
     drivers->disconnected(JobId(1));
     drivers->attached(JobId(1));
+    drivers->disconnected(JobId(2));  // whose time is over after that of the first
   });
-  EXPECT_EQ(worker->starts.size(), 1u);
-  EXPECT_TRUE(drivers->knows(JobId(1)));
+  ASSERT_TRUE(eventually([&] { return worker->stops.size() == 1; }));
+  EXPECT_EQ(worker->stops[0].job, JobId(2));
+  EXPECT_EQ(worker->starts.at(0).key, jobs[JobId(1)].key);
 }
 
 TEST_F(DriversTest, AJobWhoseOwnDriverStaysAwayGetsOneWhereMostOfItsFilesAre) {

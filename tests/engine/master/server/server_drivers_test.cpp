@@ -38,7 +38,8 @@ class ServerDrivers : public testing::Test {
     rpc::Limits limits;
     limits.layout = layout;
     return peers.emplace_back(
-        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDriversDeadline, std::move(handler), limits).value());
+        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDriversDeadline, std::move(handler), limits)
+            .value());
   }
   /// A worker that has every file but those of /missing, whose drivers print "hello", and whose commands are kept.
   rpc::ConnectionPtr join(const std::string& name) {
@@ -85,7 +86,8 @@ class ServerDrivers : public testing::Test {
     return submit;
   }
   Result<client::Submitted> detach(const rpc::ConnectionPtr& client, client::Submit submit, std::vector<std::string> files = {}) {
-    WEFT_ASSIGN(const auto answer, call(client, client::kDetachJob, client::encode(client::Detach{std::move(submit), std::move(files)})));
+    WEFT_ASSIGN(const auto answer,
+                call(client, client::kDetachJob, client::encode(client::Detach{std::move(submit), std::move(files)})));
     return client::decode<client::Submitted>(answer);
   }
   void upload(const rpc::ConnectionPtr& client) {
@@ -120,7 +122,7 @@ class ServerDrivers : public testing::Test {
   std::unique_ptr<Server> server;
   std::vector<rpc::ConnectionPtr> peers;
   rpc::ConnectionPtr asking;  // of status()
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;           // guards what follows
   std::condition_variable changed;
   std::vector<std::pair<std::string, protocol::StartDriver>> starts;
 };
@@ -151,8 +153,8 @@ TEST_F(ServerDrivers, ADetachedJobIsRunByADriverOnAWorker) {
   ASSERT_TRUE(call(process, client::kCloseJob, client::encode(client::JobRequest{job.job})));
   EXPECT_EQ(status(job.job).state, JobState::finished);
 
-  const auto logs = client::decode<client::JobLogs>(
-      call(process, client::kJobLogs, client::encode(client::LogsWanted{job.job, 100})).value());
+  const auto logs =
+      client::decode<client::JobLogs>(call(process, client::kJobLogs, client::encode(client::LogsWanted{job.job, 100})).value());
   ASSERT_EQ(logs->logs.size(), 1u);
   EXPECT_TRUE(logs->logs[0].driver);
   EXPECT_EQ(logs->logs[0].node, "w1");
@@ -225,7 +227,8 @@ TEST_F(ServerDrivers, ASubmissionWithARequestIdIsMadeOnce) {
   const auto over = detach(client, submission("nightly")).value();
   EXPECT_EQ(over.job, job.job) << "it is in the history";
   EXPECT_EQ(over.key, 0u);
-  EXPECT_THAT(call(client, client::kSubmitJob, client::encode(submission("nightly"))).error().to_string(), HasSubstr("is over (killed)"));
+  EXPECT_THAT(call(client, client::kSubmitJob, client::encode(submission("nightly"))).error().to_string(),
+              HasSubstr("is over (killed)"));
 }
 
 TEST_F(ServerDrivers, AJobEndsWithItsTerminalUnlessItIsToContinue) {
