@@ -40,7 +40,7 @@ std::vector<std::string> driver_arguments(const std::vector<std::string>& argume
 Result<std::unique_ptr<DriverProcess>> DriverProcess::start(rpc::Reactor& reactor, DriverStart start, Ended ended) {
   std::unique_ptr<DriverProcess> made(new DriverProcess(reactor, std::move(start), std::move(ended)));
   WEFT_TRY(made->spawn_process());
-  made->watch();
+  made->watch_soon();  // the caller has the object before its end is reported
   return made;
 }
 
@@ -91,10 +91,14 @@ bool DriverProcess::reap(int& status) {
   return true;
 }
 
+void DriverProcess::watch_soon() {
+  watch_timer_ = reactor_.after(kWatchInterval, [this] { watch(); });
+}
+
 void DriverProcess::watch() {
   int status = 0;
   if (!reap(status)) {
-    watch_timer_ = reactor_.after(kWatchInterval, [this] { watch(); });
+    watch_soon();
     return;
   }
   kill_timer_.reset();

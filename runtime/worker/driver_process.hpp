@@ -35,7 +35,8 @@ std::vector<std::string> driver_arguments(const std::vector<std::string>& argume
 /// Reactor thread only.
 class DriverProcess {
  public:
-  /// Called once, when the process is gone and reaped, with what is to be reported. May destroy the object.
+  /// Called once, after start() has returned, when the process is gone and reaped, with what is to be reported. May destroy the
+  /// object.
   using Ended = std::function<void(protocol::DriverEnded)>;
 
   /// Starts it in a process group of its own. It gets SIGKILL when the reactor's thread ends. Error: it cannot be executed.
@@ -54,6 +55,7 @@ class DriverProcess {
   DriverProcess(rpc::Reactor& reactor, DriverStart start, Ended ended)
       : reactor_(reactor), start_(std::move(start)), ended_(std::move(ended)) {}
   Result<void> spawn_process();
+  void watch_soon();
   void watch();
   /// Ends what the driver left in its group, and takes its status. False: it still runs.
   bool reap(int& status);

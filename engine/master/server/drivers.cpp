@@ -18,12 +18,13 @@ namespace {
 
 std::uint64_t new_key() {
   std::random_device random;
-  return (random() | std::uint64_t{random()} << 32) | 1;  // 0 stands for none
+  const std::uint64_t of_job = (random() | std::uint64_t{random()} << 32) | 1;  // 0 stands for none
+  return of_job << client::kDriverStartBits;
 }
 
 bool ended_well(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 /// By its own decision: another start would lead to the same.
-bool gave_up(int status) { return status >= 0 && WIFEXITED(status); }
+bool gave_up(int status) { return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) != protocol::kDriverGaveWay; }
 
 }  // namespace
 
@@ -75,7 +76,7 @@ void Drivers::start(JobId job, Started started) {
 
 void Drivers::take_over(JobId job) {
   const auto running = jobs_.find(job);
-  if (running == jobs_.end() || drivers_.contains(job)) return;
+  if (closed_ || running == jobs_.end() || drivers_.contains(job)) return;
   const client::Submit& submit = running->second.submit;
   log_.info("job {}: its driver is gone; another one is started in the cluster unless it comes back within {}", job.value(),
             human_duration(times_.take_over));
@@ -185,7 +186,7 @@ void Drivers::send(JobId job, NodeId node) {
   driver.lost = Time(0);
   driver.state.node = node;
   driver.state.running = true;
-  driver.state.key = running.key = new_key();
+  driver.state.key = running.key = client::key_of_next_start(running.key == 0 ? new_key() : running.key);
   change(driver);
   const client::Submit& submit = running.submit;
   log_.info("job {}: its driver runs on {}", job.value(), workers_.table.at(node).info.name);
@@ -330,6 +331,7 @@ std::vector<DriverState> Drivers::states() const {
 }
 
 void Drivers::close() {
+  closed_ = true;
   alive_ = std::make_shared<bool>(true);
   drivers_.clear();
   ending_.clear();

@@ -23,8 +23,8 @@ namespace weft::master {
 struct DriverState {
   JobId job;
   NodeId node;                     // that has it, or last had it; 0: none yet
-  std::uint32_t deaths = 0;        // of its process by a signal
-  std::uint64_t key = 0;           // with which it attaches; another for each start
+  std::uint32_t deaths = 0;        // of its process by a signal, or for reasons that are not its job's
+  std::uint64_t key = 0;           // with which it attaches; another for each start (client::key_of_next_start)
   bool wanted = false;             // it is to run: its program is uploaded, or its own driver is gone
   bool running = false;            // on that node, as far as is known
   std::vector<std::string> files;  // absolute paths
@@ -134,6 +134,7 @@ class Drivers {
   std::map<JobId, Driver> drivers_;
   std::map<JobId, Ending> ending_;  // of jobs that are over
   std::uint64_t next_inquiry_ = 1;
+  bool closed_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Log log_{"master"};
 };

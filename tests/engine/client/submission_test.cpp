@@ -15,12 +15,12 @@ using testing::HasSubstr;
 TEST(JobFlags, AreFoundAmongTheWordsOfAProgram) {
   master::JobOptions options;
   std::uint64_t memory = 0;
-  ASSERT_TRUE(find_job_flags({"sub", "--input", "a", "--pool", "etl", "--priority=3", "--hint", "a=1", "--hint=b=2", "--pools", "x",
-                              "--memory", "64MiB", "--user"},
+  ASSERT_TRUE(find_job_flags({"sub", "--input", "a", "--pool", "etl", "--priority=3", "--hint", "shuffle_ratio=0.4",
+                              "--hint=shuffle_ratio=0.5", "--pools", "x", "--memory", "64MiB", "--user"},
                              options, memory));
   EXPECT_EQ(options.pool, "etl");
   EXPECT_EQ(options.priority, 3);
-  EXPECT_EQ(options.hints.size(), 2u);
+  EXPECT_EQ(options.hints.at("shuffle_ratio"), "0.5") << "the last one";
   EXPECT_EQ(memory, 64u << 20);
   EXPECT_EQ(options.user, "") << "its value is missing";
   const auto refused = find_job_flags({"--on-disconnect", "stay"}, options, memory);

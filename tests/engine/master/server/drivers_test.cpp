@@ -235,7 +235,9 @@ TEST_F(DriversTest, AProcessThatDiesIsStartedElsewhereWithAnotherKeyAndNotForEve
   for (std::uint32_t death = 0; death <= kMostDriverDeaths; ++death) {
     const std::uint32_t node = 1 + death % 2;
     ASSERT_TRUE(eventually([&] { return workers.at(node)->starts.size() == 1 + death / 2; })) << death;
-    keys.insert(workers.at(node)->starts.back().key);
+    const std::uint64_t key = workers.at(node)->starts.back().key;
+    keys.insert(key);
+    EXPECT_EQ(client::key_of_job(key), client::key_of_job(*keys.begin())) << "by which drivers of the job know each other";
     EXPECT_EQ(status(JobId(1)).state, JobState::running);
     end(node, JobId(1), SIGKILL, "signal 9 (SIGKILL)");
   }
@@ -252,6 +254,15 @@ TEST_F(DriversTest, AnotherWorkerIsTriedWhereItCannotBeStarted) {
   end(1, JobId(1), -1, "cannot execute it");
   EXPECT_TRUE(eventually([&] { return second->starts.size() == 1; }));
   EXPECT_EQ(states[JobId(1)].deaths, 1u);
+}
+
+TEST_F(DriversTest, OneThatWasStoppedIsStartedElsewhere) {
+  make();
+  const auto first = join(1, 4), second = join(2, 2);
+  detach(1);
+  end(1, JobId(1), protocol::kDriverGaveWay << 8, "exit code 75: stopped by a signal");
+  EXPECT_TRUE(eventually([&] { return second->starts.size() == 1; }));
+  EXPECT_EQ(first->starts.size(), 1u);
 }
 
 TEST_F(DriversTest, OneThatGivesUpIsTheJobsError) {
