@@ -202,7 +202,7 @@ struct StopDriver {
   JobId job;
   std::string reason;
 };
-/// Exit status of a driver that was stopped, or waited for its master in vain, while its job goes on (EX_TEMPFAIL of sysexits.h):
+/// Exit status of a driver that was stopped, or gave up waiting for its master, while its job goes on (EX_TEMPFAIL of sysexits.h):
 /// it is started again.
 inline constexpr int kDriverGaveWay = 75;
 /// The process of a driver has ended.
