@@ -15,7 +15,8 @@ std::string operator_at(const plan::Stage& stage, std::size_t at) {
 
 /// Empty: they are the same.
 std::string difference(const plan::Stage& now, const plan::Stage& before) {
-  if (now.name != before.name) return "stage " + std::to_string(now.id.value()) + " is '" + now.name + "', and was '" + before.name + "'";
+  if (now.name != before.name)
+    return "stage " + std::to_string(now.id.value()) + " is '" + now.name + "', and was '" + before.name + "'";
   const auto length = std::max(now.operators.size(), before.operators.size());
   for (std::size_t i = 0; i < length; ++i)
     if (operator_at(now, i) != operator_at(before, i))
@@ -31,7 +32,8 @@ Error differs(const std::string& how) {
           "this run of the job's definition differs from the one before: " + how + "; define() must do the same in every run"};
 }
 
-Result<void> check_same_part(const std::vector<plan::Stage>& now, const std::vector<StageId>& targets, const plan::PlanPart& recorded) {
+Result<void> check_same_part(const std::vector<plan::Stage>& now, const std::vector<StageId>& targets,
+                             const plan::PlanPart& recorded) {
   const std::size_t stages = std::max(now.size(), recorded.stages.size());
   for (std::size_t i = 0; i < stages; ++i) {
     const bool is = i < now.size() && (i >= recorded.stages.size() || now[i].id <= recorded.stages[i].id);
@@ -40,7 +42,8 @@ Result<void> check_same_part(const std::vector<plan::Stage>& now, const std::vec
     if (!is) return fail(differs(stage_text(recorded.stages[i]) + " was needed here, and is not"));
     if (std::string how = difference(now[i], recorded.stages[i]); !how.empty()) return fail(differs(how));
   }
-  if (targets != recorded.targets) return fail(differs("action " + std::to_string(recorded.action.value()) + " has the results of other stages"));
+  if (targets != recorded.targets)
+    return fail(differs("action " + std::to_string(recorded.action.value()) + " has the results of other stages"));
   return {};
 }
 

@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "engine/client/binary_upload.hpp"
+
 namespace weft::client {
 
 namespace {
 constexpr Duration kAdminDeadline = std::chrono::seconds(15);
+constexpr Duration kUploadDeadline = std::chrono::seconds(30);  // of a piece
 constexpr storage::Retry::Pauses kAdminPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 }  // namespace
 
@@ -53,6 +56,25 @@ Result<JobList> Admin::job(JobId id) {
 
 Result<void> Admin::kill(JobId id, const std::string& reason) {
   return call(kKillJob, encode(KillRequest{id, reason})).map([](auto&&) {});
+}
+
+Result<JobId> Admin::detach_once(const Detach& detach, const std::string& program_file) {
+  WEFT_ASSIGN(const auto message, call(kDetachJob, encode(detach)));
+  WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
+  if (submitted.key == 0) return submitted.job;  // known, and begun
+  if (!submitted.binary_known)
+    WEFT_TRY(upload_binary(program_file, program_file, detach.submit.binary, [this](rpc::MessageType type, rpc::Payload payload) {
+      return link_.call(type, std::move(payload), kUploadDeadline);
+    }));
+  return call(kStartDriver, encode(Attach{submitted.job, submitted.key})).map([&](auto&&) { return submitted.job; });
+}
+
+Result<JobId> Admin::detach(const Detach& detach, const std::string& program_file) {
+  storage::Retry retry(options_, kAdminPauses);
+  while (true) {
+    auto job = detach_once(detach, program_file);
+    if (job || detach.submit.options.request_id.empty() || !retry.again(job.error())) return job;
+  }
 }
 
 Result<std::vector<JobLog>> Admin::logs(JobId id, std::uint64_t max_bytes) {

@@ -27,6 +27,10 @@ class Admin {
   Result<JobList> jobs();
   Result<JobList> job(JobId id);  // of one, with stages
   Result<void> kill(JobId id, const std::string& reason);
+  /// Submits a job whose driver is to run in the cluster, uploads its program where the master lacks it, and has the driver
+  /// started. Returns when it was sent to a worker, or waits for one. The error is why it will never be started; the job has failed
+  /// then. With a request id all of it is repeated while the master is away, and a job that has the id is the one that is meant.
+  Result<JobId> detach(const Detach& detach, const std::string& program_file);
   Result<std::vector<JobLog>> logs(JobId id, std::uint64_t max_bytes);
   Result<std::vector<NodeStatus>> nodes();
   Result<void> set_node(const NodeCapacity& wanted);
@@ -45,6 +49,7 @@ class Admin {
   template <class Request>
   Result<rpc::Message> ask(rpc::MessageType type, const Request& request);
   Result<rpc::Message> ask(rpc::MessageType type);
+  Result<JobId> detach_once(const Detach& detach, const std::string& program_file);
 
   const AdminOptions options_;
   std::unique_ptr<rpc::Reactor> reactor_;

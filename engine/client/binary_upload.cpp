@@ -26,7 +26,8 @@ Result<void> upload_binary(const std::string& path, const std::string& what, con
   for (std::uint64_t offset = 0; offset < size;) {
     Buffer chunk(std::min(kUploadChunkBytes, size - offset));
     const ssize_t got = ::pread(file.get(), chunk.data(), chunk.size(), static_cast<off_t>(offset));
-    if (got != static_cast<ssize_t>(chunk.size())) return fail(errno_error(fmt::format("cannot read {}", what), got < 0 ? errno : EIO));
+    if (got != static_cast<ssize_t>(chunk.size()))
+      return fail(errno_error(fmt::format("cannot read {}", what), got < 0 ? errno : EIO));
     const Upload piece{hash, offset, size};
     offset += chunk.size();
     WEFT_TRY(call(kUploadBinary, rpc::with_bulk(encode(piece), SharedBytes(std::move(chunk)))));

@@ -50,6 +50,7 @@ class EventDigest {
   }
   void add(const master::JobClosed& event) { mix(event.job.value()); }
   void add(const master::JobKilled& event) { mix(event.job.value()); }
+  void add(const master::DriverFailed& event) { mix(event.job.value()); }
   void add(const master::WorkerJoined& event) { mix(event.node.value()), mix(event.name); }
   void add(const master::WorkerHeartbeat& event) { mix(event.node.value()); }
   void add(const master::WorkerLost& event) { mix(event.node.value()); }

@@ -30,8 +30,8 @@ namespace weft::runtime::protocol {
 /// All messages, also those about storage, which the hello speaks for too. One that is missing here cannot be encoded here.
 using Messages = rpc::MessageList<Launches, Events, Register, Registered, Heartbeat, CapacityTexts, Leaving, Remains, Dying,
                                   Commands, BinaryRequest, BinaryChunk, LogRequest, ReplicaEnded, PrefetchReport, EventsKept,
-                                  DriverEnded, ExecutorSetup, Value, Stop, Forget, ChunkTraffic, Commit, ReadRequest,
-                                  shuffle::PartContents, storage::files::StorageSite, storage::files::StorageJoin,
+                                  DriverEnded, FileQuery, FileAnswer, ExecutorSetup, Value, Stop, Forget, ChunkTraffic, Commit,
+                                  ReadRequest, shuffle::PartContents, storage::files::StorageSite, storage::files::StorageJoin,
                                   storage::files::ChunkReport, storage::files::ChunkUpdate, storage::files::ChunkCommands,
                                   storage::tables::TableHeartbeat, storage::tables::TableOrders, storage::tables::InSyncChange>;
 

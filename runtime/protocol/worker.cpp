@@ -45,5 +45,7 @@ WEFT_PROTOCOL_MESSAGE(ReplicaEnded);
 WEFT_PROTOCOL_MESSAGE(PrefetchReport);
 WEFT_PROTOCOL_MESSAGE(EventsKept);
 WEFT_PROTOCOL_MESSAGE(DriverEnded);
+WEFT_PROTOCOL_MESSAGE(FileQuery);
+WEFT_PROTOCOL_MESSAGE(FileAnswer);
 
 }  // namespace weft::runtime::protocol

@@ -33,6 +33,7 @@ enum WorkerMessage : rpc::MessageType {
   kCapacityTexts = 109,   // notification, worker to master: CapacityTexts; when one of its files has changed
   kEventsKept = 113,      // notification, master to worker: EventsKept; where the master keeps its jobs over a restart
   kDriverEnded = 114,     // notification, worker to master: DriverEnded
+  kFindFiles = 115,       // request, master to worker: FileQuery -> FileAnswer
 };
 
 /// The most a binary is moved at a time.
@@ -78,8 +79,8 @@ struct Registered {
   bool keeps_jobs = false;
 };
 
-/// So many ends of attempts, of those that were reported on this registration, are on the master's disk: the worker need not
-/// report them again.
+/// How many ends of attempts, of those that were reported on this registration, are on the master's disk: from the first on. The
+/// worker need not report them again.
 struct EventsKept {
   static constexpr std::string_view kName = "acknowledgement of task reports";
   std::uint64_t events = 0;
@@ -195,12 +196,16 @@ struct StopDriver {
   JobId job;
   std::string reason;
 };
+/// Exit status of a driver that was stopped, or gave up waiting for its master, while its job goes on (EX_TEMPFAIL of sysexits.h):
+/// it is started again.
+inline constexpr int kDriverGaveWay = 75;
 /// The process of a driver has ended.
 struct DriverEnded {
   static constexpr std::string_view kName = "end of a driver";
   JobId job;
-  int status = 0;       // as of wait(); -1: it could not be started
-  std::string message;  // why, in a line: the last one that it wrote to standard error
+  std::uint64_t key = 0;  // of the StartDriver
+  int status = 0;         // as of wait(); -1: it could not be started
+  std::string message;    // why, in a line: the last one that it wrote
 };
 
 using Command = std::variant<JobSetup, ActionValue, Launch, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle,
@@ -230,6 +235,20 @@ struct LogRequest {
   static constexpr std::string_view kName = "request for a log";
   JobId job;
   std::uint64_t max_bytes = 0;
+  bool driver = false;  // what its driver printed, not what its tasks did
+};
+
+/// The most files that a driver may want, and the longest path of one.
+inline constexpr std::size_t kMostDriverFiles = 256, kMostPathBytes = 4096;
+
+/// Which of these files and directories are not there, for a driver that is to run on the worker.
+struct FileQuery {
+  static constexpr std::string_view kName = "question after files";
+  std::vector<std::string> paths;  // absolute; kMostDriverFiles at most
+};
+struct FileAnswer {
+  static constexpr std::string_view kName = "answer about files";
+  std::vector<std::string> missing;
 };
 
 }  // namespace weft::runtime::protocol

@@ -31,6 +31,7 @@ struct WorkerContext {
   Log log{"worker"};
 
   std::string log_path(JobId job) const;
+  std::string driver_log_path(JobId job) const;
   std::string job_directory(JobId job) const;
 };
 

@@ -11,6 +11,9 @@
 namespace weft::runtime {
 
 std::string WorkerContext::log_path(JobId job) const { return fmt::format("{}/logs/job-{}.log", directory, job.value()); }
+std::string WorkerContext::driver_log_path(JobId job) const {
+  return fmt::format("{}/logs/job-{}.driver.log", directory, job.value());
+}
 std::string WorkerContext::job_directory(JobId job) const { return fmt::format("{}/jobs/{}", directory, job.value()); }
 
 namespace {

@@ -28,6 +28,11 @@ rpc::Handler Registration::handler() {
   rpc::Handler handler;
   handler.on_request = guarded(alive_, [this](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
     if (message.type == protocol::kPresence) return responder.reply({});
+    if (message.type == protocol::kFindFiles) {
+      auto query = protocol::decode<protocol::FileQuery>(message);
+      if (!query) return responder.fail(query.error());
+      return callbacks_.on_find_files(std::move(*query), std::move(responder));
+    }
     if (message.type != protocol::kReadLog) return responder.fail(Error(Code::invalid_argument, "unknown request"));
     auto request = protocol::decode<protocol::LogRequest>(message);
     if (!request) return responder.fail(request.error());
@@ -212,6 +217,11 @@ void Registration::report(const protocol::CapacityTexts& texts) {
 
 void Registration::report(const protocol::Leaving& leaving) {
   if (registered_) connection_->notify(protocol::kLeaving, protocol::encode(leaving));
+}
+
+bool Registration::report(const protocol::DriverEnded& ended) {
+  if (registered_) connection_->notify(protocol::kDriverEnded, protocol::encode(ended));
+  return registered_;
 }
 
 void Registration::flush() {

@@ -23,6 +23,7 @@ class Registration {
     std::function<void(const protocol::Registered&)> on_registered;
     std::function<void(std::vector<protocol::Command>)> on_commands;
     std::function<void(protocol::LogRequest, rpc::Responder)> on_read_log;
+    std::function<void(protocol::FileQuery, rpc::Responder)> on_find_files;
     std::function<protocol::Heartbeat()> heartbeat;     // also the moment to look after things
     std::function<bool(const rpc::Message&)> on_other;  // a notification that is not Commands; false: it is unknown
     /// The master cannot be reached, but the registration may be resumed: what it commanded goes on. Called at the loss of the
@@ -56,6 +57,8 @@ class Registration {
   void report(const std::vector<protocol::JobPrefetch>& jobs);
   void report(const protocol::CapacityTexts& texts);
   void report(const protocol::Leaving& leaving);
+  /// False: there is no registration, and it was not sent.
+  bool report(const protocol::DriverEnded& ended);
   bool registered() const { return registered_; }
   const rpc::ConnectionPtr& connection() const { return connection_; }
   void close();

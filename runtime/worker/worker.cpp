@@ -1,5 +1,6 @@
 #include "runtime/worker/worker.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
@@ -26,6 +27,7 @@
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/measurements.hpp"
 #include "runtime/worker/registration.hpp"
+#include "runtime/worker/worker_drivers.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -65,6 +67,7 @@ class WorkerImpl final : public Worker {
       chunks_.reset();
       jobs_.clear();
       ending_.clear();
+      drivers_.reset();
       binaries_.reset();
       data_.reset();
     });
@@ -131,6 +134,10 @@ class WorkerImpl final : public Worker {
     data_address_ = data_->address();
     binaries_ = std::make_unique<BinaryCache>(*reactor_, *background_, context_.directory + "/binaries",
                                               [this] { return link_ && link_->registered() ? link_->connection() : nullptr; });
+    drivers_ = std::make_unique<WorkerDrivers>(context_, *binaries_, [this](const protocol::DriverEnded& ended) {
+      note_log(ended.job);
+      return link_ && link_->report(ended);
+    });
     if (context_.options.chunks)
       chunks_ = context_.options.chunks(
           {*reactor_, *background_, data_address_, [this](const Error& why) { finish(why); }, context_.racks});
@@ -154,6 +161,7 @@ class WorkerImpl final : public Worker {
       capacity_files_.forget();
       if (chunks_) chunks_->registered(link_->connection());
       if (departure_) departure_->registered();
+      drivers_->report_again();
       if (context_.options.on_registration) context_.options.on_registration(true);
     };
     callbacks.on_other = [this](const rpc::Message& message) {
@@ -162,8 +170,14 @@ class WorkerImpl final : public Worker {
     callbacks.on_commands = [this](std::vector<protocol::Command> commands) { obey(std::move(commands)); };
     callbacks.on_read_log = [this](protocol::LogRequest request, rpc::Responder responder) {
       rpc::Payload payload;
-      payload.bulk.emplace_back(tail(context_.log_path(request.job), std::min(request.max_bytes, kMostLogBytes)));
+      payload.bulk.emplace_back(tail(request.driver ? context_.driver_log_path(request.job) : context_.log_path(request.job),
+                                     std::min(request.max_bytes, kMostLogBytes)));
       responder.reply(std::move(payload));
+    };
+    callbacks.on_find_files = [this](protocol::FileQuery query, rpc::Responder responder) {
+      background_->post([this, query = std::move(query), to = std::make_shared<rpc::Responder>(std::move(responder))] {
+        reactor_->post([to, answer = find_files(query)] { to->reply(protocol::encode(answer)); });
+      });
     };
     callbacks.heartbeat = [this] { return look_after(); };
     callbacks.held = [this] { return held(); };
@@ -201,6 +215,7 @@ class WorkerImpl final : public Worker {
     }
     for (const shuffle::SegmentKey& key : store_->segments())
       if (jobs_.contains(key.job)) held.outputs.push_back({key.job, key.shuffle, key.map, key.attempt});
+    held.drivers = drivers_->running_drivers();
     return held;
   }
 
@@ -217,6 +232,7 @@ class WorkerImpl final : public Worker {
       job->check();
       if (const pid_t executor = job->executor_pid(); executor > 0) processes.push_back(executor);
     }
+    for (const pid_t driver : drivers_->pids()) processes.push_back(driver);
     heartbeat.measured = measurements_.measure(processes, data_->links().traffic(), context_.racks->total(), SystemClock().now());
     const shuffle::StoreStats stats = store_->stats();
     heartbeat.store_memory_bytes = stats.memory_bytes;
@@ -304,8 +320,8 @@ class WorkerImpl final : public Worker {
     store_->release(release.job, release.shuffle);  // here, so that it cannot overtake a commit that comes later
   }
   void carry_out(protocol::ReleaseJob& release) { end_job(release.job); }
-  void carry_out(protocol::StartDriver&) {}
-  void carry_out(protocol::StopDriver&) {}
+  void carry_out(protocol::StartDriver& start) { drivers_->start(std::move(start)); }
+  void carry_out(protocol::StopDriver& stop) { drivers_->stop(stop); }
   void carry_out(protocol::NodeLost& lost) {
     const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
     if (context_.outputs.nodes.erase(lost.node) != 0) context_.outputs.lost[lost.node] = why.to_string();
@@ -326,7 +342,7 @@ class WorkerImpl final : public Worker {
       if (jobs_.contains(id)) return;  // given again by a master that came back
       store_->release(id);
       remove_directory(context_.job_directory(id));
-      forget_old_log(id);
+      note_log(id);
       if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();
     });
     report_ahead();
@@ -343,10 +359,12 @@ class WorkerImpl final : public Worker {
     });
   }
 
-  void forget_old_log(JobId id) {
-    logs_.push_back(id);
+  /// Of a job that has ended here: the oldest such logs go when there are too many.
+  void note_log(JobId id) {
+    if (std::find(logs_.begin(), logs_.end(), id) == logs_.end()) logs_.push_back(id);
     if (logs_.size() <= kLogsKept) return;
     unlink(context_.log_path(logs_.front()).c_str());
+    unlink(context_.driver_log_path(logs_.front()).c_str());
     logs_.erase(logs_.begin());
   }
 
@@ -362,6 +380,7 @@ class WorkerImpl final : public Worker {
       end_job(id);
       store_->release(id);  // at once: the job may be given again before its executor is gone
     }
+    if (drivers_) drivers_->end_all();  // null: it did not begin
     context_.outputs = {};
   }
 
@@ -396,6 +415,7 @@ class WorkerImpl final : public Worker {
   std::unique_ptr<DataPlane> data_;
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<Registration> link_;
+  std::unique_ptr<WorkerDrivers> drivers_;
   std::unique_ptr<ChunkService> chunks_;  // null: it keeps none
   std::unique_ptr<Departure> departure_;  // null: it stays
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;

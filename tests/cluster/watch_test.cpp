@@ -13,6 +13,13 @@ using test::Cluster;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// The process has a handler of the signal.
+bool catches(int pid, int signal) {
+  const std::string status = test::read_file("/proc/" + std::to_string(pid) + "/status");
+  const auto at = status.find("SigCgt:");
+  return at != std::string::npos && ((std::stoull(status.substr(at + 7), nullptr, 16) >> (signal - 1)) & 1) != 0;
+}
+
 TEST(Watch, TheExitStatusSaysHowAJobEnded) {
   Cluster cluster(1);
   ASSERT_EQ(test::run(cluster.job({"sums", "--records", "100", "--tasks", "2"}), cluster.options()).exit_code, 0);
@@ -44,6 +51,23 @@ TEST(Watch, AJobThatRunsIsWaitedForAndOneThatIsKilledIsToldApart) {
   const auto killed = waiting.wait();
   EXPECT_EQ(killed.exit_code, 4) << killed.err;
   EXPECT_TRUE(has(killed.err, "was killed")) << killed.err;
+}
+
+TEST(Watch, AnInterruptEndsTheLookAtAJobAndNotTheJob) {
+  Cluster cluster(1);
+  test::Process job(cluster.job({"wait", "--records", "100000", "--tasks", "2", "--marker", cluster.scratch() / "mark"}),
+                    cluster.options());
+  ASSERT_TRUE(test::eventually([&] { return has(cluster.admin({"job", "list"}).out, "running"); })) << job.err_so_far();
+  test::Process attached({test::program("weft"), "job", "attach", "1", "--master", cluster.address()});
+  ASSERT_TRUE(test::eventually([&] { return catches(attached.pid(), SIGINT); })) << attached.err_so_far();
+  attached.signal(SIGINT);
+  const auto left = attached.wait();
+  EXPECT_EQ(left.exit_code, 5) << left.err;
+  EXPECT_TRUE(has(left.err, "job 1 goes on")) << left.err;
+  EXPECT_TRUE(has(cluster.admin({"job", "list"}).out, "running"));
+  ASSERT_EQ(cluster.admin({"job", "cancel", "1"}).exit_code, 0);
+  job.expect_death();
+  EXPECT_NE(job.wait().exit_code, 0);
 }
 
 TEST(Watch, TopPrintsOneLookWhereThereIsNoTerminal) {

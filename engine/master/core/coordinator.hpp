@@ -45,6 +45,7 @@ class Core::Impl {
   Result<void> on(PlanExtended event);
   Result<void> on(const JobClosed& event);
   Result<void> on(JobKilled event);
+  Result<void> on(DriverFailed event);
   Result<void> on(WorkerJoined event);  // core_nodes.cpp
   Result<void> on(WorkerHeartbeat event);
   Result<void> on(const WorkerLost& event);

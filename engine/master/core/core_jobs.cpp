@@ -212,6 +212,13 @@ Result<void> Core::Impl::on(JobKilled event) {
   return {};
 }
 
+Result<void> Core::Impl::on(DriverFailed event) {
+  WEFT_ASSIGN(JobRecord * job, context_.jobs.find(event.job));
+  const Error error(Code::user_code, event.reason.empty() ? std::string("its driver failed") : std::move(event.reason));
+  end_job(*job, JobState::failed, &error);
+  return {};
+}
+
 void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
   const JobId id = job.spec.job;
   const std::string reason = error == nullptr ? "the job is over" : error->to_string();

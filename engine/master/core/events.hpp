@@ -58,6 +58,12 @@ struct JobKilled {
   std::string reason;  // "killed by alice", "driver lost"
 };
 
+/// The job's driver, which ran in the cluster, is gone for good: the job fails for that reason.
+struct DriverFailed {
+  JobId job;
+  std::string reason;
+};
+
 struct WorkerJoined {
   NodeId node;  // chosen by the shell; must be new
   std::string name;
@@ -148,7 +154,7 @@ struct SchedulerConfigured {
 
 using Event = std::variant<JobSubmitted, PlanExtended, JobClosed, JobKilled, WorkerJoined, WorkerHeartbeat, WorkerLost,
                            TaskFinished, TaskFailed, TimerFired, SchedulerConfigured, OutputReplicated, ReplicaFailed,
-                           CapacityChanged, WorkerLeaving, WorkerRejoined>;
+                           CapacityChanged, WorkerLeaving, WorkerRejoined, DriverFailed>;
 
 Event copy_of(const Event& event);
 /// The end of an attempt on that node, as its executor reports it.

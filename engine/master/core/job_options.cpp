@@ -72,6 +72,11 @@ Result<void> parse(std::string_view text, Switch& value) {
   value = text == "on" ? Switch::on : Switch::off;
   return {};
 }
+Result<void> parse(std::string_view text, OnDisconnect& value) {
+  if (text != "kill" && text != "continue") return none_of(text, {"kill", "continue"});
+  value = text == "kill" ? OnDisconnect::kill : OnDisconnect::go_on;
+  return {};
+}
 Result<void> parse(std::string_view text, Hints& hints) {
   WEFT_ASSIGN(auto hint, schedulers::parse_hint(text));
   hints.insert_or_assign(std::move(hint.first), std::move(hint.second));
@@ -90,6 +95,7 @@ std::string text_of(const schedulers::Resources& value) { return to_string(value
 std::string text_of(shuffle::Mode value) { return std::string(to_string(value)); }
 std::string text_of(const runtime::BadRecordLimit& value) { return limit_text(value); }
 std::string text_of(Switch value) { return value == Switch::on ? "on" : "off"; }
+std::string text_of(OnDisconnect value) { return value == OnDisconnect::kill ? "kill" : "continue"; }
 std::string text_of(const Hints& hints) {
   std::vector<std::string> texts;
   for (const auto& [key, value] : hints) texts.push_back(fmt::format("{}={}", key, value));
@@ -270,6 +276,19 @@ std::vector<JobOption> make_options() {
                part = std::max(part, kLeastSlowStart);
                return "";
              }),
+      option("request-id", "ID", "A name of your own for this submission: where a job of yours has it already, no other is made",
+             kClusters, &JobOptions::request_id,
+             [](std::string& id) -> std::string {
+               const bool shown = std::all_of(id.begin(), id.end(), [](char c) { return c >= ' ' && c <= '~'; });
+               return !id.empty() && id.size() <= kMostRequestId && shown
+                          ? ""
+                          : fmt::format("not 1 to {} printable characters of ASCII", kMostRequestId);
+             }),
+      option(
+          "on-disconnect", "kill|continue",
+          "When the driver's terminal or machine goes away, kill: the job ends (default); continue: its driver is started in the "
+          "cluster",
+          kClusters, &JobOptions::on_disconnect),
   };
 }
 

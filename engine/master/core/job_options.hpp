@@ -23,6 +23,12 @@ namespace weft::master {
 
 enum class Switch : std::uint8_t { on, off };
 constexpr Switch last_of(Switch) { return Switch::off; }
+/// What becomes of a job whose driver's connection is lost and does not come back.
+enum class OnDisconnect : std::uint8_t { kill, go_on };
+constexpr OnDisconnect last_of(OnDisconnect) { return OnDisconnect::go_on; }
+
+/// No request id is longer.
+inline constexpr std::size_t kMostRequestId = 128;
 
 /// What is unset is as the cluster has it, or else as the list says. In the order of the schema's Submit.
 struct JobOptions {
@@ -39,6 +45,8 @@ struct JobOptions {
   std::map<std::string, std::string> hints{};  // which schedulers::set_hint() takes
   std::optional<runtime::BadRecordLimit> max_bad_records{};
   Switch speculate = Switch::on;  // off: none of its tasks gets a speculative attempt
+  std::string request_id{};       // a submission of the same user with the id of a job that is known is that job; empty: none
+  OnDisconnect on_disconnect = OnDisconnect::kill;  // go_on: its driver is started in the cluster
   friend bool operator==(const JobOptions&, const JobOptions&) = default;
 };
 

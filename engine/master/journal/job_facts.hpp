@@ -71,11 +71,14 @@ struct FinishFact {
   runtime::TaskUsage usage;
   std::uint32_t masters = 0;
 };
-/// Where the driver of a detached job runs.
+/// Of a driver that runs in the cluster (DriverState, engine/master/server/drivers.hpp).
 struct DriverFact {
-  NodeId node;  // 0: nowhere, it is to be started
+  NodeId node;
   std::uint32_t deaths = 0;
-  std::vector<std::string> files;  // that its worker must have
+  std::uint64_t key = 0;
+  bool wanted = false, running = false;
+  std::vector<std::string> files;
+  bool needs_files = false;
 };
 
 using JobFact = std::variant<SubmissionFact, PartFact, ValueFact, ShapeFact, LaunchFact, FailureFact, FinishFact, DriverFact>;

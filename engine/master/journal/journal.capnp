@@ -132,10 +132,14 @@ struct BadRecords {
   inputs @2 :UInt64;
 }
 
-struct DriverFact {          # of a detached job
-  node @0 :UInt32;           # where its driver runs; 0: it is to be started
+struct DriverFact {          # of a driver that runs in the cluster
+  node @0 :UInt32;           # that has it, or last had it; 0: none yet
   deaths @1 :UInt32;
-  files @2 :List(Text);      # that its worker must have
+  key @2 :UInt64;            # with which it attaches
+  wanted @3 :Bool;           # it is to run
+  running @4 :Bool;          # on that node
+  files @5 :List(Text);
+  needsFiles @6 :Bool;       # a worker without one of them will not do
 }
 
 struct NodeFact {

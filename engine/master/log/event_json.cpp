@@ -106,6 +106,10 @@ struct Filler {
     about("job_killed", event.job);
     line.reason = event.reason;
   }
+  void operator()(const DriverFailed& event) const {
+    about("driver_failed", event.job);
+    line.reason = event.reason;
+  }
   void operator()(const WorkerJoined& event) const {
     about("worker_joined", event.node);
     line.name = event.name;

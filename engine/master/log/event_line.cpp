@@ -96,7 +96,7 @@ void prefetch_members(Io& io, EventLine& line) {
 template <class Io>
 void job_members(Io& io, EventLine& line) {
   if (io.is({"job_closed", "job_finished"})) io("job", line.job);
-  if (io.is({"job_killed"})) {
+  if (io.is({"job_killed", "driver_failed"})) {
     io("job", line.job);
     io("reason", line.reason);
   }

@@ -31,6 +31,8 @@ struct Submit {
   hints @18 :List(Attribute);     # for schedulers: shuffle_ratio, 0.4
   maxBadRecords @19 :BadRecordLimit;
   speculate @20 :UInt8;           # master::Switch
+  requestId @21 :Text;            # empty: none
+  onDisconnect @22 :UInt8;        # master::OnDisconnect
 }
 
 struct Submitted {
@@ -243,6 +245,7 @@ struct Log {
   node @0 :Text;
   bytes @1 :UInt64;               # follow as bulk, one log after the other
   error @2 :Text;                 # why there is none
+  driver @3 :Bool;                # of a driver in the cluster, not of tasks
 }
 
 struct Logs {

@@ -41,6 +41,15 @@ enum ClientMessage : rpc::MessageType {
 /// The most of a binary that is uploaded at a time.
 inline constexpr std::uint64_t kUploadChunkBytes = 1u << 20;
 
+/// The key of a job's drivers: the lowest bits count the starts in the cluster, so that only the latest driver can attach; the
+/// others are the same for all drivers of the job.
+inline constexpr int kDriverStartBits = 16;
+constexpr std::uint64_t key_of_job(std::uint64_t key) { return key >> kDriverStartBits; }
+constexpr std::uint64_t key_of_next_start(std::uint64_t key) {
+  constexpr std::uint64_t kStarts = (std::uint64_t{1} << kDriverStartBits) - 1;
+  return (key & ~kStarts) | ((key + 1) & kStarts);
+}
+
 struct Submit {
   std::string name;
   std::string program;                 // argv[0]
@@ -109,7 +118,8 @@ struct LogsWanted {
 struct JobLog {
   std::string node;
   Buffer text;
-  std::string error;  // why there is none
+  std::string error;    // why there is none
+  bool driver = false;  // of a driver in the cluster, not of tasks
 };
 struct JobLogs {
   std::vector<JobLog> logs;

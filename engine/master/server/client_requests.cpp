@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 #include <set>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "base/text.hpp"
 #include "engine/master/server/node_reports.hpp"
 #include "schedulers/view/points_of_time.hpp"
 
@@ -19,11 +19,6 @@ constexpr std::size_t kMostCapacityText = 256;
 constexpr std::uint64_t kMostValueBytes = 256u << 20;  // of one job
 // For a driver to attach again: after a restart of the master, and after its connection broke.
 constexpr Duration kDriverReturns = std::chrono::seconds(30), kDriverReconnects = std::chrono::seconds(2);
-
-std::uint64_t random_key() {
-  std::random_device random;
-  return std::uint64_t{random()} << 32 | random();
-}
 
 /// Answers requests that hold an M.
 template <class M, class F>
@@ -53,6 +48,14 @@ void ClientRequests::add_to(RequestTable& table) {
                with<client::Upload>([this](const ConnectionPtr&, const client::Upload& upload, ByteView bytes) {
                  return parts_.binaries.write(upload.binary, upload.offset, upload.total, bytes).map([] { return rpc::Payload{}; });
                }));
+  table.answer(client::kDetachJob, Kind::promise,
+               with<client::Detach>([this](const ConnectionPtr& connection, client::Detach detach, ByteView) {
+                 return on_detach(connection, std::move(detach));
+               }));
+  table.handle(client::kStartDriver,
+               [this](const ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+                 on_start_driver(connection, message, std::move(responder));
+               });
   table.answer(client::kRunPart, Kind::change,
                with<client::JobRequest>([this](const ConnectionPtr&, client::JobRequest request, ByteView part) {
                  return on_run_part(request.job, part);
@@ -117,7 +120,7 @@ Result<rpc::Payload> ClientRequests::on_explain(JobId id) {
   return client::encode(std::move(explanation));
 }
 
-Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connection, client::Submit submit) {
+Result<JobId> ClientRequests::begin_job(const rpc::ConnectionPtr& connection, client::Submit submit) {
   const JobId id = parts_.recorder.new_job();
   JobOptions& options = submit.options;
   if (!options.shuffle_mode && parts_.options.shuffle_mode != shuffle::Mode::memory)
@@ -128,8 +131,8 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
   WEFT_TRY(parts_.shell.apply(std::move(event)));
   RunningJob& job = parts_.jobs[id];
   job.slots = static_cast<std::uint32_t>(parts_.shell.core().view().capacity().cpu);
+  if (parts_.recorder.keeps_jobs() || options.on_disconnect == OnDisconnect::go_on) job.key = Drivers::new_key();
   if (parts_.recorder.keeps_jobs()) {
-    job.key = random_key();
     const schedulers::JobInfo& info = *parts_.shell.core().view().job(id);
     parts_.recorder.record(id, SubmissionFact{.submit = std::string(as_chars(client::encode(submit).header.view())),
                                               .at = info.submitted,
@@ -141,20 +144,98 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
   log_.info("job {}: {} of {}", id.value(), submit.name, options.user.empty() ? "somebody" : options.user);
   job.submit = std::move(submit);
   job.driver = connection;
-  return client::encode(submitted(id, job));
+  return id;
 }
 
-client::Submitted ClientRequests::submitted(JobId id, const RunningJob& job) {
-  return {id, job.submit.same_binary || parts_.binaries.knows(job.submit.binary), job.slots, job.key, parts_.recorder.keeps_jobs()};
+std::optional<JobStatus> ClientRequests::known_job(const JobOptions& options) const {
+  if (options.request_id.empty()) return std::nullopt;
+  for (JobStatus& status : parts_.shell.core().jobs()) {
+    const auto id = status.options.find("request-id");
+    if (id != status.options.end() && id->second == options.request_id && status.user == options.user) return std::move(status);
+  }
+  return std::nullopt;
+}
+
+client::Submitted ClientRequests::submitted(JobId id) {
+  client::Submitted answer;
+  answer.job = id;
+  answer.binary_known = true;
+  answer.kept = parts_.recorder.keeps_jobs();
+  if (const auto job = parts_.jobs.find(id); job != parts_.jobs.end()) {
+    answer.binary_known = job->second.submit.same_binary || parts_.binaries.knows(job->second.submit.binary);
+    answer.slots = job->second.slots;
+    answer.key = job->second.key;
+  }
+  return answer;
+}
+
+/// A driver whose submission is known and that is away is the job's driver from now on.
+Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connection, client::Submit submit) {
+  if (const auto known = known_job(submit.options)) {
+    const auto job = parts_.jobs.find(known->id);
+    const std::string id = escaped(submit.options.request_id);
+    if (job == parts_.jobs.end())
+      return fail(Code::already_exists,
+                  fmt::format("job {} has the request id {} and is over ({}); give a new run another --request-id",
+                              known->id.value(), id, name_of(known->state)));
+    if (job->second.driver || parts_.drivers.knows(known->id))
+      return fail(Code::already_exists, fmt::format("job {} has the request id {} and has a driver; weft job attach {} shows it",
+                                                    known->id.value(), id, known->id.value()));
+    job->second.driver = connection;
+    job->second.alone.reset();
+    return client::encode(submitted(known->id));
+  }
+  WEFT_ASSIGN(const JobId id, begin_job(connection, std::move(submit)));
+  return client::encode(submitted(id));
+}
+
+/// Of a job that is known and whose driver was started, or that is over, the answer has no key: there is nothing left to do.
+Result<rpc::Payload> ClientRequests::on_detach(const rpc::ConnectionPtr& connection, client::Detach detach) {
+  if (detach.submit.same_binary) return fail(Code::invalid_argument, "a detached job brings its own program");
+  const auto too_long = [](const std::string& path) { return path.empty() || path.size() > protocol::kMostPathBytes; };
+  if (detach.files.size() > protocol::kMostDriverFiles || std::any_of(detach.files.begin(), detach.files.end(), too_long))
+    return fail(Code::invalid_argument, fmt::format("a detached job may name {} files, with paths of {} bytes",
+                                                    protocol::kMostDriverFiles, protocol::kMostPathBytes));
+  if (const auto known = known_job(detach.submit.options)) {
+    client::Submitted answer = submitted(known->id);
+    const auto job = parts_.jobs.find(known->id);
+    if (job == parts_.jobs.end() || !parts_.drivers.knows(known->id) || parts_.drivers.wanted(known->id))
+      answer.key = 0;
+    else
+      job->second.driver = connection;  // which completes the submission that another one began
+    return client::encode(answer);
+  }
+  WEFT_ASSIGN(const JobId id, begin_job(connection, std::move(detach.submit)));
+  parts_.drivers.add(id, std::move(detach.files));
+  return client::encode(submitted(id));
+}
+
+void ClientRequests::on_start_driver(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+  const auto start = client::decode<client::Attach>(message);
+  if (!start) return responder.fail(start.error());
+  const auto job = running_job(start->job);
+  if (!job) return responder.fail(job.error());
+  if (!parts_.drivers.knows(start->job) || (*job)->key != start->key)
+    return responder.fail(
+        Error(Code::invalid_argument, fmt::format("job {} is not to be started with this key", start->job.value())));
+  if (!parts_.binaries.knows((*job)->submit.binary))
+    return responder.fail(Error(Code::invalid_argument, "the job's program was not uploaded"));
+  if ((*job)->driver == connection) (*job)->driver = nullptr;
+  parts_.drivers.start(start->job,
+                       [this, to = std::make_shared<rpc::Responder>(std::move(responder))](const Result<void>& started) {
+                         parts_.recorder.answer(to, started.map([] { return rpc::Payload{}; }));
+                       });
 }
 
 Result<rpc::Payload> ClientRequests::on_attach(const rpc::ConnectionPtr& connection, const client::Attach& attach) {
   WEFT_ASSIGN(RunningJob * job, running_job(attach.job));
-  if (!parts_.recorder.keeps_jobs() || job->key != attach.key)
-    return fail(Code::invalid_argument, fmt::format("the key is not that of job {}", attach.job.value()));
-  job->driver = connection;
+  if (attach.key == 0 || attach.key != job->key)
+    return fail(Code::cancelled, fmt::format("job {} has another driver now", attach.job.value()));
+  const rpc::ConnectionPtr before = std::exchange(job->driver, connection);
+  if (before && before != connection) before->close();
   job->alone.reset();
-  return client::encode(submitted(attach.job, *job));
+  parts_.drivers.attached(attach.job);
+  return client::encode(submitted(attach.job));
 }
 
 Result<rpc::Payload> ClientRequests::on_recorded(const client::ValueRecord& wanted) {
@@ -177,9 +258,15 @@ Result<rpc::Payload> ClientRequests::on_close_job(JobId id) {
   return parts_.shell.apply(JobClosed{id}).map([] { return rpc::Payload{}; });
 }
 
-void ClientRequests::restore(JobId id, RunningJob job) {
+void ClientRequests::restore(JobId id, RunningJob job, std::optional<DriverState> driver) {
+  const bool goes_on = job.submit.options.on_disconnect == OnDisconnect::go_on && !job.submit.same_binary;
   parts_.jobs[id] = std::move(job);
-  await_driver(id, kDriverReturns);
+  if (driver)
+    parts_.drivers.restore(std::move(*driver));
+  else if (goes_on)
+    parts_.drivers.take_over(id);
+  else
+    await_driver(id, kDriverReturns);
 }
 
 void ClientRequests::await_driver(JobId id, Duration longest) {
@@ -206,12 +293,11 @@ Result<rpc::Payload> ClientRequests::on_run_part(JobId id, ByteView encoded) {
     return rpc::Payload{};  // its answer was lost
   }
   place_splits(part);
-  if (!parts_.recorder.keeps_jobs())
-    return parts_.shell.apply(PlanExtended{id, std::move(part)}).map([] { return rpc::Payload{}; });
+  if (job->key == 0) return parts_.shell.apply(PlanExtended{id, std::move(part)}).map([] { return rpc::Payload{}; });
   Buffer kept = plan::encode(part);
   WEFT_TRY(parts_.shell.apply(PlanExtended{id, std::move(part)}));
   if (const auto running = parts_.jobs.find(id); running != parts_.jobs.end()) {
-    parts_.recorder.record(id, PartFact{std::string(as_chars(kept.view()))});
+    if (parts_.recorder.keeps_jobs()) parts_.recorder.record(id, PartFact{std::string(as_chars(kept.view()))});
     running->second.parts[action] = std::move(kept);
   }
   return rpc::Payload{};
@@ -272,30 +358,41 @@ void ClientRequests::on_job_logs(const rpc::Message& message, rpc::Responder res
     std::size_t missing = 0;
     rpc::Responder responder;
   };
-  auto gathering = std::make_shared<Gathering>(Gathering{{}, parts_.workers.context.table.all().size(), std::move(responder)});
+  auto gathering = std::make_shared<Gathering>(Gathering{{}, 2 * parts_.workers.context.table.all().size(), std::move(responder)});
   if (parts_.workers.context.table.all().empty()) return gathering->responder.reply(client::encode(client::JobLogs{}));
-  for (const auto& [id, worker] : parts_.workers.context.table.all())
-    worker.connection->request(protocol::kReadLog, protocol::encode(protocol::LogRequest{wanted->job, wanted->max_bytes}),
-                               kLogDeadline, [gathering, name = worker.info.name](Result<rpc::Message> answer) {
-                                 client::JobLog log{name, {}, answer ? "" : answer.error().to_string()};
-                                 if (answer) log.text = std::move(answer->bulk);
-                                 if (!log.error.empty() || !log.text.empty()) gathering->logs.push_back(std::move(log));
-                                 if (--gathering->missing == 0)
-                                   gathering->responder.reply(client::encode(client::JobLogs{std::move(gathering->logs)}));
-                               });
+  for (const bool of_driver : {true, false})
+    for (const auto& [id, worker] : parts_.workers.context.table.all())
+      worker.connection->request(protocol::kReadLog,
+                                 protocol::encode(protocol::LogRequest{wanted->job, wanted->max_bytes, of_driver}), kLogDeadline,
+                                 [gathering, of_driver, name = worker.info.name](Result<rpc::Message> answer) {
+                                   client::JobLog log{name, {}, answer || of_driver ? "" : answer.error().to_string(), of_driver};
+                                   if (answer) log.text = std::move(answer->bulk);
+                                   if (!log.error.empty() || !log.text.empty()) gathering->logs.push_back(std::move(log));
+                                   if (--gathering->missing == 0)
+                                     gathering->responder.reply(client::encode(client::JobLogs{std::move(gathering->logs)}));
+                                 });
 }
 
 /// A driver that says goodbye, or whose master would forget it, is not waited for.
 void ClientRequests::on_close(const rpc::ConnectionPtr& connection, const Error& why) {
   std::vector<JobId> orphans;
-  for (auto& [id, job] : parts_.jobs)
-    if (job.driver == connection) orphans.push_back(id);
-  for (JobId id : orphans) {
-    parts_.jobs.at(id).driver.reset();
-    if (parts_.recorder.keeps_jobs() && why.code() != Code::cancelled)
+  for (auto& [id, job] : parts_.jobs) {
+    if (job.driver != connection) continue;
+    orphans.push_back(id);
+    job.driver = nullptr;
+    job.waiting.clear();  // which nobody hears
+  }
+  for (const JobId id : orphans) {
+    const client::Submit& submit = parts_.jobs.at(id).submit;
+    if (parts_.drivers.knows(id)) {
+      parts_.drivers.disconnected(id);
+    } else if (submit.options.on_disconnect == OnDisconnect::go_on && !submit.same_binary) {
+      parts_.drivers.take_over(id);
+    } else if (parts_.recorder.keeps_jobs() && why.code() != Code::cancelled) {
       await_driver(id, kDriverReconnects);
-    else
+    } else {
       (void)parts_.shell.apply(JobKilled{id, "its driver was lost"});
+    }
   }
 }
 
@@ -308,10 +405,11 @@ void ClientRequests::carry_out(ActionFinished& action) {
 
 void ClientRequests::carry_out(JobFailed& failure) {
   log_.info("job {}: {}", failure.job.value(), failure.error.to_string());
-  end_job(failure.job);
+  end_job(failure.job, true);
 }
 
-void ClientRequests::end_job(JobId id) {
+void ClientRequests::end_job(JobId id, bool failed) {
+  parts_.drivers.job_ended(id, failed);
   polls_.answer(id, true);
   parts_.jobs.erase(id);
 }

@@ -11,6 +11,7 @@
 #include "engine/master/core/expectations.hpp"
 #include "engine/master/journal/job_recorder.hpp"
 #include "engine/master/server/binary_store.hpp"
+#include "engine/master/server/drivers.hpp"
 #include "engine/master/server/job_polls.hpp"
 #include "engine/master/server/request_table.hpp"
 #include "engine/master/server/running_jobs.hpp"
@@ -30,6 +31,7 @@ class ClientRequests {
     const PrefetchReports& prefetched;
     Workers& workers;
     BinaryStore& binaries;
+    Drivers& drivers;
     rpc::Reactor& reactor;
     const ServerOptions& options;
   };
@@ -37,14 +39,14 @@ class ClientRequests {
 
   /// Adds the requests that it answers.
   void add_to(RequestTable& table);
-  /// Kills the jobs of a client that is gone.
+  /// Ends the jobs of a client that is gone, but for those that are to go on without it.
   void on_close(const rpc::ConnectionPtr& connection, const Error& why);
-  /// A job of the master before goes on; its driver is waited for.
-  void restore(JobId id, RunningJob job);
+  /// A job of the master before goes on. Its driver is waited for, or started in the cluster.
+  void restore(JobId id, RunningJob job, std::optional<DriverState> driver);
 
   void carry_out(ActionFinished& action);
   void carry_out(JobFailed& failure);
-  void carry_out(JobFinished& finished) { end_job(finished.job); }
+  void carry_out(JobFinished& finished) { end_job(finished.job, false); }
   /// The master ends: what waits for an answer fails with this.
   void give_up(const Error& why) { polls_.give_up(why); }
 
@@ -53,6 +55,13 @@ class ClientRequests {
 
  private:
   Result<rpc::Payload> on_submit(const rpc::ConnectionPtr& connection, client::Submit submit);
+  Result<JobId> begin_job(const rpc::ConnectionPtr& connection, client::Submit submit);
+  /// The job of the same user with the same request id, running or ended; a submission without an id has none.
+  std::optional<JobStatus> known_job(const JobOptions& options) const;
+  client::Submitted submitted(JobId id);
+  Result<rpc::Payload> on_detach(const rpc::ConnectionPtr& connection, client::Detach detach);
+  void on_start_driver(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
+  Result<rpc::Payload> on_attach(const rpc::ConnectionPtr& connection, const client::Attach& attach);
   Result<rpc::Payload> on_run_part(JobId id, ByteView encoded);
   Result<rpc::Payload> on_record_value(const client::ValueRecord& record, ByteView bytes);
   rpc::Payload on_list_jobs();
@@ -60,12 +69,10 @@ class ClientRequests {
   Result<rpc::Payload> on_explain(JobId id);
   Result<rpc::Payload> on_set_node(const client::NodeCapacity& wanted);
   void on_job_logs(const rpc::Message& message, rpc::Responder responder);
-  void end_job(JobId id);
-  Result<rpc::Payload> on_attach(const rpc::ConnectionPtr& connection, const client::Attach& attach);
   Result<rpc::Payload> on_recorded(const client::ValueRecord& wanted);
   Result<rpc::Payload> on_close_job(JobId id);
-  client::Submitted submitted(JobId id, const RunningJob& job);
   void await_driver(JobId id, Duration longest);
+  void end_job(JobId id, bool failed);
   void place_splits(plan::PlanPart& part) const;
   Result<RunningJob*> running_job(JobId id);
 

@@ -29,7 +29,7 @@ std::optional<Result<rpc::Payload>> JobPolls::answer_to(const client::Poll& poll
     auto& finished = job->second.finished;
     if (const auto results = finished.find(poll.action); results != finished.end()) {
       reply.finished = true;
-      if (recorder_.keeps_jobs()) {
+      if (job->second.key != 0) {
         reply.results = copy_of(results->second);
       } else {
         reply.results = std::move(finished.extract(results).mapped());

@@ -46,6 +46,24 @@ client::NodeStatus status_of(const WorkerContext& context, NodeId id, const Regi
   return status;
 }
 
+/// It was there with the last master, and has not come back yet.
+client::NodeStatus status_of(const WorkerContext& context, const NodeFact& away) {
+  client::NodeStatus status;
+  status.id = away.node;
+  status.name = away.name;
+  status.host = away.host;
+  status.rack = away.rack;
+  status.address = away.data_address;
+  status.lost = true;
+  status.cause = "it has not come back since the master was started again";
+  if (const schedulers::NodeInfo* const info = context.shell.core().view().node(away.node)) {
+    status.heard = context.shell.now() - info->last_heard;
+    status.capacity = info->capacity;
+    status.attributes = info->attributes;
+  }
+  return status;
+}
+
 client::NodeStatus status_of(const LostWorker& lost, Time now) {
   client::NodeStatus status;
   status.id = lost.node;
@@ -64,6 +82,7 @@ client::NodeStatus status_of(const LostWorker& lost, Time now) {
 client::NodeList node_list(Workers& workers) {
   client::NodeList list;
   for (const auto& [id, worker] : workers.context.table.all()) list.nodes.push_back(status_of(workers.context, id, worker));
+  for (const auto& [id, away] : workers.context.away) list.nodes.push_back(status_of(workers.context, away));
   for (const LostWorker& lost : workers.losses.recent()) {
     const auto silent = std::find_if(list.nodes.begin(), list.nodes.end(), [&](const auto& node) { return node.id == lost.node; });
     if (silent != list.nodes.end()) {

@@ -24,14 +24,14 @@ struct WaitingPoll {
 
 struct RunningJob {
   client::Submit submit;
-  rpc::ConnectionPtr driver;
+  rpc::ConnectionPtr driver;  // null: it is away, or was not started yet
+  std::uint64_t key = 0;      // with which a driver attaches; 0: none may
   std::map<ActionId, SharedBytes> values;
   std::uint64_t value_bytes = 0;
-  std::map<ActionId, Buffer> parts;  // of its plan, encoded; of jobs that are kept over a restart
-  /// Until the driver has them; of jobs that are kept, until it has recorded the action's value.
+  std::map<ActionId, Buffer> parts;  // of its plan, encoded; of jobs that another driver may attach to
+  /// Until the driver has them; of jobs that another one may attach to, until it has recorded the action's value.
   std::map<ActionId, std::vector<std::vector<Buffer>>> finished;
   std::vector<WaitingPoll> waiting;
-  std::uint64_t key = 0;              // with which a driver attaches
   std::uint32_t slots = 0;            // of the cluster, as its driver heard
   std::unique_ptr<rpc::Timer> alone;  // how long it may yet be without a driver
 };

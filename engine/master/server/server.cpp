@@ -24,6 +24,7 @@
 #include "engine/master/scheduling/catalogue.hpp"
 #include "engine/master/server/binary_store.hpp"
 #include "engine/master/server/client_requests.hpp"
+#include "engine/master/server/drivers.hpp"
 #include "engine/master/server/running_jobs.hpp"
 #include "engine/master/server/scheduler_requests.hpp"
 #include "engine/master/server/workers.hpp"
@@ -68,12 +69,11 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void carry_out(Concerned& command) {
     if constexpr (requires { clients_->carry_out(command); }) {
       clients_->carry_out(command);
-    } else if constexpr (requires { workers_->losses.carry_out(command); }) {
-      workers_->losses.carry_out(command);
     } else {
       workers_->commands.carry_out(command);
     }
   }
+  void carry_out(NodeLost& lost);
   void carry_out(OutputMoved& moved);
   void carry_out(SetTimer& timer);
   rpc::Handler handler();
@@ -95,6 +95,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   PrefetchReports prefetched_;  // of jobs that the core knows, and of none before a restart
   std::optional<JobRecorder> recorder_;
   std::optional<Workers> workers_;
+  std::optional<Drivers> drivers_;
   std::optional<ClientRequests> clients_;
   std::optional<SchedulerRequests> scheduler_;
   RequestTable requests_;
@@ -122,6 +123,7 @@ ServerImpl::~ServerImpl() {
     storage_.reset();
     timers_.clear();
     for (auto& [id, job] : jobs_) job.waiting.clear();
+    drivers_->close();
     recorder_->end(!driver_.ended());
     profiles_->close();
   });
@@ -182,9 +184,14 @@ Result<void> ServerImpl::begin() {
 void ServerImpl::make_parts() {
   profiles_.emplace(*reactor_);
   recorder_.emplace(driver_, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
-  workers_.emplace(
-      WorkerContext{driver_, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(), storage_, options_});
-  clients_.emplace(ClientRequests::Parts{driver_, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *reactor_, options_});
+  workers_.emplace(WorkerContext{driver_, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(), storage_,
+                                 options_,
+                                 [this](NodeId node, const protocol::DriverEnded& ended) { drivers_->ended(node, ended); },
+                                 [this](NodeId node, const auto& drivers) { drivers_->resumed(node, drivers); }});
+  drivers_.emplace(driver_, jobs_, workers_->context,
+                   [this](const DriverState& state) { recorder_->record(state.job, fact_of(state)); });
+  clients_.emplace(
+      ClientRequests::Parts{driver_, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *drivers_, *reactor_, options_});
 }
 
 /// The first event of every run says which scheduler decides.
@@ -244,11 +251,10 @@ Result<Restored> ServerImpl::recover() {
   Restored restored;
   restored.ended = std::move(history.ended);
   for (NodeFact& fact : history.nodes) {
-    const std::uint64_t process = fact.process;
-    auto node = node_of(std::move(fact));
+    auto node = node_of(fact);
     if (!node) continue;  // its worker registers as another one
-    workers_->context.away[node->joined.node] = process;
     restored.nodes.push_back(std::move(*node));
+    workers_->context.away[fact.node] = std::move(fact);
   }
   for (JournaledJob& job : history.running) resume(job, history, restored);
   std::set<Hash128> wanted;
@@ -279,7 +285,9 @@ void ServerImpl::resume(JournaledJob& job, const JournalHistory& history, Restor
     running.values[action] = SharedBytes(Buffer::copy_of(as_bytes(value)));
     running.value_bytes += value.size();
   }
-  clients_->restore(job.status.id, std::move(running));
+  std::optional<DriverState> driver;
+  if (job.driver) driver = state_of(job.status.id, std::move(*job.driver));
+  clients_->restore(job.status.id, std::move(running), std::move(driver));
   restored.jobs.push_back(std::move(resumed->core));
 }
 
@@ -297,6 +305,12 @@ void ServerImpl::give_up(const Error& why) {
 /// A scheduler that fails may fail at every event: lines for the first failures, then for ever fewer.
 void ServerImpl::scheduler_failed(const SchedulerFaults& faults) {
   if (faults.faults < 10 || std::has_single_bit(faults.faults)) log_.error("{} ({} times so far)", faults.fault, faults.faults);
+}
+
+void ServerImpl::carry_out(NodeLost& lost) {
+  const NodeId node = lost.node;
+  workers_->losses.carry_out(lost);
+  drivers_->node_lost(node);
 }
 
 void ServerImpl::carry_out(OutputMoved& moved) {

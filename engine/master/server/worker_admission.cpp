@@ -117,20 +117,15 @@ std::optional<NodeId> WorkerAdmission::returning(const protocol::Register& info)
   if (!info.held) return std::nullopt;
   const auto waited = context_.away.find(info.held->node);
   const schedulers::NodeInfo* const node = context_.shell.core().view().node(info.held->node);
-  const bool same = waited != context_.away.end() && waited->second == info.process && node != nullptr && node->away;
+  const bool same = waited != context_.away.end() && waited->second.process == info.process && node != nullptr && node->away;
   return same ? std::optional(info.held->node) : std::nullopt;
 }
 
 void WorkerAdmission::lose_predecessor(const protocol::Register& info) {
   std::vector<NodeId> gone;
-  for (const auto& [id, process] : context_.away) {
-    const schedulers::NodeInfo* const node = context_.shell.core().view().node(id);
-    if (node != nullptr && node->away && node->name == info.name) gone.push_back(id);
-  }
-  for (const NodeId id : gone) {
-    context_.away.erase(id);
-    (void)context_.shell.apply(WorkerLost{id, "it was started again while the master was away"});
-  }
+  for (const auto& [id, worker] : context_.away)
+    if (worker.name == info.name) gone.push_back(id);
+  for (const NodeId id : gone) (void)context_.shell.apply(WorkerLost{id, "it was started again while the master was away"});
 }
 
 /// It goes on with what it runs and holds. Of jobs that are over it ends everything.
@@ -164,6 +159,7 @@ Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connectio
     }
     for (const auto& [action, value] : running->second.values) context_.table.send(id, protocol::ActionValue{job, action, value});
   }
+  if (context_.resumed) context_.resumed(id, held.drivers);
   return protocol::encode(answer_to(id, worker, true));
 }
 

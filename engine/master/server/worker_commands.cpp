@@ -29,7 +29,7 @@ std::vector<protocol::NodeAddress> WorkerCommands::holders_of(const std::vector<
   for (const shuffle::MapOutput& output : outputs) ids.insert(output.node);
   std::vector<protocol::NodeAddress> holders;
   for (NodeId id : ids)
-    if (const RegisteredWorker* const holder = context_.table.find(id)) holders.push_back(holder->address(id));
+    if (auto address = context_.address_of(id)) holders.push_back(std::move(*address));
   return holders;
 }
 
@@ -60,9 +60,9 @@ void WorkerCommands::carry_out(PrefetchShuffle& prefetch) {
 
 void WorkerCommands::carry_out(ReplicateOutput& replicate) {
   const RegisteredWorker* const worker = prepared(replicate.node, replicate.job);
-  const RegisteredWorker* const source = context_.table.find(replicate.output.node);
-  if (worker == nullptr || source == nullptr) return;  // the core is about to know
-  replicate.source = source->address(replicate.output.node);
+  auto source = context_.address_of(replicate.output.node);
+  if (worker == nullptr || !source) return;  // the core is about to know
+  replicate.source = std::move(*source);
   context_.table.send(replicate.node, std::move(replicate));
 }
 

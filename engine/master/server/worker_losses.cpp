@@ -70,11 +70,18 @@ void WorkerLosses::note(const NodeLost& lost, const RegisteredWorker& worker) {
 }
 
 void WorkerLosses::carry_out(NodeLost& lost) {
-  const RegisteredWorker* const gone = context_.table.find(lost.node);
-  if (gone == nullptr) return;
-  note(lost, *gone);
-  if (context_.storage) context_.storage->worker_lost(lost.node);
-  lost.address = gone->info.data_address;
+  if (auto away = context_.away.extract(lost.node); !away.empty()) {
+    const NodeFact& gone = away.mapped();
+    log_.warn("worker {} is gone: {}", gone.name, lost.reason);
+    (void)lost_.add({lost.node, gone.name, gone.host, gone.rack, gone.data_address, lost.reason, context_.shell.now()});
+    lost.address = gone.data_address;
+  } else if (const RegisteredWorker* const worker = context_.table.find(lost.node)) {
+    note(lost, *worker);
+    if (context_.storage) context_.storage->worker_lost(lost.node);
+    lost.address = worker->info.data_address;
+  } else {
+    return;
+  }
   for (const auto& [id, worker] : context_.table.all())
     if (id != lost.node) context_.table.send(id, lost);
 }

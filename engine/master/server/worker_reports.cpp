@@ -48,6 +48,11 @@ Result<void> WorkerReports::on_message(NodeId id, RegisteredWorker& worker, cons
     on_prefetch_report(id, jobs.jobs);
     return {};
   }
+  if (message.type == protocol::kDriverEnded) {
+    WEFT_ASSIGN(const auto ended, protocol::decode<protocol::DriverEnded>(message));
+    if (context_.driver_ended) context_.driver_ended(id, ended);
+    return {};
+  }
   if (message.type != protocol::kTaskEvents) return fail(Code::corrupt, fmt::format("unknown message {}", message.type));
   WEFT_ASSIGN(protocol::Events events, protocol::decode<protocol::Events>(message));
   worker.events += events.events.size();

@@ -32,7 +32,7 @@ void add_fs(CLI::App& app, Action& action);
 void add_history(CLI::App& app, Action& action);
 /// `weft job trace`, `weft job report`, `weft job diagnose`
 void add_job_history(CLI::App& job, Action& action);
-/// `weft job wait`, `weft job tail`
+/// `weft job wait`, `weft job attach`, `weft job tail`
 void add_job_watch(CLI::App& job, Action& action, int& exit_status);
 void add_top(CLI::App& app, Action& action);
 /// `weft node drain`

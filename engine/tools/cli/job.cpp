@@ -1,4 +1,4 @@
-// weft job list|status|counters|explain|logs|kill
+// weft job list|status|counters|explain|logs|cancel|kill
 #include <fmt/format.h>
 
 #include "base/machine.hpp"
@@ -6,6 +6,7 @@
 #include "engine/client/admin.hpp"
 #include "engine/tools/cli/command.hpp"
 #include "engine/tools/cli/connections.hpp"
+#include "engine/tools/cli/job_watch.hpp"
 #include "engine/tools/display/job_text.hpp"
 #include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/task_output.hpp"
@@ -17,7 +18,7 @@ namespace {
 struct JobOptions {
   MasterOption master;
   std::uint64_t job = 0;
-  bool json = false;
+  bool json = false, follow = false;
   std::string log_bytes = "64KiB";
   std::string task;  // of which logs are wanted; empty: of all
   std::string reason;
@@ -49,6 +50,9 @@ Result<void> explain(const JobOptions& options) {
 
 Result<void> logs(const JobOptions& options) {
   WEFT_ASSIGN(const std::uint64_t bytes, parse_size(options.log_bytes));
+  if (options.follow && (options.json || !options.task.empty()))
+    return fail(Code::invalid_argument, "--follow prints all that is printed as it comes; it goes with neither --json nor --task");
+  if (options.follow) return follow_logs(options.master, options.job, bytes);
   WEFT_ASSIGN(const auto admin, admin_at(options.master));
   WEFT_ASSIGN(auto pieces, admin->logs(JobId(options.job), bytes));
   if (!options.task.empty()) {
@@ -79,14 +83,17 @@ void add_job(CLI::App& app, Action& action, int& exit_status) {
   add("status", "One job with its stages", status).job().json();
   add("counters", "The counters of a job's finished tasks", counters).job().json();
   add("explain", "Why waiting tasks of a job do not run", explain).job().json();
-  auto log = add("logs", "What a job's tasks wrote to standard output and error, per worker", logs).job().json();
+  auto log = add("logs", "What a job's driver and tasks wrote to standard output and error, per worker", logs).job().json();
+  log.app().add_flag("-f,--follow", log.options().follow, "Go on with what they write until the job has ended");
   add_value(log.app(), "--task", log.options().task, "STAGE.TASK",
             "Only what task STAGE.TASK printed, such as 3.17, and others at the same time")
       ->check(parsed_by(parse_task_name));
   add_value(log.app(), "--bytes", log.options().log_bytes, "SIZE", "At most this much of each worker's log, from its end")
       ->capture_default_str();
-  auto end = add("kill", "End a job", kill).job().json();
-  end.app().add_option("--reason", end.options().reason, "Its driver receives this text");
+  for (const char* name : {"cancel", "kill"}) {
+    auto end = add(name, "End a job; cancel and kill are the same", kill).job().json();
+    end.app().add_option("--reason", end.options().reason, "Its driver receives this text");
+  }
   add_job_watch(job, action, exit_status);
   add_job_history(job, action);
 }

@@ -1,4 +1,6 @@
-// weft job wait|tail
+// weft job wait|attach|tail, and what weft job logs --follow does
+#include "engine/tools/cli/job_watch.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -97,6 +99,33 @@ Result<void> wait(const WatchOptions& options, int& exit_status) {
   return report_end(options, ended, exit_status);
 }
 
+/// The last of the progress, and the end.
+Result<void> report_end(const WatchOptions& options, const client::JobList& ended, client::Progress& progress, int& exit_status) {
+  if (ended.jobs[0].state == master::JobState::finished) {
+    progress.finish(SystemClock().now(), ended.jobs[0]);
+    return {};
+  }
+  progress.fail(ended.jobs[0]);
+  return report_end(options, ended, exit_status);
+}
+
+void show(client::Progress& progress, const master::JobStatus& job) {
+  if (const TimePoint now = SystemClock().now(); progress.due(now)) progress.update(now, job);
+}
+
+Result<void> attach(const WatchOptions& options, int& exit_status) {
+  WEFT_ASSIGN(const auto admin, asked_again(options));
+  client::Progress progress(fmt::format("job {}", options.job), options.quiet);
+  const auto ended = follow(*admin, options, exit_status, [&](const client::JobList& found) -> Result<void> {
+    show(progress, found.jobs[0]);
+    return {};
+  });
+  progress.pause();
+  if (ended) return report_end(options, *ended, progress, exit_status);
+  if (ended.error().code() == Code::cancelled) exit_status = kStillRunning;
+  return fail(ended.error());
+}
+
 Result<void> tail(const WatchOptions& options, int& exit_status) {
   WEFT_ASSIGN(const auto admin, asked_again(options));
   client::Progress progress(fmt::format("job {}", options.job), options.quiet);
@@ -106,22 +135,31 @@ Result<void> tail(const WatchOptions& options, int& exit_status) {
     if (const auto pieces = admin->logs(JobId(options.job), kLogBytes)) print(logs.add(*pieces));
     std::fflush(stdout);
     WEFT_TRY(check_reader());
-    if (const TimePoint now = SystemClock().now(); progress.due(now)) progress.update(now, found.jobs[0]);
+    show(progress, found.jobs[0]);
     return {};
   };
   const auto ended = follow(*admin, options, exit_status, look);
   progress.pause();
   print(logs.rest());
   if (!ended) return fail(ended.error());
-  if (ended->jobs[0].state == master::JobState::finished) {
-    progress.finish(SystemClock().now(), ended->jobs[0]);
-    return {};
-  }
-  progress.fail(ended->jobs[0]);
-  return report_end(options, *ended, exit_status);
+  return report_end(options, *ended, progress, exit_status);
 }
 
 }  // namespace
+
+Result<void> follow_logs(const MasterOption& master, std::uint64_t job, std::uint64_t bytes) {
+  const WatchOptions options{.master = master, .job = job};
+  WEFT_ASSIGN(const auto admin, asked_again(options));
+  LogTail logs;
+  int ignored = 0;
+  const auto ended = follow(*admin, options, ignored, [&](const client::JobList&) -> Result<void> {
+    if (const auto pieces = admin->logs(JobId(job), bytes)) print(logs.add(*pieces));
+    std::fflush(stdout);
+    return check_reader();
+  });
+  print(logs.rest());
+  return ended.map([](auto&&) {});
+}
 
 void add_job_watch(CLI::App& job, Action& action, int& exit_status) {
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const WatchOptions&, int&)) {
@@ -130,13 +168,15 @@ void add_job_watch(CLI::App& job, Action& action, int& exit_status) {
     command.master().job();
     command.app().footer(
         "Exit status: 0 when the job finished, 3 when it failed, 4 when it was killed, 5 when it still runs at the end\n"
-        "of the time, 1 when its end is not known (no such job, no master).");
+        "of the time, or an interrupt ended weft job attach, 1 when its end is not known (no such job, no master).");
     add_duration_option(command.app(), "--timeout", command.options().timeout, Zero::allowed,
                         "Not longer than this; 0s: until it ends (default: 0s)");
     return command;
   };
   add("wait", "Wait until a job has ended; the exit status says how", wait)
       .flag("--json", &WatchOptions::json, "Its last status as JSON, as weft job status has it");
+  add("attach", "Show a job's progress until it has ended, as its program does; an interrupt leaves the job alone", attach)
+      .flag("--quiet", &WatchOptions::quiet, "No progress, only the end");
   add("tail", "Follow a job until it has ended: what its tasks print, and its progress on standard error", tail)
       .flag("--quiet", &WatchOptions::quiet, "No progress, only what its tasks print");
 }

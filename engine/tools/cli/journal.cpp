@@ -106,7 +106,7 @@ struct FactJson {
     members(json, "node", fact.node.value(), "result_bytes", fact.result.size());
   }
   void operator()(const master::DriverFact& fact) const {
-    members(json, "fact", "driver", "node", fact.node.value(), "deaths", fact.deaths);
+    members(json, "fact", "driver", "node", fact.node.value(), "deaths", fact.deaths, "running", fact.running);
   }
 
  private:

@@ -32,10 +32,11 @@ constexpr Example kExamples[] = {
     {"weft worker", "  weft worker --master 10.0.0.1:7077 --slots 8 --listen 10.0.0.2:0\n  weft worker --print-config > weft.toml"},
     {"weft submit",
      "  weft submit ./wordcount -- --input book.txt --output counts\n  weft submit --deadline 10min ./wordcount -- --input "
-     "book.txt --output counts"},
+     "book.txt --output counts\n  weft submit --detach ./wordcount -- --input weft://book.txt --output weft://counts"},
     {"weft job status", "  weft job status 1\n  weft job status 1 --json"},
-    {"weft job logs", "  weft job logs 1\n  weft job logs 1 --task 3.17 --bytes 4MiB"},
+    {"weft job logs", "  weft job logs 1\n  weft job logs -f 1\n  weft job logs 1 --task 3.17 --bytes 4MiB"},
     {"weft job wait", "  weft job wait 1 --timeout 10min && echo done"},
+    {"weft job attach", "  weft job attach 1"},
     {"weft top", "  weft top --master 10.0.0.1:7077 --interval 1s\n  weft top > snapshot.txt"},
     {"weft node wait", "  weft node wait 4 --timeout 1min"},
     {"weft node set", "  weft node set worker-1 slots=2 memory=4GiB --reason 'nightly backup'\n  weft node set worker-1 nominal"},

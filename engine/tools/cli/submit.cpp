@@ -1,13 +1,26 @@
-// weft submit PROGRAM -- ARGUMENTS: runs a job program with --cluster. The program is the driver; it stays in the foreground.
+// weft submit PROGRAM -- ARGUMENTS: runs a job program with --cluster. The program is the driver; it stays in the foreground, or,
+// with
+// --detach, runs in the cluster.
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/hash.hpp"
+#include "base/machine.hpp"
+#include "engine/client/admin.hpp"
 #include "engine/client/job_flags.hpp"
+#include "engine/master/protocol/driver_paths.hpp"
 #include "engine/tools/cli/command.hpp"
+#include "engine/tools/cli/connections.hpp"
+#include "engine/tools/display/job_text.hpp"
+#include "engine/tools/display/standard_output.hpp"
 
 namespace weft::tools {
 
@@ -18,6 +31,7 @@ struct SubmitOptions {
   std::string program;
   std::vector<std::string> arguments;
   std::vector<std::string> job{};  // options that are passed on to the program
+  bool detach = false, json = false;
 };
 
 /// A name without a directory is looked for here before $PATH: a job may be called join or sort. The error says why an existing
@@ -36,8 +50,71 @@ Result<std::string> program_file(const std::string& name) {
   return fail(Code::not_found, fmt::format("there is no {}; build it first, or correct the path", file));
 }
 
+/// As execvp() finds it.
+Result<std::string> path_of(const std::string& program) {
+  if (program.find('/') != std::string::npos) return std::filesystem::absolute(program).lexically_normal().string();
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/bin:/usr/bin" : path;
+  while (true) {
+    const std::size_t colon = rest.find(':');
+    const std::string file = (std::filesystem::absolute(std::filesystem::path(rest.substr(0, colon))) / program).string();
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0) return file;
+    if (colon == std::string_view::npos)
+      return fail(Code::not_found, fmt::format("there is no program {} here or in $PATH; name its file", program));
+    rest.remove_prefix(colon + 1);
+  }
+}
+
+/// What the kernel of a worker could execute, a program or a script: anything else would be found out there, again and again.
+Result<void> check_program(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 4> head{};
+  in.read(head.data(), head.size());
+  const std::string_view begin(head.data(), static_cast<std::size_t>(in.gcount()));
+  if (begin == "\177ELF" || begin.starts_with("#!")) return {};
+  return fail(Code::invalid_argument, fmt::format("{} is no program; name the built job program", file));
+}
+
+/// Files and directories of this machine that the words name.
+std::vector<std::string> files_in(const std::vector<std::string>& words, const std::string& directory) {
+  std::vector<std::string> files = client::paths_in(words, directory);
+  std::erase_if(files, [](const std::string& file) {
+    std::error_code ignored;
+    const auto status = std::filesystem::status(file, ignored);
+    return !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status);
+  });
+  return files;
+}
+
+Result<void> submit_detached(const SubmitOptions& options, const std::string& program) {
+  WEFT_ASSIGN(const std::string file, path_of(program));
+  WEFT_TRY(check_program(file));
+  client::Detach detach;
+  client::Submit& submit = detach.submit;
+  submit.name = std::filesystem::path(file).filename().string();
+  submit.program = file;
+  submit.arguments = options.arguments;
+  submit.arguments.insert(submit.arguments.end(), options.job.begin(), options.job.end());
+  WEFT_TRY(client::find_job_flags(submit.arguments, submit.options, submit.memory_bytes));
+  if (submit.options.user.empty()) {
+    submit.options.user = user_name();
+    submit.arguments.insert(submit.arguments.end(), {"--user", submit.options.user});
+  }
+  std::error_code ignored;
+  submit.directory = std::filesystem::current_path(ignored).string();
+  detach.files = files_in(options.arguments, submit.directory);
+  WEFT_ASSIGN(submit.binary, hash_file(file));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
+  WEFT_ASSIGN(const JobId job, admin->detach(detach, file));
+  return print(options.json ? submitted_json(job.value()) : fmt::format("{}\n", job.value()));
+}
+
 Result<void> submit(const SubmitOptions& options) {
   WEFT_ASSIGN(const std::string program, program_file(options.program));
+  if (options.detach) return submit_detached(options, program);
+  if (options.json)
+    return fail(Code::invalid_argument, "--json is for --detach: a program in the foreground prints what it prints");
   std::vector<std::string> words{program};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   words.insert(words.end(), {"--cluster", options.master.address});
@@ -64,7 +141,11 @@ Result<void> submit(const SubmitOptions& options) {
 void add_submit(CLI::App& app, Action& action) {
   Command<SubmitOptions> command(app, action, "submit", "Run a job program on the cluster; its own options stand behind --",
                                  submit);
-  command.master().argument("PROGRAM", &SubmitOptions::program, "The job program: a file, or a name of $PATH");
+  command.master()
+      .argument("PROGRAM", &SubmitOptions::program, "The job program: a file, or a name of $PATH")
+      .flag("--detach", &SubmitOptions::detach,
+            "Run its driver in the cluster, print the job's number and end; weft job attach, wait and logs follow it")
+      .json();
   client::add_job_flags(command.app(), "The job",
                         [&job = command.options().job](const master::JobOption& option, const std::string& text) {
                           job.insert(job.end(), {"--" + option.name, text});

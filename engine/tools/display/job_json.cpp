@@ -161,10 +161,11 @@ std::string explanation_json(const master::JobExplanation& job) {
 
 std::string logs_json(const std::vector<client::JobLog>& logs) {
   return json_line(objects(logs, [](JsonWriter& json, const client::JobLog& log) {
-    members(json, "node", log.node, "error", log.error, "text", as_chars(log.text.view()));
+    members(json, "node", log.node, "driver", log.driver, "error", log.error, "text", as_chars(log.text.view()));
   }));
 }
 
+std::string submitted_json(std::uint64_t job) { return json_line(object("id", job)); }
 std::string killed_json(std::uint64_t job) { return json_line(object("id", job, "killed", true)); }
 
 }  // namespace weft::tools

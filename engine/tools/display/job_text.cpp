@@ -199,10 +199,12 @@ std::string explanation_text(const master::JobExplanation& job) {
   return text + "\n" + table.text();
 }
 
+std::string title_of(const client::JobLog& log) { return log.driver ? "driver on " + log.node : log.node; }
+
 std::string logs_text(const std::vector<client::JobLog>& logs) {
   std::string text;
   for (const client::JobLog& log : logs) {
-    text += fmt::format("== {} ==\n", log.node);
+    text += fmt::format("== {} ==\n", title_of(log));
     text += log.error.empty() ? std::string(as_chars(log.text.view())) : fmt::format("({})\n", log.error);
     if (!text.ends_with('\n')) text += '\n';
   }

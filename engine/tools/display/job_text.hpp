@@ -13,6 +13,8 @@ std::string jobs_table(const client::JobList& jobs);
 std::string job_text(const master::JobStatus& job, Duration now);
 std::string counters_table(const master::JobStatus& job);
 std::string explanation_text(const master::JobExplanation& job);
+/// Whose log it is: "w1", "driver on w1".
+std::string title_of(const client::JobLog& log);
 std::string logs_text(const std::vector<client::JobLog>& logs);
 
 // JSON with a line end (job_json.cpp).
@@ -22,6 +24,7 @@ std::string counters_json(const master::JobStatus& job);
 std::string explanation_json(const master::JobExplanation& job);
 std::string logs_json(const std::vector<client::JobLog>& logs);
 /// Of a job that was killed on request.
+std::string submitted_json(std::uint64_t job);
 std::string killed_json(std::uint64_t job);
 
 // Words and times that both use.

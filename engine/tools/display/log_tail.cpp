@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/tools/display/job_text.hpp"
+
 namespace weft::tools {
 
 namespace {
@@ -15,17 +17,18 @@ std::string LogTail::add(const std::vector<client::JobLog>& logs) {
   std::string lines;
   for (const client::JobLog& log : logs) {
     if (!log.error.empty()) continue;
-    SeenLog& seen = seen_[log.node];
+    const std::string title = title_of(log);
+    SeenLog& seen = seen_[title];
     const std::string_view text = as_chars(log.text.view());
     const std::size_t same = text.rfind(seen.end);  // of nothing: the end
     std::string_view fresh = text;
     if (!seen.end.empty() && same != std::string_view::npos) fresh.remove_prefix(same + seen.end.size());
     if (same == std::string_view::npos) {
-      lines += log.node + "| (some output is left out: weft job logs shows it)\n";
+      lines += title + "| (some output is left out: weft job logs shows it)\n";
       seen.line.clear();
     }
     for (std::size_t end; (end = fresh.find('\n')) != std::string_view::npos; fresh.remove_prefix(end + 1))
-      ((lines += log.node) += "| ").append(std::exchange(seen.line, {})).append(fresh.substr(0, end + 1));
+      ((lines += title) += "| ").append(std::exchange(seen.line, {})).append(fresh.substr(0, end + 1));
     seen.line += fresh;
     seen.end = text.substr(text.size() - std::min(text.size(), kRemembered));
   }

@@ -56,6 +56,7 @@ std::string output_of(std::string_view log, StageTask task) {
 }
 
 void keep_output_of(StageTask task, std::vector<client::JobLog>& logs) {
+  std::erase_if(logs, [](const client::JobLog& log) { return log.driver; });
   for (client::JobLog& log : logs) log.text = Buffer::copy_of(as_bytes(output_of(as_chars(log.text.view()), task)));
   std::erase_if(logs, [](const client::JobLog& log) { return log.error.empty() && log.text.empty(); });
 }

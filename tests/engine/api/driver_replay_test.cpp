@@ -110,7 +110,9 @@ Result<void> drive(KeptJob& job, const std::function<void(Flow&)>& define, std::
   DriverSettings settings;
   settings.partitions = partitions;
   settings.driver_of = client::DriverKey{JobId(3), 12345};
-  settings.open_session = [&](runtime::JobProgram&) -> Result<std::unique_ptr<client::Session>> { return std::make_unique<Driver>(job); };
+  settings.open_session = [&](runtime::JobProgram&) -> Result<std::unique_ptr<client::Session>> {
+    return std::make_unique<Driver>(job);
+  };
   auto graph = std::make_shared<DriverGraph>(std::move(settings));
   try {
     Flow flow(graph);
@@ -169,7 +171,8 @@ TEST_F(DriverReplayTest, AJobWhoseDriverDiesAtAnyStepGoesOnWithTheNextOne) {
         if (!action.results || !action.part) return false;
         const plan::PlanPart part = plan::decode_part(action.part->view()).value();
         for (const plan::Stage& stage : part.stages)
-          if (!stage.branches[0].splits.empty() && !stage.branches[0].splits[0].empty() && stage.branches[0].splits[0][0].path == input)
+          if (!stage.branches[0].splits.empty() && !stage.branches[0].splits[0].empty() &&
+              stage.branches[0].splits[0][0].path == input)
             return true;
         return false;
       };
@@ -237,8 +240,10 @@ TEST_F(DriverReplayTest, ADefinitionThatDoesSomethingElseIsRefusedAndNamesWhere)
   EXPECT_NE(names.find("stage 0 is 'repartition"), std::string::npos) << names;
   const std::string fewer = replayed(job_of(false, false, 2, -1), job_of(false, false, 1, -1));
   EXPECT_NE(fewer.find("it ends before action 1"), std::string::npos) << fewer;
-  EXPECT_NE(replayed(job_of(false, false, 2, -1), job_of(false, false, 2, 1)).find("makes a value where stages were run"), std::string::npos);
-  EXPECT_NE(replayed(job_of(false, false, 2, 1), job_of(false, false, 2, -1)).find("had a value of the driver's"), std::string::npos);
+  EXPECT_NE(replayed(job_of(false, false, 2, -1), job_of(false, false, 2, 1)).find("makes a value where stages were run"),
+            std::string::npos);
+  EXPECT_NE(replayed(job_of(false, false, 2, 1), job_of(false, false, 2, -1)).find("had a value of the driver's"),
+            std::string::npos);
 }
 
 TEST_F(DriverReplayTest, AnOutputOfAnotherPathIsRefused) {
@@ -292,7 +297,8 @@ TEST(RecordedPart, IsTheSameOrNamesTheFirstDifference) {
   const auto [first, second] = std::pair(before.stages[0], before.stages[1]);
   EXPECT_EQ(difference({first, second}), "");
   EXPECT_NE(difference({second}).find("stage 1 'map' was needed here, and is not"), std::string::npos);
-  EXPECT_NE(difference({first, stage(2, "sort", {}, 1), second}).find("stage 2 'sort' is needed here, and was not"), std::string::npos);
+  EXPECT_NE(difference({first, stage(2, "sort", {}, 1), second}).find("stage 2 'sort' is needed here, and was not"),
+            std::string::npos);
   EXPECT_NE(difference({first, second, stage(4, "sort", {}, 1)}).find("stage 4 'sort' is needed here"), std::string::npos);
   EXPECT_NE(difference({first}).find("stage 3 'count' was needed"), std::string::npos);
   EXPECT_NE(difference({stage(1, "map", {"read"}, 10), second}).find("the operator nothing, and had 'map'"), std::string::npos);

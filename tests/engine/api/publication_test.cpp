@@ -172,8 +172,8 @@ class PublicationTest : public testing::Test {
 };
 
 TEST_F(PublicationTest, IsFinishedByTheNextDriverWhereverTheFirstIsKilled) {
-  for (const Case& what : {Case{}, Case{false, false, false}, Case{true, true, false}, Case{true, true, true},
-                           Case{true, false, true}}) {
+  for (const Case& what :
+       {Case{}, Case{false, false, false}, Case{true, true, false}, Case{true, true, true}, Case{true, false, true}}) {
     int killed = 0;
     for (int calls = 1;; ++calls) {
       SCOPED_TRACE(testing::Message() << "overwrite " << what.overwrite << ", exchanges " << what.exchanges << ", replaces "

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include "base/file.hpp"
 #include "runtime/protocol/worker.hpp"
@@ -71,6 +72,7 @@ class WorkerTest : public testing::Test {
         auto report = protocol::decode<protocol::Events>(message).value();
         for (protocol::Event& event : report.events) events_.emplace(event.attempt, std::move(event));
       }
+      if (message.type == protocol::kDriverEnded) drivers_.push_back(protocol::decode<protocol::DriverEnded>(message).value());
       changed_.notify_all();
     };
     return handler;
@@ -118,6 +120,7 @@ class WorkerTest : public testing::Test {
   rpc::ConnectionPtr connection_;
   std::optional<protocol::Register> registration_;
   std::map<AttemptId, protocol::Event> events_;
+  std::vector<protocol::DriverEnded> drivers_;
   int heartbeats_ = 0;
   protocol::Measured measured_;  // of the last one
 };
@@ -171,6 +174,40 @@ TEST_F(WorkerTest, AProgramThatIsAnotherIsNotRun) {
   const auto event = ended(0);
   EXPECT_EQ(event.kind, TaskEnd::environment);
   EXPECT_NE(event.message.find("damaged"), std::string::npos) << event.message;
+}
+
+TEST_F(WorkerTest, RunsADriverReportsItsEndAndShowsWhatItPrinted) {
+  protocol::StartDriver start{
+      JobId(9), 77, "child", "child", {"--crowd"}, directory_.path().string(), hash_file(EXECUTOR_CHILD).value(), "ann"};
+  command(start);
+  wait_for([this] { return drivers_.size() == 1; });
+  EXPECT_EQ(drivers_[0].job, JobId(9));
+  EXPECT_EQ(drivers_[0].key, 77u);
+  EXPECT_EQ(WEXITSTATUS(drivers_[0].status), 7) << "which is what the program does where it is no executor";
+  EXPECT_EQ(drivers_[0].message, "exit code 7");
+  start.binary.low ^= 1;
+  start.key = 78;
+  command(start);
+  wait_for([this] { return drivers_.size() == 2; });
+  EXPECT_EQ(drivers_[1].key, 78u);
+  EXPECT_EQ(drivers_[1].status, -1);
+  EXPECT_NE(drivers_[1].message.find("damaged"), std::string::npos) << drivers_[1].message;
+  const auto logs = directory_.path() / "worker" / "logs";
+  ASSERT_TRUE(std::filesystem::exists(logs / "job-9.driver.log"));
+  ASSERT_TRUE(write_file(logs / "job-9.driver.log", "hello\n"));
+  const auto log =
+      rpc::call(*master_, connection_, protocol::kReadLog, protocol::encode(protocol::LogRequest{JobId(9), 100, true}), 60s);
+  ASSERT_TRUE(log) << log.error().to_string();
+  EXPECT_EQ(as_chars(log->bulk.view()), "hello\n");
+}
+
+TEST_F(WorkerTest, SaysWhichFilesItLacks) {
+  ASSERT_TRUE(write_file(directory_.path() / "here", "x"));
+  const protocol::FileQuery query{{directory_.path() / "here", directory_.path(), directory_.path() / "none", "/dev/null"}};
+  const auto answer = rpc::call(*master_, connection_, protocol::kFindFiles, protocol::encode(query), 60s);
+  ASSERT_TRUE(answer) << answer.error().to_string();
+  EXPECT_EQ(protocol::decode<protocol::FileAnswer>(*answer)->missing,
+            (std::vector<std::string>{directory_.path() / "none", "/dev/null"}));
 }
 
 TEST_F(WorkerTest, OfAPrivateClusterEndsWithItsMaster) {

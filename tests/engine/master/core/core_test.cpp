@@ -385,6 +385,19 @@ TEST(Core, KillingAJobKillsItsTasksAndFreesTheirSlots) {
   EXPECT_TRUE(d.apply(std::move(confirmation)));  // as asked: no error, no effect
 }
 
+TEST(Core, AJobWhoseDriverIsGoneForGoodFailsForItsReason) {
+  Driver d;
+  d.join(1, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  ASSERT_TRUE(d.apply(DriverFailed{JobId(1), "its driver failed (exit code 3): no such file"}));
+  EXPECT_NE(d.last<KillTask>(), nullptr);
+  EXPECT_EQ(d.core.job(JobId(1))->state, JobState::failed);
+  EXPECT_EQ(d.core.job(JobId(1))->error, "its driver failed (exit code 3): no such file");
+  EXPECT_FALSE(d.apply(DriverFailed{JobId(1), "again"})) << "it is over";
+  EXPECT_FALSE(d.apply(DriverFailed{JobId(2), "why"})) << "there is none";
+}
+
 TEST(Core, TakesASilentWorkerForLost) {
   CoreOptions options;
   options.heartbeat_timeout = std::chrono::seconds(10);

@@ -32,7 +32,9 @@ const std::map<std::string, std::string> kTexts{{"user", "ann"},
                                                 {"shuffle-mode", "pull"},
                                                 {"shuffle-replicas", "2"},
                                                 {"slow-start", "0.25"},
-                                                {"speculate", "off"}};
+                                                {"speculate", "off"},
+                                                {"request-id", "nightly 2026-11-27"},
+                                                {"on-disconnect", "continue"}};
 
 TEST(JobOptions, AreReadAgainAsTheyWereWrittenAsTextAndAsJson) {
   for (const JobOption& option : job_options()) {
@@ -67,12 +69,30 @@ TEST(JobOptions, OfTheCommandLineAreSetByName) {
 }
 
 TEST(JobOptions, ValuesThatMakeNoSenseAreRefusedAndChangeNothing) {
-  const std::vector<std::pair<std::string, std::string>> wrong{
-      {"priority", "high"},     {"priority", "1.5"},      {"weight", "0"},           {"weight", "2e6"},
-      {"weight", "nan"},        {"deadline", "0s"},       {"deadline", "tomorrow"},  {"demand", "gpu"},
-      {"hint", "ratio"},        {"task-timeout", "0s"},   {"max-attempts", "0"},     {"max-attempts", "1001"},
-      {"max-attempts", "-1"},   {"max-bad-records", ""},  {"max-bad-records", "-1"}, {"max-bad-records", "101%"},
-      {"max-bad-records", "%"}, {"shuffle-mode", "push"}, {"shuffle-replicas", "3"}, {"slow-start", "1.5"}};
+  const std::vector<std::pair<std::string, std::string>> wrong{{"priority", "high"},
+                                                               {"priority", "1.5"},
+                                                               {"weight", "0"},
+                                                               {"weight", "2e6"},
+                                                               {"weight", "nan"},
+                                                               {"deadline", "0s"},
+                                                               {"deadline", "tomorrow"},
+                                                               {"demand", "gpu"},
+                                                               {"hint", "ratio"},
+                                                               {"task-timeout", "0s"},
+                                                               {"max-attempts", "0"},
+                                                               {"max-attempts", "1001"},
+                                                               {"max-attempts", "-1"},
+                                                               {"max-bad-records", ""},
+                                                               {"max-bad-records", "-1"},
+                                                               {"max-bad-records", "101%"},
+                                                               {"max-bad-records", "%"},
+                                                               {"shuffle-mode", "push"},
+                                                               {"shuffle-replicas", "3"},
+                                                               {"slow-start", "1.5"},
+                                                               {"request-id", ""},
+                                                               {"request-id", "a\nb"},
+                                                               {"request-id", std::string(129, 'x')},
+                                                               {"on-disconnect", "go_on"}};
   for (const auto& [name, text] : wrong) {
     JobOptions options;
     const auto set = named(name).set(text, options);

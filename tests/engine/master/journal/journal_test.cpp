@@ -290,7 +290,7 @@ std::vector<JobFact> all_facts() {
           LaunchFact{StageId(1), 2, 3, NodeId(4), Time(5), 6},
           FailureFact{StageId(1), 2, 3, 4, 5},
           std::move(finish),
-          DriverFact{NodeId(1), 2, {"/data/x"}}};
+          DriverFact{NodeId(1), 2, 3, true, true, {"/data/x"}, true}};
 }
 
 TEST(JournalRecords, FactsComeBackAsTheyWere) {

@@ -37,7 +37,9 @@ EventLine full(const std::string& event) {
                   0.25,
                   {{"shuffle_ratio", "0.4"}},
                   {{.percent = 0.1}},
-                  Switch::off};
+                  Switch::off,
+                  "nightly",
+                  OnDisconnect::go_on};
   line.deadline = Time(10), line.cross_rack = {12, 13}, line.rack_uplink = {14, 15}, line.processors = 0.5;
   line.capacity.memory = 2, line.used.network_in = 3;
   line.present = schedulers::Resources{}, line.forecast = {{Time(36), {.cpu = 1}}, {Time(37), {.cpu = 2}}};
@@ -70,11 +72,12 @@ TEST_P(EveryEvent, IsWrittenAgainAsItWasRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EventLines, EveryEvent,
-                         testing::Values("job_submitted", "plan_extended", "job_closed", "job_killed", "job_finished", "job_failed",
-                                         "action_finished", "worker_joined", "worker_heartbeat", "worker_lost", "worker_silent",
-                                         "worker_leaving", "worker_rejoined", "capacity_changed", "task_launched", "task_killed",
-                                         "task_finished", "task_failed", "output_copied", "copy_failed", "copy_started",
-                                         "output_moved", "blocks_prefetched", "timer_fired", "scheduler_configured", "log_started"),
+                         testing::Values("job_submitted", "plan_extended", "job_closed", "job_killed", "driver_failed",
+                                         "job_finished", "job_failed", "action_finished", "worker_joined", "worker_heartbeat",
+                                         "worker_lost", "worker_silent", "worker_leaving", "worker_rejoined", "capacity_changed",
+                                         "task_launched", "task_killed", "task_finished", "task_failed", "output_copied",
+                                         "copy_failed", "copy_started", "output_moved", "blocks_prefetched", "timer_fired",
+                                         "scheduler_configured", "log_started"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 TEST(EventLines, OfEarlierReleasesAreRead) {

@@ -57,6 +57,7 @@ std::vector<Event> all_events() {
   events.emplace_back(ReplicaFailed{{NodeId(3), JobId(7), ShuffleId(1), 2, 4}, "disk full"});
   events.emplace_back(WorkerLeaving{NodeId(3)});
   events.emplace_back(WorkerRejoined{NodeId(3), {AttemptId{}}, {{JobId(7), ShuffleId(1), 2, 4}, {JobId(7), ShuffleId(1), 3, 0}}});
+  events.emplace_back(DriverFailed{JobId(7), "exit code 3"});
   events.emplace_back(CapacityChanged{NodeId(3), schedulers::Resources{}, {{Time(4), {2, 0, 0, 0}}}, "by hand"});
   return events;
 }
@@ -110,6 +111,8 @@ TEST(EventLog, TellsThatAWorkerIsBack) {
 TEST(EventLog, GivesEventsAsJsonLines) {
   const auto events = all_events();
   EXPECT_EQ(event_json(Time(5), events[3]), R"({"time_ns":5,"event":"job_killed","job":7,"reason":"by \"alice\""})");
+  EXPECT_EQ(event_json(Time(5), events[events.size() - 2]),
+            R"({"time_ns":5,"event":"driver_failed","job":7,"reason":"exit code 3"})");
   for (const auto& event : events) EXPECT_EQ(event_json(Time(0), event).find('\n'), std::string::npos);
 }
 

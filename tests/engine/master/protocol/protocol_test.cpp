@@ -150,6 +150,7 @@ Submit submission() {
   submit.options.slow_start = 0.25;
   submit.options.hints = {{"shuffle_ratio", "0.4"}};
   submit.options.speculate = master::Switch::off;
+  submit.options.request_id = "nightly", submit.options.on_disconnect = master::OnDisconnect::go_on;
   return submit;
 }
 
@@ -298,7 +299,7 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
   scheduler.trouble = {1, 2, "fault", nanoseconds(3)};
   scheduler.now = nanoseconds(4);
   const std::map<std::string, std::pair<std::string, std::string>> messages{
-      {"Submit", {bytes_of(submission()), "344 2066061917"}},
+      {"Submit", {bytes_of(submission()), "360 1397470264"}},
       {"Submitted", {bytes_of(Submitted{JobId(1), true, 2}), "40 1595921808"}},
       {"Upload", {bytes_of(Upload{{1, 2}, 3, 4}), "56 1789179637"}},
       {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},
@@ -308,7 +309,7 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
       {"JobList", {bytes_of(std::move(list)), "2072 2402919456"}},
       {"KillRequest", {bytes_of(KillRequest{JobId(1), "reason"}), "40 3460412723"}},
       {"LogsWanted", {bytes_of(LogsWanted{JobId(1), 2}), "32 1739638221"}},
-      {"JobLogs", {bytes_of(std::move(logs)), "76 579230382"}},
+      {"JobLogs", {bytes_of(std::move(logs)), "84 371196972"}},
       {"NodeList", {bytes_of(node_list()), "472 1622533058"}},
       {"Explanation", {bytes_of(explanation_of_a_job()), "240 1469966961"}},
       {"GroupList", {bytes_of(group_list()), "160 17220075"}},

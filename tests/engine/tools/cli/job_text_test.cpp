@@ -255,6 +255,9 @@ TEST(JobText, LogsHaveAHeadingForEachWorker) {
   logs[1].node = "w2", logs[1].error = "not there";
   EXPECT_EQ(logs_text(logs), "== w1 ==\nhello\n== w2 ==\n(not there)\n");
   EXPECT_TRUE(well_formed(logs_json(logs)));
+  logs[0].driver = true;
+  EXPECT_EQ(logs_text(logs), "== driver on w1 ==\nhello\n== w2 ==\n(not there)\n");
+  EXPECT_THAT(logs_json(logs), HasSubstr(R"("node":"w1","driver":true)"));
 }
 
 }  // namespace

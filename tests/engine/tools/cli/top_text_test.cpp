@@ -108,6 +108,15 @@ TEST(LogTail, TellsEachLineOnceAndWhole) {
   EXPECT_EQ(tail.rest(), "w1| e\n");
 }
 
+TEST(LogTail, TellsADriverFromTheTasksOfItsWorker) {
+  LogTail tail;
+  std::vector<client::JobLog> logs;
+  logs.push_back(log("w1", "a\n"));
+  logs.push_back(log("w1", "b\n"));
+  logs[0].driver = true;
+  EXPECT_EQ(tail.add(logs), "driver on w1| a\nw1| b\n");
+}
+
 TEST(LogTail, GoesOnWhereOnlyTheEndIsGiven) {
   LogTail tail;
   std::string all;

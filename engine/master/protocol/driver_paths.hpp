@@ -1,0 +1,16 @@
+// Which files a job's command line may name, so that its driver is started where they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weft::client {
+
+/// No more paths of a command line are looked at.
+inline constexpr std::size_t kMostDriverPaths = 256;
+
+/// What words of a command line would be as paths of files, made absolute from `directory`: words that are no options and no URLs,
+/// and what follows the = of "--option=path". Each once, in their order. Whether they are there is not looked at.
+std::vector<std::string> paths_in(const std::vector<std::string>& words, const std::string& directory);
+
+}  // namespace weft::client

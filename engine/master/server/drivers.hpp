@@ -1,0 +1,148 @@
+// The drivers that run in the cluster: those of detached jobs, and those of jobs whose own driver has gone away (--on-disconnect
+// continue). Which worker has which, when one is started elsewhere, and when its job fails for it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
+#include "engine/master/core/core_shell.hpp"
+#include "engine/master/journal/job_facts.hpp"
+#include "engine/master/server/running_jobs.hpp"
+#include "engine/master/server/worker_context.hpp"
+
+namespace weft::master {
+
+/// What a restarted master has to know of a job's driver.
+struct DriverState {
+  JobId job;
+  NodeId node;                     // that has it, or last had it; 0: none yet
+  std::uint32_t deaths = 0;        // of its process by a signal, or for reasons that are not its job's
+  std::uint64_t key = 0;           // with which it attaches; another for each start (client::key_of_next_start)
+  bool wanted = false;             // it is to run: its program is uploaded, or its own driver is gone
+  bool running = false;            // on that node, as far as is known
+  std::vector<std::string> files;  // absolute paths
+  bool needs_files = false;        // a worker without one of them will not do; otherwise the one that has the most is taken
+  friend bool operator==(const DriverState&, const DriverState&) = default;
+};
+
+DriverFact fact_of(const DriverState& state);
+DriverState state_of(JobId job, DriverFact fact);
+
+struct DriverTimes {
+  Duration pause = std::chrono::seconds(1);  // before another start
+  Duration longest_pause = std::chrono::seconds(10);
+  Duration attach = std::chrono::seconds(30);     // for a driver whose connection is lost
+  Duration take_over = std::chrono::seconds(10);  // for one that is to be started in the cluster otherwise
+  Duration files = std::chrono::seconds(5);       // for workers to say which files they have
+  Duration lost_files = std::chrono::minutes(1);  // for a worker with the files, after the one that had them was lost
+  Duration unstarted = std::chrono::minutes(10);  // between the submission and the order to start
+  Duration end = std::chrono::seconds(30);        // for the process, when its job has finished
+  Duration fail = std::chrono::seconds(5);        // when it has failed or was killed
+};
+
+/// A process may die by a signal as often; the next time the job fails.
+inline constexpr std::uint32_t kMostDriverDeaths = 3;
+
+/// Reactor thread only. What it is made of outlives it.
+class Drivers {
+ public:
+  using Started = std::function<void(const Result<void>&)>;
+  /// Called with each change that a restarted master has to know. May be empty.
+  using Changed = std::function<void(const DriverState&)>;
+
+  Drivers(CoreShell& shell, RunningJobs& jobs, WorkerContext& workers, Changed changed = {}, DriverTimes times = {})
+      : shell_(shell), jobs_(jobs), workers_(workers), changed_(std::move(changed)), times_(times) {}
+  Drivers(const Drivers&) = delete;
+  Drivers& operator=(const Drivers&) = delete;
+
+  /// For the driver of a job; none that was given before.
+  static std::uint64_t new_key();
+  /// A job that was submitted without a driver. It is killed when start() does not follow.
+  void add(JobId job, std::vector<std::string> files);
+  /// Its program is there. `started` hears whether its driver was sent to a worker, or waits for one, or why it never will: the job
+  /// has failed then. A second call for a job does nothing more.
+  void start(JobId job, Started started);
+  /// A job whose own driver went away and that is to go on: its driver is started here unless it attaches in time.
+  void take_over(JobId job);
+
+  bool knows(JobId job) const { return drivers_.contains(job); }
+  /// It was to be started, here or by its worker.
+  bool wanted(JobId job) const;
+  /// A driver has attached to the job.
+  void attached(JobId job);
+  /// The connection of the job's driver, or of the client that submits it, is closed.
+  void disconnected(JobId job);
+
+  void ended(NodeId node, const protocol::DriverEnded& how);
+  /// Starts what ran there elsewhere, a little later. May be called while the core's commands are carried out.
+  void node_lost(NodeId node);
+  /// The worker has registered as the node that it was, with these drivers.
+  void resumed(NodeId node, const std::vector<JobId>& drivers);
+  /// The job is over: its driver ends, by itself or not.
+  void job_ended(JobId job, bool failed);
+
+  /// Of an earlier master. Before any worker registers; RunningJobs has the job. A driver whose node is away is waited for until
+  /// resumed() or node_lost().
+  void restore(DriverState state);
+  std::vector<DriverState> states() const;
+  /// No timer fires and no answer is taken any more.
+  void close();
+
+ private:
+  struct Driver {
+    DriverState state;
+    std::unique_ptr<rpc::Timer> timer;  // the next thing to be done
+    std::uint64_t asking = 0;           // the question after files that is under way; 0: none
+    std::uint32_t pauses = 0;           // in a row
+    Time lost{0};                       // when its worker was, 0: it was not
+    Started started;                    // hears of the first start
+  };
+  struct Ending {
+    NodeId node;
+    std::unique_ptr<rpc::Timer> timer;
+  };
+  /// A worker that may take a driver, and how many of its files it lacks.
+  struct Place {
+    NodeId node;
+    std::vector<std::string> missing;
+  };
+  struct Inquiry;
+
+  Driver* find(JobId job);
+  void change(Driver& driver);
+  void again(JobId job, Driver& driver, Duration wait);
+  void later(JobId job, Driver& driver);
+  void place(JobId job);
+  std::vector<NodeId> candidates() const;
+  void ask(JobId job, const std::vector<NodeId>& nodes);
+  void choose(JobId job, const std::vector<Place>& places);
+  double room(NodeId node) const;
+  void send(JobId job, NodeId node);
+  void lack(JobId job, const std::string& file);
+  void stop(JobId job, NodeId node, const std::string& reason);
+  void died(JobId job, const std::string& how);
+  void fail(JobId job, const std::string& reason);
+  static void answer(Driver& driver, const Result<void>& how);
+
+  CoreShell& shell_;
+  RunningJobs& jobs_;
+  WorkerContext& workers_;
+  const Changed changed_;
+  const DriverTimes times_;
+  std::map<JobId, Driver> drivers_;
+  std::map<JobId, Ending> ending_;  // of jobs that are over
+  std::uint64_t next_inquiry_ = 1;
+  bool closed_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Log log_{"master"};
+};
+
+}  // namespace weft::master

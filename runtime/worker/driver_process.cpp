@@ -1,0 +1,119 @@
+#include "runtime/worker/driver_process.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.hpp"
+#include "runtime/worker/executor_process.hpp"
+#include "runtime/worker/spawn.hpp"
+
+namespace weft::runtime {
+namespace {
+
+constexpr Duration kWatchInterval = std::chrono::milliseconds(20);
+constexpr std::string_view kClusterOption = "--cluster";
+
+}  // namespace
+
+std::vector<std::string> driver_arguments(const std::vector<std::string>& arguments, const std::string& master) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == kClusterOption)
+      ++i;  // its value
+    else if (!(word.starts_with(kClusterOption) && word.size() > kClusterOption.size() && word[kClusterOption.size()] == '='))
+      words.push_back(word);
+  }
+  words.emplace_back(kClusterOption);
+  words.push_back(master);
+  return words;
+}
+
+Result<std::unique_ptr<DriverProcess>> DriverProcess::start(rpc::Reactor& reactor, DriverStart start, Ended ended) {
+  std::unique_ptr<DriverProcess> made(new DriverProcess(reactor, std::move(start), std::move(ended)));
+  WEFT_TRY(made->spawn_process());
+  made->watch_soon();  // the caller has the object before its end is reported
+  return made;
+}
+
+Result<void> DriverProcess::spawn_process() {
+  const Fd log(open(start_.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!log.valid()) return fail(errno_error(fmt::format("cannot write the log {}", start_.log_path), errno));
+  struct stat info {};
+  if (fstat(log.get(), &info) == 0) log_start_ = static_cast<std::uint64_t>(info.st_size);
+
+  const protocol::StartDriver& command = start_.command;
+  SpawnOptions options;
+  options.path = start_.path;
+  options.arguments = driver_arguments(command.arguments, start_.master);
+  options.arguments.insert(options.arguments.begin(), command.program);
+  options.environment = {fmt::format("{}={}", kDriverJobVariable, command.job.value()),
+                         fmt::format("{}={}", kDriverKeyVariable, command.key)};
+  options.environment.insert(options.environment.end(), start_.environment.begin(), start_.environment.end());
+  std::error_code ignored;
+  options.directory = std::filesystem::is_directory(command.directory, ignored) ? command.directory : start_.directory;
+  options.output = log.get();
+  options.own_group = true;
+  WEFT_ASSIGN(pid_, spawn(options));
+  return {};
+}
+
+DriverProcess::~DriverProcess() {
+  if (pid_ <= 0) return;
+  ::kill(-pid_, SIGKILL);
+  ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+void DriverProcess::stop(const std::string& reason) {
+  if (std::exchange(stopping_, true) || pid_ <= 0) return;
+  stop_reason_ = reason;
+  ::kill(-pid_, SIGTERM);
+  kill_timer_ = reactor_.after(start_.stop_grace, [this] {
+    if (pid_ > 0) ::kill(-pid_, SIGKILL);
+  });
+}
+
+bool DriverProcess::reap(int& status) {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
+  ::kill(-pid_, SIGKILL);  // before the number of the group can be another's
+  waitpid(pid_, &status, 0);
+  pid_ = -1;
+  return true;
+}
+
+void DriverProcess::watch_soon() {
+  watch_timer_ = reactor_.after(kWatchInterval, [this] { watch(); });
+}
+
+void DriverProcess::watch() {
+  int status = 0;
+  if (!reap(status)) {
+    watch_soon();
+    return;
+  }
+  kill_timer_.reset();
+  protocol::DriverEnded report{start_.command.job, start_.command.key, status, message(status)};
+  const Ended ended = ended_;
+  ended(std::move(report));
+}
+
+std::string DriverProcess::message(int status) const {
+  if (stopping_) return stop_reason_;
+  const std::string line = last_line(start_.log_path, log_start_);
+  const std::string how = describe_exit(status);
+  if (WIFSIGNALED(status))
+    log_.warn("the driver of job {} died of {}; its log is {}", start_.command.job.value(), how, start_.log_path);
+  return line.empty() ? how : fmt::format("{}: {}", how, line);
+}
+
+}  // namespace weft::runtime

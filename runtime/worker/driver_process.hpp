@@ -1,0 +1,75 @@
+// The driver of a detached job: a process of its own on a worker, which attaches to its job by what is in its environment.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
+#include "runtime/protocol/worker.hpp"
+
+namespace weft::runtime {
+
+/// The job that a driver attaches to, and the key with which it does, in its environment.
+inline constexpr const char* kDriverJobVariable = "WEFT_DRIVER_JOB";
+inline constexpr const char* kDriverKeyVariable = "WEFT_DRIVER_KEY";
+
+struct DriverStart {
+  protocol::StartDriver command;
+  std::string path;                               // of the binary
+  std::string master;                             // of the worker, which becomes the driver's --cluster
+  std::string log_path;                           // stdout and stderr are appended to it
+  std::string directory;                          // entered when the command's own is not there; exists
+  Duration stop_grace = std::chrono::seconds(2);  // between SIGTERM and SIGKILL
+  std::vector<std::string> environment{};         // "NAME=value", beside what drivers are given anyway
+};
+
+/// Its arguments, without the program: those of the command, with another --cluster.
+std::vector<std::string> driver_arguments(const std::vector<std::string>& arguments, const std::string& master);
+
+/// Reactor thread only.
+class DriverProcess {
+ public:
+  /// Called once, after start() has returned, when the process is gone and reaped, with what is to be reported. May destroy the
+  /// object.
+  using Ended = std::function<void(protocol::DriverEnded)>;
+
+  /// Starts it in a process group of its own. It gets SIGKILL when the reactor's thread ends. Error: it cannot be executed.
+  static Result<std::unique_ptr<DriverProcess>> start(rpc::Reactor& reactor, DriverStart start, Ended ended);
+  /// Kills it and waits for that; `ended` is not called then.
+  ~DriverProcess();
+  DriverProcess(const DriverProcess&) = delete;
+  DriverProcess& operator=(const DriverProcess&) = delete;
+
+  /// SIGTERM, and SIGKILL when it does not end in time. A second call does nothing.
+  void stop(const std::string& reason);
+  std::uint64_t key() const { return start_.command.key; }
+  pid_t pid() const { return pid_; }
+
+ private:
+  DriverProcess(rpc::Reactor& reactor, DriverStart start, Ended ended)
+      : reactor_(reactor), start_(std::move(start)), ended_(std::move(ended)) {}
+  Result<void> spawn_process();
+  void watch_soon();
+  void watch();
+  /// Ends what the driver left in its group, and takes its status. False: it still runs.
+  bool reap(int& status);
+  std::string message(int status) const;
+
+  rpc::Reactor& reactor_;
+  DriverStart start_;
+  Ended ended_;
+  pid_t pid_ = -1;
+  std::uint64_t log_start_ = 0;  // of this process in the log
+  bool stopping_ = false;
+  std::string stop_reason_;
+  std::unique_ptr<rpc::Timer> watch_timer_, kill_timer_;
+  Log log_{"worker"};
+};
+
+}  // namespace weft::runtime

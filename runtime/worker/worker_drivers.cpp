@@ -1,0 +1,129 @@
+#include "runtime/worker/worker_drivers.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/guarded.hpp"
+#include "base/text.hpp"
+#include "storage/files/job_files.hpp"
+
+namespace weft::runtime {
+namespace {
+
+constexpr int kNotStarted = -1;
+constexpr std::size_t kMostUnreported = 1000;
+
+std::string driver_directory(const WorkerContext& worker, const protocol::StartDriver& command) {
+  return fmt::format("{}-driver-{:016x}", worker.job_directory(command.job), command.key);
+}
+
+}  // namespace
+
+void WorkerDrivers::start(protocol::StartDriver command) {
+  if (const auto old = drivers_.find(command.job); old != drivers_.end()) {
+    if (old->second.key == command.key) return;
+    stop({command.job, "it was started again"});
+  }
+  drivers_[command.job].key = command.key;
+  const Hash128 binary = command.binary;
+  binaries_.get(binary,
+                guarded(alive_, [this, command = std::move(command)](const Result<std::string>& path) { run(command, path); }));
+}
+
+void WorkerDrivers::run(const protocol::StartDriver& command, const Result<std::string>& path) {
+  const auto driver = drivers_.find(command.job);
+  if (driver == drivers_.end() || driver->second.key != command.key) return;  // it was stopped
+  const auto started = path ? spawn(command, *path) : fail(path.error());
+  if (started) return;
+  ended({command.job, command.key, kNotStarted, started.error().to_string()});
+}
+
+Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const std::string& path) {
+  DriverStart start;
+  start.command = command;
+  start.path = path;
+  start.master = worker_.options.master;
+  start.log_path = worker_.driver_log_path(command.job);
+  start.directory = driver_directory(worker_, command);
+  start.stop_grace = worker_.options.stop_grace;
+  std::error_code error;
+  std::filesystem::create_directories(start.directory, error);
+  if (error) return fail(Code::io, fmt::format("cannot create {}: {}", start.directory, error.message()));
+  auto on_end = [this, directory = start.directory](const protocol::DriverEnded& how) {
+    worker_.background.post([directory] {
+      std::error_code ignored;
+      std::filesystem::remove_all(directory, ignored);
+    });
+    ended(how);
+  };
+  WEFT_ASSIGN(drivers_[command.job].process, DriverProcess::start(worker_.reactor, std::move(start), std::move(on_end)));
+  worker_.log.info("job {}: started its driver {} of {}", command.job.value(), drivers_[command.job].process->pid(), command.name);
+  return {};
+}
+
+void WorkerDrivers::ended(const protocol::DriverEnded& how) {
+  std::unique_ptr<DriverProcess> gone;  // which called this, and is destroyed when it has returned
+  if (const auto driver = drivers_.find(how.job); driver != drivers_.end() && driver->second.key == how.key) {
+    gone = std::move(driver->second.process);
+    drivers_.erase(driver);
+  } else if (auto stopped = stopping_.extract({how.job, how.key}); !stopped.empty()) {
+    gone = std::move(stopped.mapped());
+  }
+  if (gone) worker_.reactor.post([keep = std::shared_ptr<DriverProcess>(std::move(gone))] {});
+  report(how);
+}
+
+void WorkerDrivers::report(protocol::DriverEnded how) {
+  if (report_(how)) return;
+  unreported_.push_back(std::move(how));
+  if (unreported_.size() > kMostUnreported) unreported_.erase(unreported_.begin());
+}
+
+void WorkerDrivers::stop(const protocol::StopDriver& command) {
+  const auto driver = drivers_.find(command.job);
+  if (driver == drivers_.end()) return;
+  Driver stopped = std::move(driver->second);
+  drivers_.erase(driver);
+  if (!stopped.process) return report({command.job, stopped.key, kNotStarted, command.reason});
+  DriverProcess& process = *(stopping_[{command.job, stopped.key}] = std::move(stopped.process));
+  process.stop(command.reason);
+}
+
+void WorkerDrivers::end_all() {
+  drivers_.clear();
+  stopping_.clear();
+  unreported_.clear();
+}
+
+std::vector<JobId> WorkerDrivers::running_drivers() const {
+  std::set<JobId> jobs;
+  for (const auto& [job, driver] : drivers_) jobs.insert(job);
+  for (const protocol::DriverEnded& how : unreported_) jobs.insert(how.job);
+  return {jobs.begin(), jobs.end()};
+}
+
+void WorkerDrivers::report_again() {
+  for (protocol::DriverEnded& how : std::exchange(unreported_, {})) report(std::move(how));
+}
+
+std::vector<pid_t> WorkerDrivers::pids() const {
+  std::vector<pid_t> processes;
+  for (const auto& [job, driver] : drivers_)
+    if (driver.process) processes.push_back(driver.process->pid());
+  return processes;
+}
+
+protocol::FileAnswer find_files(const protocol::FileQuery& query) {
+  protocol::FileAnswer answer;
+  for (const std::string& path : query.paths) {
+    std::error_code ignored;
+    const auto status = std::filesystem::status(path, ignored);
+    if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status)) answer.missing.push_back(path);
+  }
+  return answer;
+}
+
+}  // namespace weft::runtime

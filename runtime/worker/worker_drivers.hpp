@@ -1,0 +1,65 @@
+// The drivers of detached jobs on a worker.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/rpc/rpc.hpp"
+#include "runtime/worker/binary_cache.hpp"
+#include "runtime/worker/context.hpp"
+#include "runtime/worker/driver_process.hpp"
+
+namespace weft::runtime {
+
+/// Reactor thread only. What it is made of outlives it. The end of each driver is reported once, whether it was started or not,
+/// unless the object goes first: then the drivers are killed.
+class WorkerDrivers {
+ public:
+  /// `report` sends the end of a driver to the master; false: there is none at present, and it is kept for report_again().
+  WorkerDrivers(WorkerContext& worker, BinaryCache& binaries, std::function<bool(const protocol::DriverEnded&)> report)
+      : worker_(worker), binaries_(binaries), report_(std::move(report)) {}
+
+  /// Fetches the program when it is not here. A driver of the same job that runs is stopped.
+  void start(protocol::StartDriver command);
+  void stop(const protocol::StopDriver& command);
+  /// Kills them all at once; nothing is reported. For a master that does not want them back.
+  void end_all();
+
+  /// Jobs whose driver runs here, is about to, or has ended without the master having heard of it, for Held.
+  std::vector<JobId> running_drivers() const;
+  /// Reports those that ended while there was no master. After the worker has registered.
+  void report_again();
+  std::vector<pid_t> pids() const;
+  bool empty() const { return drivers_.empty() && stopping_.empty(); }
+
+ private:
+  void run(const protocol::StartDriver& command, const Result<std::string>& path);
+  Result<void> spawn(const protocol::StartDriver& command, const std::string& path);
+  void ended(const protocol::DriverEnded& how);
+  void report(protocol::DriverEnded how);
+
+  struct Driver {
+    std::uint64_t key = 0;
+    std::unique_ptr<DriverProcess> process;  // null: its program is being fetched
+  };
+
+  WorkerContext& worker_;
+  BinaryCache& binaries_;
+  const std::function<bool(const protocol::DriverEnded&)> report_;
+  std::map<JobId, Driver> drivers_;
+  std::map<std::pair<JobId, std::uint64_t>, std::unique_ptr<DriverProcess>> stopping_;  // by job and key
+  std::vector<protocol::DriverEnded> unreported_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+/// Which of the paths are not there. May block.
+protocol::FileAnswer find_files(const protocol::FileQuery& query);
+
+}  // namespace weft::runtime

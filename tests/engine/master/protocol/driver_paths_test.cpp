@@ -1,0 +1,30 @@
+#include "engine/master/protocol/driver_paths.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weft::client {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(DriverPaths, AreOfWordsAndOfValuesOfOptions) {
+  EXPECT_THAT(paths_in({"in.txt", "/data/../data/a", "--output=out", "--input", "in.txt", "./b/"}, "/home/ann"),
+              ElementsAre("/home/ann/in.txt", "/data/a", "/home/ann/out", "/home/ann/b/"));
+}
+
+TEST(DriverPaths, AreNotOfOptionsUrlsAndWhatIsTooLong) {
+  EXPECT_THAT(
+      paths_in({"--quiet", "-v", "--output=", "weft://a/b", "--input=s3://b/k", "", std::string(4097, 'x'), "--a=-b"}, "/d"),
+      IsEmpty());
+}
+
+TEST(DriverPaths, AreNotTooMany) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 1000; ++i) words.push_back(std::to_string(i));
+  EXPECT_EQ(paths_in(words, "/d").size(), kMostDriverPaths);
+}
+
+}  // namespace
+}  // namespace weft::client

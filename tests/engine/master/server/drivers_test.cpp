@@ -1,0 +1,448 @@
+// Drivers in the cluster, with a core behind a shell of its own and workers that only remember what they are sent.
+#include "engine/master/server/drivers.hpp"
+
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "schedulers/builtin.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Paths = std::vector<std::string>;
+
+constexpr Duration kAtOnce = 1ms, kNotInThisTest = 1h;
+
+/// Of a worker: keeps the commands, and answers questions after files at once.
+class DriverHost final : public rpc::Connection {
+ public:
+  void request(rpc::MessageType type, rpc::Payload payload, Duration, rpc::Reply reply, std::shared_ptr<rpc::BulkSink>) override {
+    ASSERT_EQ(type, protocol::kFindFiles);
+    if (silent) return reply(weft::fail(Code::deadline_exceeded, "no answer"));
+    rpc::Message message;
+    message.header = std::move(payload.header);
+    protocol::FileAnswer answer;
+    const auto query = protocol::decode<protocol::FileQuery>(message).value();
+    for (const std::string& path : query.paths)
+      if (!files.contains(path)) answer.missing.push_back(path);
+    rpc::Message back;
+    back.header = protocol::encode(answer).header;
+    reply(std::move(back));
+  }
+  void notify(rpc::MessageType type, rpc::Payload payload) override {
+    ASSERT_EQ(type, protocol::kCommands);
+    rpc::Message message;
+    message.header = std::move(payload.header);
+    auto commands = protocol::decode<protocol::Commands>(message).value();
+    for (protocol::Command& command : commands.commands) {
+      if (auto* start = std::get_if<protocol::StartDriver>(&command)) starts.push_back(std::move(*start));
+      if (auto* stop = std::get_if<protocol::StopDriver>(&command)) stops.push_back(std::move(*stop));
+    }
+  }
+  void close() override {}
+  const std::string& peer() const override { return name; }
+  Result<void> one_release() const override { return {}; }
+
+  std::set<std::string> files;
+  bool silent = false;
+  std::vector<protocol::StartDriver> starts;
+  std::vector<protocol::StopDriver> stops;
+  std::string name = "10.0.0.1:99";
+};
+
+class DriversTest : public testing::Test, public CoreShell {
+ protected:
+  DriversTest() {
+    times.pause = times.longest_pause = kAtOnce;
+    times.attach = times.take_over = times.end = times.fail = times.unstarted = kNotInThisTest;
+  }
+  ~DriversTest() override {
+    on_reactor([&] { drivers.reset(); });
+    reactor->stop();
+  }
+
+  // CoreShell
+  Time now() const override { return at; }
+  Result<void> apply(Event event) override {
+    std::vector<Command> commands;
+    auto applied = core_.apply(at, std::move(event), commands);
+    for (const Command& command : commands) {
+      if (const auto* over = std::get_if<JobFailed>(&command)) drivers->job_ended(over->job, true), jobs.erase(over->job);
+      if (const auto* over = std::get_if<JobFinished>(&command)) drivers->job_ended(over->job, false), jobs.erase(over->job);
+      if (const auto* lost = std::get_if<NodeLost>(&command)) drivers->node_lost(lost->node);
+    }
+    return applied;
+  }
+  const Core& core() const override { return core_; }
+  void note(JobId, NodeId, const shuffle::PrefetchStats&) override {}
+
+  template <class Work>
+  void on_reactor(Work work) {
+    reactor->run(work);
+    reactor->run([] {});  // and what it posted
+  }
+  bool eventually(const std::function<bool()>& holds) {
+    const auto end = std::chrono::steady_clock::now() + 60s;
+    for (bool held = false; std::chrono::steady_clock::now() < end; std::this_thread::yield()) {
+      on_reactor([&] { held = holds(); });
+      if (held) return true;
+    }
+    return false;
+  }
+
+  void make() {
+    on_reactor([&] {
+      drivers = std::make_unique<Drivers>(
+          *this, jobs, context, [this](const DriverState& state) { states[state.job] = state; }, times);
+    });
+  }
+  std::shared_ptr<DriverHost> join(std::uint32_t id, double slots) {
+    auto host = std::make_shared<DriverHost>();
+    on_reactor([&] {
+      WorkerJoined joined;
+      joined.node = NodeId(id);
+      joined.name = joined.host = "w" + std::to_string(id);
+      joined.data_address = joined.name + ":1";
+      joined.capacity.cpu = slots;
+      ASSERT_TRUE(apply(joined));
+      RegisteredWorker& worker = context.table.add(NodeId(id));
+      worker.info.name = joined.name;
+      worker.connection = host;
+    });
+    return host;
+  }
+  void lose(std::uint32_t id) {
+    on_reactor([&] {
+      context.table.erase(NodeId(id));
+      ASSERT_TRUE(apply(WorkerLost{NodeId(id), "gone"}));
+    });
+  }
+  JobId submit(std::uint64_t id, const Paths& arguments = {"in.txt"}) {
+    on_reactor([&] {
+      ASSERT_TRUE(apply(JobSubmitted{JobId(id), "count"}));
+      client::Submit& submit = jobs[JobId(id)].submit;
+      submit.name = "count";
+      submit.directory = "/d";
+      submit.arguments = arguments;
+    });
+    return JobId(id);
+  }
+  /// A detached job, and what its client hears.
+  std::optional<Result<void>> detach(std::uint64_t id, const Paths& files = {}) {
+    auto heard = std::make_shared<std::optional<Result<void>>>();
+    const JobId job = submit(id);
+    on_reactor([&] {
+      drivers->add(job, files);
+      drivers->start(job, [heard](const Result<void>& started) { *heard = started; });
+    });
+    return *heard;
+  }
+  void end(std::uint32_t node, JobId job, int status, const std::string& message, std::uint64_t key = 0) {
+    on_reactor([&] {
+      drivers->ended(NodeId(node), {job, key != 0 ? key : jobs.contains(job) ? jobs[job].key : 0, status, message});
+    });
+  }
+  JobStatus status(JobId job) {
+    JobStatus found;
+    on_reactor([&] { found = core_.job(job).value(); });
+    return found;
+  }
+
+  static constexpr int kExit3 = 3 << 8;
+
+  Time at{1s};
+  DriverTimes times;
+  Core core_{schedulers::make_scheduler("fifo").value(), {}};
+  std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("drivers");
+  ServerOptions options;
+  RunningJobs jobs;
+  PrefetchReports prefetched;
+  std::unique_ptr<StorageService> storage;
+  JobRecorder recorder{*this, *reactor, [](JobId) -> Result<JobStatus> { return JobStatus{}; }};
+  WorkerContext context{*this, recorder, jobs, prefetched, *reactor, *reactor, nullptr, storage, options};
+  std::unique_ptr<Drivers> drivers;
+  std::map<JobId, DriverState> states;  // as a journal has them
+};
+
+TEST_F(DriversTest, OneIsStartedWhereThereIsMostRoomAndManySpread) {
+  make();
+  const auto small = join(1, 2), large = join(2, 4);
+  EXPECT_TRUE(detach(1)->has_value());
+  ASSERT_EQ(large->starts.size(), 1u);
+  const protocol::StartDriver& start = large->starts[0];
+  EXPECT_EQ(start.job, JobId(1));
+  EXPECT_NE(start.key, 0u);
+  EXPECT_EQ(start.key, jobs[JobId(1)].key) << "with which it attaches";
+  EXPECT_EQ(start.name, "count");
+  EXPECT_EQ(start.directory, "/d");
+  EXPECT_THAT(start.arguments, ElementsAre("in.txt"));
+  EXPECT_TRUE(states[JobId(1)].wanted && states[JobId(1)].running);
+  EXPECT_EQ(states[JobId(1)].node, NodeId(2));
+  EXPECT_EQ(states[JobId(1)].key, start.key);
+  for (std::uint64_t id = 2; id <= 4; ++id) detach(id);
+  EXPECT_EQ(large->starts.size(), 3u);
+  EXPECT_EQ(small->starts.size(), 1u);
+}
+
+TEST_F(DriversTest, OneThatNamesFilesIsStartedWhereTheyAre) {
+  make();
+  const auto with = join(1, 1), without = join(2, 4), silent = join(3, 8);
+  with->files = {"/d/in.txt", "/d/more"};
+  without->files = {"/d/more"};
+  silent->silent = true;
+  EXPECT_TRUE(detach(1, {"/d/in.txt", "/d/more"})->has_value());
+  EXPECT_EQ(with->starts.size(), 1u);
+  EXPECT_THAT(without->starts, IsEmpty());
+}
+
+TEST_F(DriversTest, AFileThatNoWorkerHasIsNamedAndTheJobFails) {
+  make();
+  const auto worker = join(1, 2);
+  worker->files = {"/d/in.txt"};
+  const auto started = detach(1, {"/d/in.txt", "/d/only\nhere"});
+  ASSERT_TRUE(started);
+  ASSERT_FALSE(*started);
+  EXPECT_THAT(started->error().to_string(), HasSubstr("no worker has /d/only\\nhere, which"));
+  EXPECT_THAT(started->error().to_string(), HasSubstr("weft://"));
+  EXPECT_THAT(worker->starts, IsEmpty());
+  EXPECT_EQ(status(JobId(1)).state, JobState::failed);
+  EXPECT_THAT(status(JobId(1)).error, HasSubstr("no worker has"));
+}
+
+TEST_F(DriversTest, WithoutAnyWorkerItWaitsForOne) {
+  make();
+  EXPECT_TRUE(detach(1, {"/d/in.txt"})->has_value());
+  const auto worker = join(1, 2);
+  on_reactor([&] { worker->files = {"/d/in.txt"}; });
+  EXPECT_TRUE(eventually([&] { return worker->starts.size() == 1; }) || status(JobId(1)).state == JobState::failed)
+      << "or it was asked before it had the file";
+}
+
+TEST_F(DriversTest, AProcessThatDiesIsStartedElsewhereWithAnotherKeyAndNotForEver) {
+  make();
+  const std::map<std::uint32_t, std::shared_ptr<DriverHost>> workers{{1, join(1, 2)}, {2, join(2, 2)}};
+  detach(1);
+  std::set<std::uint64_t> keys;
+  for (std::uint32_t death = 0; death <= kMostDriverDeaths; ++death) {
+    const std::uint32_t node = 1 + death % 2;
+    ASSERT_TRUE(eventually([&] { return workers.at(node)->starts.size() == 1 + death / 2; })) << death;
+    const std::uint64_t key = workers.at(node)->starts.back().key;
+    keys.insert(key);
+    EXPECT_EQ(client::key_of_job(key), client::key_of_job(*keys.begin())) << "by which drivers of the job know each other";
+    EXPECT_EQ(status(JobId(1)).state, JobState::running);
+    end(node, JobId(1), SIGKILL, "signal 9 (SIGKILL)");
+  }
+  EXPECT_EQ(keys.size(), kMostDriverDeaths + 1);
+  EXPECT_EQ(status(JobId(1)).state, JobState::failed);
+  EXPECT_EQ(status(JobId(1)).error, "its driver died 4 times, the last time so: signal 9 (SIGKILL)");
+}
+
+TEST_F(DriversTest, AnotherWorkerIsTriedWhereItCannotBeStarted) {
+  make();
+  const auto first = join(1, 4), second = join(2, 2);
+  detach(1);
+  ASSERT_EQ(first->starts.size(), 1u);
+  end(1, JobId(1), -1, "cannot execute it");
+  EXPECT_TRUE(eventually([&] { return second->starts.size() == 1; }));
+  EXPECT_EQ(states[JobId(1)].deaths, 1u);
+}
+
+TEST_F(DriversTest, OneThatWasStoppedIsStartedElsewhere) {
+  make();
+  const auto first = join(1, 4), second = join(2, 2);
+  detach(1);
+  end(1, JobId(1), protocol::kDriverGaveWay << 8, "exit code 75: stopped by a signal");
+  EXPECT_TRUE(eventually([&] { return second->starts.size() == 1; }));
+  EXPECT_EQ(first->starts.size(), 1u);
+}
+
+TEST_F(DriversTest, OneThatGivesUpIsTheJobsError) {
+  make();
+  const auto worker = join(1, 2);
+  detach(1), detach(2);
+  end(1, JobId(1), kExit3, "exit code 3: no such file");
+  EXPECT_EQ(status(JobId(1)).state, JobState::failed);
+  EXPECT_EQ(status(JobId(1)).error, "its driver failed: exit code 3: no such file");
+  end(1, JobId(2), 0, "exit code 0");
+  EXPECT_EQ(status(JobId(2)).state, JobState::failed);
+  EXPECT_THAT(status(JobId(2)).error, HasSubstr("without having run the job"));
+  EXPECT_EQ(worker->starts.size(), 2u);
+}
+
+TEST_F(DriversTest, ItMovesWhenItsWorkerIsLostHoweverOften) {
+  make();
+  for (std::uint32_t node = 1; node <= 6; ++node) {
+    const auto worker = join(node, 2);
+    if (node == 1) detach(1);
+    ASSERT_TRUE(eventually([&] { return worker->starts.size() == 1; })) << node;
+    lose(node);
+  }
+  EXPECT_EQ(states[JobId(1)].deaths, 0u);
+  EXPECT_FALSE(states[JobId(1)].running);
+  EXPECT_EQ(status(JobId(1)).state, JobState::running);
+}
+
+TEST_F(DriversTest, FilesThatWentWithTheirWorkerAreWaitedForAWhile) {
+  make();
+  const auto first = join(1, 2);
+  first->files = {"/d/in.txt"};
+  detach(1, {"/d/in.txt"});
+  ASSERT_EQ(first->starts.size(), 1u);
+  const auto other = join(2, 2);
+  lose(1);
+  const auto again = join(3, 2);
+  on_reactor([&] { again->files = {"/d/in.txt"}; });
+  EXPECT_TRUE(eventually([&] { return again->starts.size() == 1; }));
+  lose(3);
+  on_reactor([&] { at += 2min; });
+  EXPECT_TRUE(eventually([&] { return core_.job(JobId(1))->state == JobState::failed; }));
+  EXPECT_THAT(status(JobId(1)).error, HasSubstr("no worker has /d/in.txt"));
+  EXPECT_THAT(other->starts, IsEmpty());
+}
+
+TEST_F(DriversTest, TheEndOfAnEarlierStartCountsForNothing) {
+  make();
+  const auto first = join(1, 4);
+  detach(1);
+  const std::uint64_t key = first->starts.at(0).key;
+  end(1, JobId(1), SIGSEGV, "signal 11 (SIGSEGV)");
+  ASSERT_TRUE(eventually([&] { return first->starts.size() == 2; }));
+  end(1, JobId(1), kExit3, "exit code 3", key);
+  end(2, JobId(1), kExit3, "exit code 3");
+  EXPECT_EQ(status(JobId(1)).state, JobState::running);
+}
+
+TEST_F(DriversTest, AnUnusableWorkerGetsNone) {
+  make();
+  const auto leaving = join(1, 8), other = join(2, 1);
+  on_reactor([&] { ASSERT_TRUE(apply(WorkerLeaving{NodeId(1)})); });
+  detach(1);
+  EXPECT_THAT(leaving->starts, IsEmpty());
+  EXPECT_EQ(other->starts.size(), 1u);
+}
+
+TEST_F(DriversTest, TheEndOfAJobEndsADriverThatDoesNotEndByItself) {
+  times.fail = times.end = kAtOnce;
+  make();
+  const auto worker = join(1, 4);
+  detach(1), detach(2);
+  on_reactor([&] { ASSERT_TRUE(apply(JobKilled{JobId(1), "enough"})); });
+  ASSERT_TRUE(eventually([&] { return worker->stops.size() == 1; }));
+  EXPECT_EQ(worker->stops[0].job, JobId(1));
+  on_reactor([&] { ASSERT_TRUE(apply(JobClosed{JobId(2)})); });
+  EXPECT_TRUE(eventually([&] { return worker->stops.size() == 2; }));
+}
+
+TEST_F(DriversTest, OneThatEndsWithItsJobIsLeftAlone) {
+  make();
+  const auto worker = join(1, 4);
+  detach(1);
+  on_reactor([&] { ASSERT_TRUE(apply(JobClosed{JobId(1)})); });
+  end(1, JobId(1), 0, "exit code 0");
+  EXPECT_EQ(status(JobId(1)).state, JobState::finished);
+  EXPECT_THAT(worker->stops, IsEmpty());
+}
+
+TEST_F(DriversTest, OneThatStaysAwayFromTheMasterIsStoppedAndStartedAgain) {
+  times.attach = kAtOnce;
+  make();
+  const auto worker = join(1, 4);
+  detach(1);
+  on_reactor([&] {
+    drivers->attached(JobId(1));
+    drivers->disconnected(JobId(1));
+  });
+  ASSERT_TRUE(eventually([&] { return worker->starts.size() == 2; }));
+  EXPECT_EQ(worker->stops.at(0).job, JobId(1));
+  EXPECT_EQ(states[JobId(1)].deaths, 1u);
+}
+
+TEST_F(DriversTest, OneThatAttachesAgainIsNot) {
+  times.attach = kAtOnce;
+  make();
+  const auto worker = join(1, 4);
+  detach(1), detach(2);
+  on_reactor([&] {
+    drivers->disconnected(JobId(1));
+    drivers->attached(JobId(1));
+    drivers->disconnected(JobId(2));  // whose time is over after that of the first
+  });
+  ASSERT_TRUE(eventually([&] { return worker->stops.size() == 1; }));
+  EXPECT_EQ(worker->stops[0].job, JobId(2));
+  EXPECT_EQ(worker->starts.at(0).key, jobs[JobId(1)].key);
+}
+
+TEST_F(DriversTest, AJobWhoseOwnDriverStaysAwayGetsOneWhereMostOfItsFilesAre) {
+  times.take_over = kAtOnce;
+  make();
+  const auto none = join(1, 8), most = join(2, 2);
+  most->files = {"/d/in.txt"};
+  submit(1, {"in.txt", "--output=/out", "-v"});
+  on_reactor([&] { drivers->take_over(JobId(1)); });
+  EXPECT_TRUE(eventually([&] { return most->starts.size() == 1; }));
+  EXPECT_THAT(none->starts, IsEmpty());
+  EXPECT_THAT(states[JobId(1)].files, ElementsAre("/d/in.txt", "/out"));
+}
+
+TEST_F(DriversTest, AJobWhoseOwnDriverComesBackKeepsIt) {
+  make();
+  const auto worker = join(1, 8);
+  submit(1);
+  on_reactor([&] {
+    drivers->take_over(JobId(1));
+    drivers->attached(JobId(1));
+  });
+  EXPECT_FALSE(drivers->knows(JobId(1)));
+  EXPECT_FALSE(states[JobId(1)].wanted);
+}
+
+TEST_F(DriversTest, ASubmissionThatIsNotCompletedIsKilled) {
+  times.attach = kAtOnce;
+  make();
+  submit(1);
+  on_reactor([&] {
+    drivers->add(JobId(1), {});
+    EXPECT_FALSE(drivers->wanted(JobId(1)));
+    drivers->disconnected(JobId(1));
+  });
+  ASSERT_TRUE(eventually([&] { return core_.job(JobId(1))->state == JobState::killed; }));
+  EXPECT_EQ(status(JobId(1)).error, "its submission was not completed");
+}
+
+TEST_F(DriversTest, ARestartedMasterWaitsForTheWorkersThatHadThem) {
+  make();
+  submit(1), submit(2), submit(3);
+  on_reactor([&] {
+    for (const std::uint64_t id : {1u, 2u, 3u}) {
+      DriverState state;
+      state.job = JobId(id);
+      state.node = NodeId(1);
+      state.key = 70 + id;
+      state.wanted = true;
+      state.running = id != 3;  // which was to be started again
+      drivers->restore(state);
+    }
+  });
+  EXPECT_EQ(jobs[JobId(2)].key, 72u);
+  const auto back = join(1, 4);
+  EXPECT_TRUE(eventually([&] { return back->starts.size() == 1; }));
+  EXPECT_EQ(back->starts[0].job, JobId(3));
+  on_reactor([&] { drivers->resumed(NodeId(1), {JobId(1), JobId(3), JobId(9)}); });
+  EXPECT_TRUE(eventually([&] { return back->starts.size() == 2; }));
+  EXPECT_EQ(back->starts[1].job, JobId(2)) << "it is not there any more";
+  ASSERT_EQ(back->stops.size(), 1u);
+  EXPECT_EQ(back->stops[0].job, JobId(9)) << "it is no business of this master";
+  EXPECT_EQ(drivers->states().size(), 3u);
+}
+
+}  // namespace
+}  // namespace weft::master
