@@ -62,6 +62,7 @@ class Driver final : public client::Session {
     KeptJob::Action& action = job_.actions[part.action];
     Buffer encoded = plan::encode(part);
     EXPECT_TRUE(!action.part || as_chars(action.part->view()) == as_chars(encoded.view())) << "not the part that the master has";
+    EXPECT_FALSE(action.value) << "the master has forgotten the results of action " << part.action.value();
     action.part = std::move(encoded);
     WEFT_TRY(step());
     if (!action.results) {
@@ -74,7 +75,8 @@ class Driver final : public client::Session {
   Result<void> record(ActionId id, ByteView value) override {
     WEFT_TRY(step());
     KeptJob::Action& action = job_.actions[id];
-    if (!action.value) job_.executor->provide(id, Buffer::copy_of(value));
+    EXPECT_FALSE(action.value) << "action " << id.value() << " has its value";
+    job_.executor->provide(id, Buffer::copy_of(value));
     action.value = Buffer::copy_of(value);
     return step();
   }
