@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxValueBytes = 256u << 20;
 /// By which the drivers of a job know each other's outputs, where others can read it: too short to find the key from it.
 std::string token_of(const std::optional<client::DriverKey>& driver) {
   if (!driver) return {};
-  const std::string text = std::to_string(driver->job.value()) + "/" + std::to_string(driver->key);
+  const std::string text = std::to_string(driver->job.value()) + "/" + std::to_string(client::key_of_job(driver->key));
   return "job" + std::to_string(driver->job.value()) + "-" + to_string(hash128(as_bytes(text))).substr(0, 8);
 }
 
@@ -30,7 +30,7 @@ DriverGraph::~DriverGraph() {
   session_.reset();  // no task runs any more when the outputs' work directories go
 }
 
-void DriverGraph::abandon() {
+bool DriverGraph::abandon() {
   const bool goes_on = session_ && session_->job_goes_on();
   session_.reset();
   storage::stop_waiting_for_master(settings_.files.get());
@@ -38,6 +38,7 @@ void DriverGraph::abandon() {
   static auto* const kept = new std::vector<std::unique_ptr<Entry>>;
   for (auto& entry : entries_) kept->push_back(std::move(entry));
   entries_.clear();
+  return goes_on;
 }
 
 StageId DriverGraph::add(StageDraft draft) {
@@ -360,11 +361,9 @@ void DriverGraph::finish() {
     const std::vector<std::vector<Buffer>> results = run(begin(std::move(targets), std::move(before.part), true));
     for (std::size_t i = 0; i < sinks_.size(); ++i) data_.commit(sinks_[i].path, results.at(i));
   }
-  if (settings_.driver_of) {
-    if (sinks_.empty() && (recorded().value || recorded().part))
-      throw JobFailure(differs("it ends before action " + std::to_string(next_action_)));
-    session();  // the job exists, even if it has nothing to do
-  }
+  // This also attaches to the job, which is to be closed even if it has nothing to do.
+  if (sinks_.empty() && (recorded().value || recorded().part))
+    throw JobFailure(differs("it ends before action " + std::to_string(next_action_)));
   if (!session_) return;
   // The outputs are published: a master that is lost only now cannot make this a failure.
   if (const auto closed = session_->close(); !closed)

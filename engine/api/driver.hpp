@@ -60,8 +60,8 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   /// The definition has ended: runs the sinks, publishes their outputs, ends the session. Throws JobFailure.
   void finish();
   /// The job has failed: ends the session, removes the outputs' work directories. A task that would not stop may still run, so its
-  /// code is kept.
-  void abandon();
+  /// code is kept. True: the job goes on with another driver, which takes the directories over.
+  bool abandon();
   /// All stages so far, planned.
   std::vector<const plan::Stage*> planned();
   /// Notes about the inputs so far.

@@ -28,6 +28,7 @@
 #include "engine/client/run_stats.hpp"
 #include "engine/client/session.hpp"
 #include "replay.hpp"
+#include "runtime/protocol/worker.hpp"
 #include "weft/failure.hpp"
 
 namespace weft {
@@ -172,6 +173,9 @@ void report(const CommandLine& line, detail::DriverGraph& graph) {
   if (!written) complain(line.name(), "--stats: " + written.error().to_string(), 0);
 }
 
+/// The exit status of a driver that has not finished its job.
+int abandon(detail::DriverGraph& graph) { return graph.abandon() ? runtime::protocol::kDriverGaveWay : kJobFailed; }
+
 int run_job(const CommandLine& line, bool optimized) {
   if (!optimized && !line.common().run.quiet)
     complain(line.name(),
@@ -197,17 +201,15 @@ int run_job(const CommandLine& line, bool optimized) {
     explain(*graph, line, false);
     return 0;
   } catch (const std::bad_alloc&) {
-    graph->abandon();
-    return complain(line.name(), "out of memory; give the job more (--memory) or let its definition keep less", kJobFailed);
+    return complain(line.name(), "out of memory; give the job more (--memory) or let its definition keep less", abandon(*graph));
   } catch (const std::exception& fault) {
-    graph->abandon();
-    return complain(line.name(), fault.what(), kJobFailed);
+    const int code = abandon(*graph);
+    return complain(line.name(), fault.what(), code);
   } catch (const runtime::TaskError& fault) {
-    graph->abandon();
-    return complain(line.name(), fault.error.to_string(), kJobFailed);
+    const int code = abandon(*graph);
+    return complain(line.name(), fault.error.to_string(), code);
   } catch (...) {
-    graph->abandon();
-    return complain(line.name(), "the definition threw something that is no std::exception", kJobFailed);
+    return complain(line.name(), "the definition threw something that is no std::exception", abandon(*graph));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -246,6 +247,32 @@ TEST_F(DriverReplayTest, ADefinitionThatDoesSomethingElseIsRefusedAndNamesWhere)
             std::string::npos);
   EXPECT_NE(replayed(job_of(false, false, 2, 1), job_of(false, false, 2, -1)).find("had a value of the driver's"),
             std::string::npos);
+}
+
+TEST_F(DriverReplayTest, StagesThatAreNewHaveAsManyPartitionsAsThoseThatRan) {
+  const auto pairs = [](Flow& flow, std::uint64_t factor) {
+    return flow.generate(100, [factor](std::uint64_t i) { return std::pair(i % 10, i * factor); }).reduce_by_key(std::plus<>());
+  };
+  std::uint64_t joined = 0;
+  const auto define = [&](Flow& flow) {
+    const auto first = pairs(flow, 1);
+    (void)first.count();
+    joined = first.join(pairs(flow, 2)).count();
+  };
+  KeptJob job(define);
+  job.dies_at = 6;
+  EXPECT_FALSE(drive(job, define));
+  ASSERT_TRUE(job.actions.at(ActionId(0)).value && !job.actions.contains(ActionId(1))) << "dies between the actions";
+  job.slots = 5;
+  job.dies_at = INT_MAX;
+  const auto second = drive(job, define);
+  ASSERT_TRUE(second) << second.error().to_string();
+  EXPECT_EQ(joined, 10u);
+  std::set<std::uint32_t> partitions;
+  for (const auto& [id, action] : job.actions)
+    for (const plan::PlanPart part = plan::decode_part(action.part->view()).value(); const plan::Stage& made : part.stages)
+      if (made.output == plan::OutputKind::shuffle) partitions.insert(made.partitions);
+  EXPECT_EQ(partitions.size(), 1u);
 }
 
 TEST_F(DriverReplayTest, AnOutputOfAnotherPathIsRefused) {
