@@ -5,6 +5,7 @@
 
 #include "base/hash.hpp"
 #include "base/log.hpp"
+#include "engine/master/protocol/protocol.hpp"
 #include "recorded_part.hpp"
 #include "storage/remote_waiting.hpp"
 #include "weft/failure.hpp"
