@@ -1,5 +1,7 @@
-// A job of many tasks that do nothing: what a task costs.   noop [--tasks N]
+// A job of many tasks that do nothing, or wait: what a task costs.   noop [--tasks N] [--milliseconds N]
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include <weft/weft.h>
 
@@ -7,15 +9,22 @@ namespace {
 
 struct Options {
   std::uint32_t tasks = 1;
+  std::uint32_t milliseconds = 0;
 };
 
 void declare(weft::Arguments& arguments, Options& options) {
   arguments.option("--tasks", options.tasks, "Tasks to run").show_default();
+  arguments.option("--milliseconds", options.milliseconds, "How long each waits").show_default();
 }
 
 void define(weft::Flow& flow, const Options& options) {
   flow.generate(
-          options.tasks, [](std::uint64_t index) { return index; }, options.tasks)
+          options.tasks,
+          [wait = options.milliseconds](std::uint64_t index) {
+            if (wait > 0) std::this_thread::sleep_for(std::chrono::milliseconds(wait));
+            return index;
+          },
+          options.tasks)
       .count();
 }
 
