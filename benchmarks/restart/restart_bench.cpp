@@ -1,8 +1,9 @@
-// What a restart of the master costs: a master with 1,000 jobs in its journal and 100 made-up workers, killed and started again, and
-// a job of 10,000 tasks on a real cluster whose master is killed in its middle. Every figure next to its limit.
+// What a restart of the master costs: a master with 1,000 jobs in its journal and 100 made-up workers, killed and started again,
+// and a job of 10,000 tasks on a real cluster whose master is killed in its middle. Every figure next to its limit.
 //
 //   restart_bench BIN [--workers N] [--jobs N] [--tasks N]        BIN: the directory of the programs weft and noop
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -11,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include <csignal>
 #include <fmt/format.h>
 
 #include "base/file.hpp"
@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 namespace protocol = runtime::protocol;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBackLimit = 3;      // seconds from when the master listens again
+constexpr double kBackLimit = 3;       // seconds from when the master listens again
 constexpr double kSlowerLimit = 1.05;  // of the job with a restart, over the one without
 constexpr std::uint32_t kTasksOfAJob = 20;
 
@@ -168,8 +168,8 @@ bool many_jobs(const Options& options, const std::filesystem::path& scratch) {
     submit.name = "job";
     submit.same_binary = true;
     jobs.push_back(need(client::decode<client::Submitted>(call(client::kSubmitJob, client::encode(submit)))));
-    call(client::kRunPart, rpc::with_bulk(client::encode(client::JobRequest{jobs.back().job}),
-                                          SharedBytes(plan::encode(tasks(kTasksOfAJob)))));
+    call(client::kRunPart,
+         rpc::with_bulk(client::encode(client::JobRequest{jobs.back().job}), SharedBytes(plan::encode(tasks(kTasksOfAJob)))));
   }
   const auto finished = static_cast<std::uint64_t>(options.jobs) * kTasksOfAJob / 2;
   const auto ready = [&] {
@@ -196,8 +196,8 @@ bool many_jobs(const Options& options, const std::filesystem::path& scratch) {
 
 double run_job(const Options& options, Master& master, bool kill) {
   const auto began = Clock::now();
-  test::Process job({options.bin + "/noop", "--tasks", std::to_string(options.tasks), "--milliseconds", "20", "--quiet", "--cluster",
-                     master.address()});
+  test::Process job({options.bin + "/noop", "--tasks", std::to_string(options.tasks), "--milliseconds", "20", "--quiet",
+                     "--cluster", master.address()});
   if (kill) {
     std::this_thread::sleep_for(std::chrono::milliseconds(options.tasks / 2));
     master.restart();

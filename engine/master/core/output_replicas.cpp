@@ -91,6 +91,7 @@ Result<void> OutputReplicas::made(const OutputReplica& copy) {
 bool OutputReplicas::found_late(const OutputReplica& copy) {
   const auto job = context_.jobs.running().find(copy.job);
   if (job == context_.jobs.running().end() || context_.view.node(copy.node) == nullptr) return false;
+  if (job->second.first_attempt == 0) return false;  // it was not restored
   const auto stage = job->second.stages.find(StageId(copy.shuffle.value()));
   if (stage == job->second.stages.end() || stage->second.dropped || copy.map >= stage->second.info->tasks.size()) return false;
   const schedulers::TaskInfo& task = stage->second.info->tasks[copy.map];
