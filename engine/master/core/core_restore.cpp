@@ -11,7 +11,7 @@ namespace weft::master {
 
 namespace {
 
-/// A master may have launched so many attempts at a task that its successor does not know of: those of the moment between a launch
+/// How many attempts at a task a master may have launched that its successor does not know of: those of the moment between a launch
 /// and its record on the disk. Numbers of attempts are never given twice, so the successor leaves out as many.
 constexpr std::uint32_t kUnrecorded = 8;
 /// For workers to come back, where silent ones are never lost otherwise.
@@ -113,7 +113,7 @@ void Core::Impl::restore_job(RestoredJob& from, const std::function<void(PlanExt
   finish_actions(job);
 }
 
-/// There was that attempt, so many restarts ago: its number, and those that may have been given since, are not given again. Null
+/// There was that attempt, `restarts` masters ago: its number, and those that may have been given since, are not given again. Null
 /// when there is no such task.
 schedulers::TaskInfo* Core::Impl::note_attempt(JobRecord& job, const AttemptId& attempt, std::uint32_t restarts) {
   const auto stage = job.stages.find(attempt.task.stage);

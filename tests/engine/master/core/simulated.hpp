@@ -203,7 +203,7 @@ class SimulatedCluster {
   std::vector<std::string> violations_;
   std::uint64_t zombies_refused_ = 0, second_attempts_ = 0, outputs_moved_ = 0, restarts_ = 0, ended_again_ = 0;
   std::set<TaskId> ended_;
-  bool returning_ = false;  // a node comes back, and what it holds in vain is released there alone
+  bool returning_ = false;  // a node comes back: what of its outputs is of no use is released there alone
 };
 
 /// A command in words, complete: equal text, equal command.

@@ -3,38 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
 #include "base/rpc/responder.hpp"
-#include "engine/master/journal/job_recorder.hpp"
 #include "engine/master/server/running_jobs.hpp"
 #include "engine/master/server/workers.hpp"
-#include "schedulers/builtin.hpp"
+#include "tests/engine/master/server/lone_core.hpp"
 
 namespace weft::master {
 namespace {
 
+using test::LoneCore;
 using testing::ElementsAre;
-
-/// Keeps the events that were applied, and gives their commands to nobody.
-class LoneCore final : public CoreShell {
- public:
-  Time now() const override { return Time(5); }
-  Result<void> apply(Event event) override {
-    events.push_back(copy_of(event));
-    std::vector<Command> commands;
-    return core_.apply(now(), std::move(event), commands);
-  }
-  const Core& core() const override { return core_; }
-  void note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) override {
-    noted.push_back(fmt::format("{} {} {}", job.value(), node.value(), prefetched.prefetched_bytes));
-  }
-
-  std::vector<Event> events;
-  std::vector<std::string> noted;
-
- private:
-  Core core_{schedulers::make_scheduler("fifo").value(), {}};
-};
 
 class RememberingConnection final : public rpc::Connection {
  public:
@@ -223,48 +201,6 @@ TEST(PrefetchReports, AddUpOverWorkersAndForgetTheOldest) {
   reports.keep(1);
   EXPECT_EQ(reports.of(JobId(1)).prefetched_bytes, 0u);
   EXPECT_EQ(reports.of(JobId(2)).prefetched_bytes, 6u);
-}
-
-TEST(JobRecorder, GivesNoIdTwiceOverRestartsAndFailsWhatRan) {
-  const TempDir directory = TempDir::create("weft-recorder-").value();
-  const std::string path = (directory.path() / "journal").string();
-  LoneCore shell;
-  const auto status = [](JobId id) -> Result<JobStatus> {
-    JobStatus job;
-    job.id = id;
-    job.name = "ran";
-    return job;
-  };
-  std::vector<std::uint64_t> jobs;
-  std::vector<std::uint32_t> nodes;
-  for (int run = 0; run < 2; ++run) {
-    const auto reactor = rpc::Reactor::start("recorder");
-    JobRecorder recorder(shell, *reactor, status);
-    bool told = false;
-    reactor->run([&] {
-      JournalHistory history = recorder.open(path, {}, [](const Error&) {}).value();
-      ASSERT_EQ(history.running.size(), run == 0 ? 0u : 1u);
-      EXPECT_EQ(history.masters, static_cast<std::uint32_t>(run + 1));
-      if (run == 1) {
-        JobStatus& ran = history.running[0].status;
-        recorder.fail_orphan(ran, history.marks.at, "its submission is not recorded");
-        EXPECT_EQ(ran.state, JobState::failed);
-        EXPECT_EQ(ran.error, "its submission is not recorded");
-      }
-      jobs.push_back(recorder.new_job().value());
-      EXPECT_TRUE(recorder.given(JobId(jobs.back())));
-      EXPECT_FALSE(recorder.given(JobId(jobs.back() + 1)));
-      nodes.push_back(recorder.new_node().value());
-      if (run == 0) recorder.record(JobId(1));
-      recorder.when_durable([&told](const Result<void>& kept) { told = !kept; });
-      recorder.end(true);
-    });
-    EXPECT_TRUE(told) << "nobody waits for a master that has ended";
-    reactor->stop();
-    recorder.close();
-  }
-  EXPECT_THAT(jobs, ElementsAre(1u, 2u));
-  EXPECT_THAT(nodes, ElementsAre(1u, 2u));
 }
 
 }  // namespace
