@@ -82,7 +82,7 @@ class Cluster:
         self.master_address = f"{world.MASTER}:{PORT}"
         self.lock = threading.RLock()  # of what runs
         self.ending = False
-        self.away = set()  # names of daemons that are dead because they were told to be
+        self.away = collections.Counter()  # daemons that are dead because they were told to be, by how many who will start them again
         self.executors_killed = collections.Counter()  # by worker
         self.environment = dict(os.environ, WEFT_MASTER=self.master_address, WEFT_CRASH_LOG=self.path("crashes"), TMPDIR=self.path("tmp"))
         for name in ("logs", "tmp", "faults"):
@@ -120,8 +120,8 @@ class Cluster:
         return [name for name in self.daemons if name != "master"]
 
     def _master_words(self):
-        files = {"data-dir": "data", "journal": "journal", "directory": "programs"}
-        paths = [word for option, name in files.items() for word in (f"--{option}", f"{self.disk('master')}/{name}")]
+        """All that it keeps is in one directory, with which it goes on after each restart."""
+        paths = ["--data-dir", f"{self.disk('master')}/data"]
         paths += ["--event-log", self.path("logs/events")]  # on another disk: it is what remains to be looked at
         return [f"{self.programs}/weft", "master", "--listen", self.master_address, "--http", "none", *paths]
 
@@ -142,16 +142,19 @@ class Cluster:
         return self.ready()
 
     def start_daemon(self, name):
+        """Undoes a kill_daemon(); it runs when all of them are undone."""
         with self.lock:
-            self.away.discard(name)
-            self.daemons[name].start()
+            self.away[name] -= self.away[name] > 0
+            if not self.away[name]:
+                self.daemons[name].start()
 
     def kill_daemon(self, name):
         with self.lock:
-            self.away.add(name)
+            self.away[name] += 1
             daemon = self.daemons[name]
-            daemon.signal(signal.SIGKILL)
-            daemon.process.wait()
+            if daemon.process:  # else it has just ended by itself
+                daemon.signal(signal.SIGKILL)
+                daemon.process.wait()
 
     def signal_daemon(self, name, number):
         with self.lock:
@@ -168,7 +171,7 @@ class Cluster:
 
     def _judge(self):
         for name, daemon in self.daemons.items():
-            if name in self.away:
+            if self.away[name]:
                 continue
             if how := daemon.unexpected():
                 self.violations.add(f"{name} {how}, which nobody asked for", daemon.last_words())
@@ -188,20 +191,31 @@ class Cluster:
         return [node["name"] for node in json.loads(listed.stdout) if node["state"] not in ("lost", "dead")]
 
     def executors(self, worker):
-        """Ids of the processes that this worker has started."""
+        """Ids of the executors of this worker."""
+        return [pid for pid, job in self._children(worker) if job is None]
+
+    def drivers(self):
+        """Drivers on workers: name of the worker, number of the job, id of the process."""
+        return [(worker, job, pid) for worker in self.workers for pid, job in self._children(worker) if job is not None]
+
+    def _children(self, worker):
+        """Processes that the worker has started, and of drivers the job."""
         with self.lock:
             parent = self.daemons[worker].process
         if parent is None:
             return []
         children = []
-        for directory in filter(str.isdigit, os.listdir("/proc")):
+        for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                with open(f"/proc/{directory}/stat") as file:
+                with open(f"/proc/{pid}/stat") as file:
                     state, owner = file.read().rsplit(")", 1)[1].split()[:2]
+                if int(owner) != parent.pid or state == "Z":
+                    continue
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    job = re.search(rb"(?:^|\0)WEFT_DRIVER_JOB=(\d+)\0", file.read())
             except OSError:
                 continue
-            if int(owner) == parent.pid and state != "Z":
-                children.append(int(directory))
+            children.append((int(pid), int(job[1]) if job else None))
         return children
 
     def stop(self):

@@ -1,4 +1,5 @@
 """Does to a cluster what a plan says, and undoes it."""
+import collections
 import errno
 import glob
 import math
@@ -9,6 +10,8 @@ import signal
 import threading
 import time
 
+BETWEEN = 0.9  # seconds at most between the deaths of a worker and the master
+DEATHS = 2  # of the drivers of one job: the fourth ends it (kMostDriverDeaths), and a worker that cannot start one counts as a death, too
 FILL = 1 << 20  # bytes that are written at once to a disk that is to be full
 
 # Where there is what a flip's variant names, below a worker's disk. Of databases, only what holds data.
@@ -23,12 +26,13 @@ SEARCH = 5  # seconds
 
 
 class Injector:
-    """`jobs` are those whose drivers may be killed (workload_jobs.py)."""
+    """`jobs` are those whose drivers in the foreground may be killed (workload_jobs.py)."""
 
     def __init__(self, cluster, plan, log):
         self.cluster, self.plan, self.log, self.network = cluster, plan, log, cluster.network
         self.jobs = []
         self.began = time.monotonic()
+        self.driver_deaths = collections.Counter()  # by job, of drivers on workers
         self.times = {}  # fault → its begin and end, monotonic seconds
 
     def run(self):
@@ -75,6 +79,15 @@ class Injector:
 
     _master_kill = _kill
 
+    def _both_kill(self, fault):
+        first, second = ("master", fault.target) if fault.detail == "master first" else (fault.target, "master")
+        self.cluster.kill_daemon(first)
+        time.sleep(self._chance(fault).uniform(0, BETWEEN))
+        self.cluster.kill_daemon(second)
+        self._last(fault)
+        for name in self._chance(fault).sample([first, second], 2):
+            self.cluster.start_daemon(name)
+
     def _stop(self, fault):
         self.cluster.signal_daemon(fault.target, signal.SIGSTOP)
         try:
@@ -101,6 +114,22 @@ class Injector:
         if not running:
             return self.log("         no job runs")
         return self._chance(fault).choice(running).kill_driver()
+
+    def _detached_kill(self, fault):
+        """Waits for one that may be killed."""
+        end = time.monotonic() + SEARCH
+        while not (drivers := [found for found in self.cluster.drivers() if self.driver_deaths[found[1]] < DEATHS]):
+            if time.monotonic() > end:
+                return self.log("         no driver runs on a worker")
+            time.sleep(0.01)
+        worker, job, pid = self._chance(fault).choice(drivers)
+        self.driver_deaths[job] += 1
+        self.log(f"         process {pid} of {worker}, the driver of job {job}")
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        return None
 
     # -- networks ------------------------------------------------------------------------------------------------------------------------------
 

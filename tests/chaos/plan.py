@@ -9,6 +9,7 @@ from dataclasses import dataclass
 # How often a kind is chosen, how long it lasts (seconds), and its variants.
 SUFFERING = {
     "kill": (3, (0, 8), [""]),
+    "both-kill": (2, (0, 3), ["master first", "worker first"]),
     "stop": (3, (0.5, 13), [""]),
     "partition": (2, (0.5, 13), [""]),
     "one-way": (2, (0.5, 13), ["in", "out"]),
@@ -25,11 +26,13 @@ BESIDE = {
     "master-stop": (2, (0.5, 6), [""]),
     "master-full-disk": (1, (1, 6), ["", "restart"]),
     "executor-kill": (3, (0, 0), [""]),
-    "driver-kill": (1, (0, 0), [""]),
+    "driver-kill": (2, (0, 0), [""]),
+    "detached-kill": (2, (0, 0), [""]),
 }
 KINDS = {**SUFFERING, **DAMAGE, **BESIDE}
 DESCRIPTIONS = {
     "kill": "a worker gets SIGKILL and is started again",
+    "both-kill": "a worker and the master get SIGKILL within a second and are started again",
     "stop": "a worker gets SIGSTOP, and SIGCONT later",
     "partition": "a worker is cut off from everybody",
     "one-way": "nothing that is sent to a worker arrives, or nothing that it sends",
@@ -44,7 +47,8 @@ DESCRIPTIONS = {
     "master-stop": "the master gets SIGSTOP, and SIGCONT later",
     "master-full-disk": "the master's disk is full; perhaps it is killed and started again meanwhile",
     "executor-kill": "an executor gets SIGKILL",
-    "driver-kill": "the driver of a job gets SIGKILL",
+    "driver-kill": "the driver of a job in the foreground gets SIGKILL",
+    "detached-kill": "the driver of a job that runs on a worker gets SIGKILL",
 }
 FIRST = 2.0  # seconds before the first fault
 LAST = 3.0  # and after the last one has begun

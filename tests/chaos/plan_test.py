@@ -46,7 +46,7 @@ class Plans(unittest.TestCase):
             for fault in plan.faults:
                 whom = fault.target.split()
                 self.assertLessEqual(set(whom), {*names(plan.workers), "master"})
-                self.assertEqual(len(whom), {"pair": 2, "executor-kill": 0, "driver-kill": 0}.get(fault.kind, 1))
+                self.assertEqual(len(whom), {"pair": 2, "executor-kill": 0, "driver-kill": 0, "detached-kill": 0}.get(fault.kind, 1))
                 self.assertEqual(len(set(whom)), len(whom))
 
     def test_two_suffer_at_a_time_at_most_and_nobody_twice(self):

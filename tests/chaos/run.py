@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """One seed: a cluster in a world of its own, everything at once, and what is left of it. scripts/chaos starts it as the world's first process."""
 import argparse
+import collections
 import glob
 import json
 import os
@@ -21,7 +22,8 @@ JOBS, FILES = 2, 2  # clients of each kind
 SETTLE = 120  # seconds until everything is as many times there as it should be, when nobody suffers any more
 UNSETTLED_FILES = ("safe_mode", "missing_chunks", "under_replicated", "corrupt_replicas", "copies")  # of weft fs report
 UNSETTLED_TABLES = ("short_partitions", "down_partitions")  # of weft table list
-FINISH = 240  # and until the last commands have ended
+ENDED = 60  # and until jobs that nobody waits for have ended: a submission that was cut off, a driver that was killed
+FINISH = 480  # and until the last commands have ended
 
 
 class Run:
@@ -51,8 +53,8 @@ class Run:
         self.cluster.stop()
         self._check_left()
         self._check_crashes()
-        finished, failed = sum(job.finished for job in self.jobs), sum(job.failed for job in self.jobs)
-        self.log(f"{finished} jobs finished and {failed} failed, {sum(one.commands for one in self.files)} commands on files, "
+        count = {name: sum(getattr(job, name) for job in self.jobs) for name in ("finished", "failed", "detached", "went_on")}
+        self.log("{finished} jobs finished and {failed} failed, {detached} were detached, {went_on} went on without a driver here, ".format(**count) + f"{sum(one.commands for one in self.files)} commands on files, "
                  f"{len(self.tables.operations)} operations on tables")
         if violations:
             self.log(f"seed {self.plan.seed}: {len(violations)} kinds of violations:\n{violations}")
@@ -120,18 +122,40 @@ class Run:
         for files in self.files:
             files.check()
         self.tables.check()
+        self._check_jobs()
         listed = self.cluster.run("weft", "fs", "ls", "/out", "--json")
-        if json.loads(listed.stdout or "[]") and not self._outputs_may_be_left():
-            self.cluster.violations.add("outputs of jobs are left in the cluster", listed.stdout.strip()[-300:])
+        if left := [entry for entry in json.loads(listed.stdout or "[]") if not self._may_be_left(json.dumps(entry))]:
+            self.cluster.violations.add("outputs of jobs are left in the cluster", str(left)[-300:])
         checked = self.cluster.run("weft", "fs", "fsck", "/")
         if checked.returncode != 0:
             self.cluster.violations.add(f"weft fs fsck: {(checked.stdout + checked.stderr).strip()[-300:]}")
 
+    def _check_jobs(self):
+        """What the master says of all jobs: each has ended, whatever happened to masters, and no two are of one request."""
+        deadline = time.monotonic() + ENDED
+        while True:
+            listed = self.cluster.run("weft", "job", "list", "--json")
+            jobs = json.loads(listed.stdout or "[]")
+            if not (running := [job["id"] for job in jobs if job["state"] in ("waiting", "running")]):
+                break
+            if time.monotonic() > deadline:
+                self.cluster.violations.add(f"jobs still run {ENDED} s after the last command: {running}")
+                break
+            time.sleep(0.5)
+        requests = collections.Counter(job["options"].get("request-id") for job in jobs)
+        if twice := [request for request, count in requests.items() if request and count > 1]:
+            self.cluster.violations.add(f"several jobs are of one request: {twice}")
+        for job in jobs:
+            if "the master was restarted" in job.get("error", ""):
+                self.cluster.violations.add("a job did not outlive its master", f"job {job['id']}: {job['error']}")
+        if len(jobs) < (known := sum(job.finished for job in self.jobs)):
+            self.cluster.violations.add(f"the master knows {len(jobs)} jobs, and {known} have finished")
+
     # -- what may be left ----------------------------------------------------------------------------------------------------------------------
 
-    def _outputs_may_be_left(self):
-        """Drivers that were killed, or whose master was, cannot tidy up."""
-        return any(job.left_over for job in self.jobs)
+    def _may_be_left(self, text):
+        """Outputs of this name: a driver that is killed cannot tidy up, and nobody does that for it when its job does not go on."""
+        return any(name in text for job in self.jobs for name in job.left_over)
 
     def _check_left(self):
         """Processes, files, shared memory."""
@@ -145,10 +169,9 @@ class Run:
         path = self.cluster.path
         places = [path("tmp/*"), path("tmp/.*"), "/dev/shm/*"]
         places += [f"{self.cluster.disk(worker)}/work/{name}/*" for worker in self.cluster.workers for name in ("jobs", "store")]
-        if not self._outputs_may_be_left():
-            places += [path("outputs/.*"), path("outputs/*")]
+        places += [path("outputs/.*"), path("outputs/*")]
         for place in places:
-            if left := glob.glob(place):
+            if left := [name for name in glob.glob(place) if not (name.startswith(path("outputs/")) and self._may_be_left(name))]:
                 self.cluster.violations.add(f"files are left: {' '.join(left)[:300]}")
 
     @staticmethod

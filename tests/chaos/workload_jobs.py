@@ -12,6 +12,7 @@ from permitted import permitted
 
 DEADLINE = 180  # seconds for a job
 PAUSE = 0.2  # after one that failed
+CUT_OFF = 0.4  # seconds at most until a submission is cut off
 PROGRAMS = ("wordcount", "terasort", "join", "table_probe")
 
 
@@ -47,12 +48,15 @@ class Inputs:
 
 
 class JobWorkload:
+    """Jobs whose drivers run here, some of which may go on in the cluster, and detached ones. Each has an id of its request."""
+
     def __init__(self, cluster, inputs, seed, number, injector):
         self.cluster, self.inputs, self.number, self.injector = cluster, inputs, number, injector
         self.chance = random.Random(f"jobs {seed} {number}")
         self.driver, self.driver_killed = None, False
         self.lock = threading.Lock()
-        self.finished, self.failed, self.left_over = 0, 0, 0
+        self.finished, self.failed, self.detached, self.went_on = 0, 0, 0, 0
+        self.left_over = set()  # names of jobs that may have left something, because their drivers were killed
         os.makedirs(cluster.path("outputs"), exist_ok=True)
 
     def kill_driver(self):
@@ -65,13 +69,14 @@ class JobWorkload:
         count = 0
         while not stop.is_set():
             count += 1
-            self._job(f"{self.number}-{count}")
+            self._job(f"job{self.number}-{count:03}")
 
     def _job(self, name):
         kind = self.chance.choice(["wordcount", "wordcount", "sort", "join", "stored", "stored", "table"])
+        how = self.chance.choice(["here", "continue", "continue", "detached", "detached"])
         local, stored = self.cluster.path(f"outputs/{name}"), f"/out/{name}"
         place = "weft:/" + stored if kind == "stored" else local
-        words = {
+        program, *words = {
             "wordcount": ["wordcount", "--input", f"{self.inputs.directory}/text"],
             "stored": ["wordcount", "--input", "weft://in/text"],
             "sort": ["terasort", "sort", "--input", f"{self.inputs.directory}/records"],
@@ -79,36 +84,77 @@ class JobWorkload:
             "table": ["table_probe", "sums", "--from", "numbers", "--to", "sums"],
         }[kind]
         words += [] if kind == "table" else ["--output", place]
-        words += ["--quiet", "--cluster", self.cluster.master_address, "--partitions", str(self.chance.choice([1, 3, 9, 20])), "--shuffle-mode",
-                  self.chance.choice(["memory", "pull"]), "--shuffle-replicas", str(self.chance.choice([1, 1, 2])), "--patience", PATIENCE]
+        words += ["--quiet", "--partitions", str(self.chance.choice([1, 3, 9, 20])), "--shuffle-mode", self.chance.choice(["memory", "pull"]),
+                  "--shuffle-replicas", str(self.chance.choice([1, 1, 2])), "--patience", PATIENCE, "--request-id", name]
+        if how == "continue":
+            words += ["--on-disconnect", "continue"]
         begin = time.monotonic()
-        done = self._driven(words)
+        command, done = self._detached(program, words, kind) if how == "detached" else self._driven(program, words, kind)
         if done.returncode != 0:
-            return self._failed(name, words, done, begin, local if kind != "stored" else None)
+            excused = how == "here" and self.driver_killed
+            return self._failed(name, command, [how, program, *words], done, begin, excused, local if kind != "stored" else None)
         self.finished += 1
         wrong = self._compare_table() if kind == "table" else self._compare(kind, local, stored)
         if wrong:
-            self.cluster.violations.add(f"of a job {wrong}", f"{name}: {' '.join(words)}")
+            self.cluster.violations.add(f"of a job {wrong}", f"{name}: {how} {program} {' '.join(words)}")
+        return None
 
-    def _driven(self, words):
+    # -- ways to run one: each returns what is judged, for permitted(), and how it ended --------------------------------------------------------
+
+    def _driven(self, program, words, kind):
+        """With a driver here. When it is killed, a job that goes on is found by asking for it again."""
         def began(process):
             with self.lock:
-                self.driver, self.driver_killed = process, False
+                self.driver = process
 
-        done = self.cluster.run(*words, deadline=DEADLINE, began=began)
+        self.driver_killed = False
+        done = self.cluster.run(program, *words, "--cluster", self.cluster.master_address, deadline=DEADLINE, began=began)
         with self.lock:
             self.driver = None
-        return done
+        if done.returncode == 0 or not self.driver_killed or "--on-disconnect" not in words:
+            return "job", done
+        self.went_on += 1
+        return self._detached(program, words, kind)
 
-    def _failed(self, name, words, done, begin, local):
+    def _detached(self, program, words, kind):
+        """With a driver on a worker. The submission is repeated half of the time, and perhaps cut off before; all of them mean one job."""
+        words = ["weft", "submit", "--detach", "--patience", PATIENCE, f"{self.cluster.programs}/{program}", "--", *words]
+        if self.chance.random() < 0.25:
+            self._cut_off(words, self.chance.uniform(0, CUT_OFF))
+        submitted = self.cluster.run(*words)
+        if submitted.returncode != 0:
+            return "submission", submitted
+        self.detached += 1
+        job = submitted.stdout.strip()
+        if self.chance.random() < 0.5:
+            again = self.cluster.run(*words)
+            if again.returncode != 0 and not permitted("submission", again.stderr, time.monotonic(), time.monotonic(), self.injector.happened):
+                self.cluster.violations.add(f"a submission cannot be repeated: {again.stderr.strip()[-600:]}", " ".join(words))
+            if again.returncode == 0 and again.stdout.strip() != job:
+                self.cluster.violations.add("a submission that was repeated made another job", f"{again.stdout.strip()} instead of {job}")
+        waited = self.cluster.run("weft", "job", "wait", job, "--patience", PATIENCE, "--timeout", f"{DEADLINE}s", deadline=DEADLINE + 60)
+        return "job" if kind in ("stored", "table") else "local job", waited
+
+    def _cut_off(self, words, after):
+        timer = None
+
+        def began(process):
+            nonlocal timer
+            timer = threading.Timer(after, process.kill)
+            timer.start()
+
+        self.cluster.run(*words, began=began)
+        timer.cancel()
+
+    def _failed(self, name, command, words, done, begin, driver_killed, local):
         """Output must not be there."""
         self.failed += 1
         time.sleep(PAUSE)
-        excused = self.driver_killed or permitted("job", done.stderr, begin, time.monotonic(), self.injector.happened)
-        self.left_over += excused
-        if not excused:
-            self.cluster.violations.add(f"a job failed with {done.returncode}: {done.stderr.strip()[-600:]}", f"{name}: {' '.join(words)}")
-        if local and os.path.exists(local) and not self.driver_killed:
+        if driver_killed:
+            self.left_over.add(name)
+        elif not permitted(command, done.stderr, begin, time.monotonic(), self.injector.happened):
+            self.cluster.violations.add(f"a {command} failed with {done.returncode}: {done.stderr.strip()[-600:]}", f"{name}: {' '.join(words)}")
+        if local and os.path.exists(local) and not driver_killed:
             self.cluster.violations.add("a job failed and has output", f"{name}: {' '.join(words)}: {done.stderr.strip()[-300:]}")
 
     def _when_there_is_room(self, *words):
