@@ -127,6 +127,7 @@ std::string DriverGraph::open_output(const std::string& path) {
   const ActionId action(next_action_++);
   if (!on_driver()) return {};
   if (before.part) throw JobFailure(differs("the output " + path + " is opened where stages were run"));
+  if (settings_.succeeded && !settings_.driver_of) data_.belongs_to(token_of(session().driver_key()));
   const std::string known = before.value ? std::string(as_chars(before.value->view())) : std::string();
   std::string name = data_.open_output(path, known);
   if (!before.value) record(action, Buffer::copy_of(as_bytes(name)));

@@ -34,7 +34,8 @@ struct DriverSettings {
   bool executors = false;                         // tasks run in other processes
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
   std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
-  std::optional<client::DriverKey> driver_of{};   // the job exists, and the session will be its: what is recorded is not done again
+  bool succeeded = false;  // by another driver, if this process ends before its job does (--on-disconnect continue)
+  std::optional<client::DriverKey> driver_of{};  // the job exists, and the session will be its: what is recorded is not done again
   std::function<Result<std::unique_ptr<client::Session>>(runtime::JobProgram&)> open_session;
 };
 

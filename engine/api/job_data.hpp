@@ -36,6 +36,9 @@ class JobData {
   JobData(std::shared_ptr<storage::RemoteFiles> files, bool overwrite, std::string token = {})
       : files_(std::move(files)), overwrite_(overwrite), token_(std::move(token)) {}
 
+  /// From now on, opened outputs belong to the job of this token.
+  void belongs_to(std::string token) { token_ = std::move(token); }
+
   /// Where tasks write the output at `path`: a directory or the number of a transaction. already_exists when this job writes there
   /// already; invalid_argument when an input lies in it. `known`: what an earlier driver of the job was given; plan_mismatch when
   /// that was for another path.
@@ -65,7 +68,7 @@ class JobData {
 
   const std::shared_ptr<storage::RemoteFiles> files_;
   const bool overwrite_;
-  const std::string token_;
+  std::string token_;
   std::map<std::string, storage::OutputDirectory> outputs_;  // by name
   std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"
   std::map<std::string, storage::FileVersion> inputs_;       // by path

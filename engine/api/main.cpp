@@ -129,6 +129,7 @@ detail::DriverSettings driver_settings(const CommandLine& line, const std::optio
   const client::RunOptions run_here = run_options(line, driver_of);
   detail::DriverSettings settings;
   settings.driver_of = driver_of;
+  settings.succeeded = common.run.job.on_disconnect == master::OnDisconnect::go_on;
   settings.output = line.output();
   settings.partitions = common.run.partitions;
   settings.overwrite = common.overwrite;

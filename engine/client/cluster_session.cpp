@@ -38,8 +38,7 @@ class ClusterSession final : public Session {
       : options_(options),
         cluster_(std::move(cluster)),
         progress_(options.job_name, options.quiet),
-        link_({cluster_.master, cluster_.away, [this](const std::string& line) { say(line); }, options.driver_of.has_value()},
-              stop_) {}
+        link_({cluster_.master, cluster_.away, [this](const std::string& line) { say(line); }, is_succeeded()}, stop_) {}
 
   Result<void> open() {
     if (options_.driver_of) return attach(*options_.driver_of);
@@ -64,7 +63,7 @@ class ClusterSession final : public Session {
   Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override {
     const ActionId action = part.action;
     const SharedBytes encoded(plan::encode(part));
-    WEFT_TRY(call(kRunPart, [&] { return rpc::with_bulk(encode(JobRequest{job_}), encoded); }));
+    WEFT_TRY(call(kRunPart, [&] { return rpc::with_bulk(encode(JobRequest{driver_.job}), encoded); }));
     const Undisturbed undisturbed(progress_);
     while (true) {
       WEFT_ASSIGN(PollReply reply, poll(action, kPollWait));
@@ -82,12 +81,12 @@ class ClusterSession final : public Session {
 
   Result<void> record(ActionId action, ByteView value) override {
     const SharedBytes bytes(Buffer::copy_of(value));
-    return call(kRecordValue, [&] { return rpc::with_bulk(encode(ValueRecord{job_, action}), bytes); }).map([](auto&&) {});
+    return call(kRecordValue, [&] { return rpc::with_bulk(encode(ValueRecord{driver_.job, action}), bytes); }).map([](auto&&) {});
   }
 
   Result<std::optional<RecordedAction>> recorded(ActionId action) override {
     if (!options_.driver_of) return std::nullopt;
-    WEFT_ASSIGN(const auto message, call(kRecorded, [&] { return encode(ValueRecord{job_, action}); }));
+    WEFT_ASSIGN(const auto message, call(kRecorded, [&] { return encode(ValueRecord{driver_.job, action}); }));
     WEFT_ASSIGN(auto before, decode<Recorded>(message));
     if (!before.has_value && !before.has_part) return std::nullopt;
     RecordedAction found;
@@ -102,7 +101,7 @@ class ClusterSession final : public Session {
     auto closed = poll(ActionId{}, Duration(0)).map([](auto&&) {});
     if (closed) {
       progress_.finish(SystemClock().now(), status_);
-      closed = call(kCloseJob, [&] { return encode(JobRequest{job_}); }).map([](auto&&) {});
+      closed = call(kCloseJob, [&] { return encode(JobRequest{driver_.job}); }).map([](auto&&) {});
     }
     // Its answer may have been lost with the master that finished the job.
     if (!closed && link_.ended() && link_.ended()->state == master::JobState::finished) return {};
@@ -111,9 +110,15 @@ class ClusterSession final : public Session {
 
   master::JobStatus status() override { return status_; }
   std::uint32_t parallelism() override { return std::max(1U, slots_); }
-  bool job_goes_on() const override { return options_.driver_of && (interrupted_ || link_.gave_up()); }
+  std::optional<DriverKey> driver_key() const override { return is_succeeded() ? std::optional(driver_) : std::nullopt; }
+  bool job_goes_on() const override { return is_succeeded() && (interrupted_ || link_.gave_up()); }
 
  private:
+  /// By another driver, if this one ends before its job.
+  bool is_succeeded() const {
+    return options_.driver_of || (options_.job.on_disconnect == master::OnDisconnect::go_on && !cluster_.same_binary);
+  }
+
   Result<rpc::Message> call(rpc::MessageType type, const MasterLink::Request& request, Duration deadline = kCallDeadline) {
     return link_.call(type, request, deadline);
   }
@@ -122,7 +127,7 @@ class ClusterSession final : public Session {
     WEFT_ASSIGN(const auto message, call(
                                         kPoll,
                                         [&] {
-                                          return encode(Poll{job_, action, wait});
+                                          return encode(Poll{driver_.job, action, wait});
                                         },
                                         kPollDeadline));
     WEFT_ASSIGN(auto reply, decode<PollReply>(message));
@@ -137,12 +142,12 @@ class ClusterSession final : public Session {
 
   tl::unexpected<Error> stopped() {
     interrupted_ = true;
-    if (!options_.driver_of) return fail(Code::cancelled, "stopped by a signal; the job was killed");
-    return fail(Code::cancelled, fmt::format("stopped by a signal; job {} goes on with another driver", job_.value()));
+    if (!is_succeeded()) return fail(Code::cancelled, "stopped by a signal; the job was killed");
+    return fail(Code::cancelled, fmt::format("stopped by a signal; job {} goes on with another driver", driver_.job.value()));
   }
 
   Result<void> attach(const DriverKey& driver) {
-    job_ = driver.job;
+    driver_ = driver;
     link_.belongs_to({driver.job, driver.key}, true);
     WEFT_ASSIGN(const Submitted submitted, link_.attach());
     slots_ = submitted.slots;
@@ -166,7 +171,7 @@ class ClusterSession final : public Session {
     if (submit.options.user.empty()) submit.options.user = user_name();
     WEFT_ASSIGN(const auto message, call(kSubmitJob, [&] { return encode(submit); }));
     WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
-    job_ = submitted.job;
+    driver_ = {submitted.job, submitted.key};
     slots_ = submitted.slots;
     link_.belongs_to({submitted.job, submitted.key}, submitted.kept);
     return submit.same_binary ? Result<void>() : upload(submit.binary, submitted.binary_known);
@@ -206,7 +211,7 @@ class ClusterSession final : public Session {
   const StopSignal stop_;
   Progress progress_;
   MasterLink link_;
-  JobId job_;
+  DriverKey driver_;
   std::uint32_t slots_ = 0;
   bool interrupted_ = false;  // by a signal
   master::JobStatus status_;

@@ -118,7 +118,10 @@ Result<Submitted> MasterLink::attach_once() {
 Error MasterLink::why_refused(Error refusal) {
   const auto answer = rpc::call(*reactor_, connection_, kJobStatus, encode(JobRequest{job_.job}), kAttachDeadline);
   auto list = answer ? decode<JobList>(*answer) : Result<JobList>(fail(answer.error()));
-  if (!list || list->jobs.size() != 1 || list->jobs.front().state == master::JobState::running) return refusal;
+  if (!list || list->jobs.size() != 1 || list->jobs.front().state == master::JobState::running) {
+    gave_up_ = list ? !list->jobs.empty() : is_lost(list.error());  // it has another driver, as far as is known
+    return refusal;
+  }
   ended_ = std::move(list->jobs.front());
   return ended_->error.empty() ? refusal : Error(Code::user_code, ended_->error);
 }

@@ -60,7 +60,7 @@ class MasterLink {
   /// Attaches to a job that exists. Waits for its master as attach_again() does.
   Result<Submitted> attach();
 
-  /// A wait for the master was given up: the job may go on without this driver.
+  /// A wait for the master was given up, or the job has another driver: it may go on without this one.
   bool gave_up() const { return gave_up_; }
   /// How the job ended, if the master refused to attach to it because it is over.
   const std::optional<master::JobStatus>& ended() const { return ended_; }

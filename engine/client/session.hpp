@@ -72,6 +72,9 @@ class Session {
 
   /// What is recorded of the action, or nothing; of jobs that this process began, nothing.
   virtual Result<std::optional<RecordedAction>> recorded(ActionId /*action*/) { return std::nullopt; }
+  /// Of a job that goes on with another driver when this one is gone; nothing of others. All its drivers' keys have the same
+  /// key_of_job().
+  virtual std::optional<DriverKey> driver_key() const { return std::nullopt; }
   /// After an error: the job may go on with another driver, so that what it has written must stay.
   virtual bool job_goes_on() const { return false; }
 };

@@ -49,6 +49,7 @@ class DriverProcess {
   /// SIGTERM, and SIGKILL when it does not end in time. A second call does nothing.
   void stop(const std::string& reason);
   std::uint64_t key() const { return start_.command.key; }
+  const std::string& directory() const { return start_.directory; }
   pid_t pid() const { return pid_; }
 
  private:

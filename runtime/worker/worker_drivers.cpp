@@ -53,10 +53,7 @@ Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const st
   std::filesystem::create_directories(start.directory, error);
   if (error) return fail(Code::io, fmt::format("cannot create {}: {}", start.directory, error.message()));
   auto on_end = [this, directory = start.directory](const protocol::DriverEnded& how) {
-    worker_.background.post([directory] {
-      std::error_code ignored;
-      std::filesystem::remove_all(directory, ignored);
-    });
+    remove_later(directory);
     ended(how);
   };
   WEFT_ASSIGN(drivers_[command.job].process, DriverProcess::start(worker_.reactor, std::move(start), std::move(on_end)));
@@ -93,9 +90,23 @@ void WorkerDrivers::stop(const protocol::StopDriver& command) {
 }
 
 void WorkerDrivers::end_all() {
-  drivers_.clear();
-  stopping_.clear();
+  for (auto& [job, driver] : std::exchange(drivers_, {})) kill(std::move(driver.process));
+  for (auto& [start, process] : std::exchange(stopping_, {})) kill(std::move(process));
   unreported_.clear();
+}
+
+void WorkerDrivers::kill(std::unique_ptr<DriverProcess> process) {
+  if (!process) return;
+  const std::string directory = process->directory();
+  process.reset();
+  remove_later(directory);
+}
+
+void WorkerDrivers::remove_later(const std::string& directory) {
+  worker_.background.post([directory] {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory, ignored);
+  });
 }
 
 std::vector<JobId> WorkerDrivers::running_drivers() const {

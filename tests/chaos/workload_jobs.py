@@ -16,6 +16,11 @@ CUT_OFF = 0.4  # seconds at most until a submission is cut off
 PROGRAMS = ("wordcount", "terasort", "join", "table_probe")
 
 
+def last_line(text):
+    """Those before tell what was waited for."""
+    return text.strip().rsplit("\n", 1)[-1][-900:]
+
+
 class Inputs:
     """Of all jobs, as files of this machine, files of the cluster, and a table; and their references."""
 
@@ -129,7 +134,7 @@ class JobWorkload:
         if self.chance.random() < 0.5:
             again = self.cluster.run(*words)
             if again.returncode != 0 and not permitted("submission", again.stderr, time.monotonic(), time.monotonic(), self.injector.happened):
-                self.cluster.violations.add(f"a submission cannot be repeated: {again.stderr.strip()[-600:]}", " ".join(words))
+                self.cluster.violations.add(f"a submission cannot be repeated: {last_line(again.stderr)}", " ".join(words))
             if again.returncode == 0 and again.stdout.strip() != job:
                 self.cluster.violations.add("a submission that was repeated made another job", f"{again.stdout.strip()} instead of {job}")
         waited = self.cluster.run("weft", "job", "wait", job, "--patience", PATIENCE, "--timeout", f"{DEADLINE}s", deadline=DEADLINE + 60)
@@ -153,7 +158,7 @@ class JobWorkload:
         if driver_killed:
             self.left_over.add(name)
         elif not permitted(command, done.stderr, begin, time.monotonic(), self.injector.happened):
-            self.cluster.violations.add(f"a {command} failed with {done.returncode}: {done.stderr.strip()[-600:]}", f"{name}: {' '.join(words)}")
+            self.cluster.violations.add(f"a {command} failed with {done.returncode}: {last_line(done.stderr)}", f"{name}: {' '.join(words)}")
         if local and os.path.exists(local) and not driver_killed:
             self.cluster.violations.add("a job failed and has output", f"{name}: {' '.join(words)}: {done.stderr.strip()[-300:]}")
 

@@ -54,6 +54,8 @@ struct KeptJob {
   std::uint32_t slots = 2;
 };
 
+constexpr client::DriverKey kKey{JobId(3), 12345};
+
 /// Of one driver.
 class Driver final : public client::Session {
  public:
@@ -97,6 +99,7 @@ class Driver final : public client::Session {
   }
   master::JobStatus status() override { return job_.session->status(); }
   std::uint32_t parallelism() override { return job_.slots; }
+  std::optional<client::DriverKey> driver_key() const override { return kKey; }
   bool job_goes_on() const override { return dead_; }
 
  private:
@@ -109,10 +112,12 @@ class Driver final : public client::Session {
   bool dead_ = false;
 };
 
-Result<void> drive(KeptJob& job, const std::function<void(Flow&)>& define, std::uint32_t partitions = 0) {
+/// One that was started for the job, or else the one that began it, which others may follow.
+Result<void> drive(KeptJob& job, const std::function<void(Flow&)>& define, std::uint32_t partitions = 0, bool begins = false) {
   DriverSettings settings;
   settings.partitions = partitions;
-  settings.driver_of = client::DriverKey{JobId(3), 12345};
+  settings.succeeded = begins;
+  if (!begins) settings.driver_of = kKey;
   settings.open_session = [&](runtime::JobProgram&) -> Result<std::unique_ptr<client::Session>> {
     return std::make_unique<Driver>(job);
   };
@@ -207,6 +212,31 @@ TEST_F(DriverReplayTest, AJobWhoseDriverDiesAtAnyStepGoesOnWithTheNextOne) {
     if (first) break;
   }
   EXPECT_GT(round, 20) << "steps";
+  for (const auto& entry : std::filesystem::directory_iterator(scratch.path()))
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
+}
+
+TEST_F(DriverReplayTest, TheOutputsOfTheDriverThatBeganTheJobAreTakenOverAtAnyStep) {
+  bool ended = false;
+  int dies_at = 0;
+  for (; !ended && dies_at < 100; ++dies_at) {
+    SCOPED_TRACE(testing::Message() << "it dies at step " << dies_at);
+    const auto define = [path = at("out" + std::to_string(dies_at))](Flow& flow) {
+      (void)flow.broadcast([] { return 1; });
+      flow.generate(3, [](std::uint64_t i) { return i; }).write_text(path);
+    };
+    KeptJob job(define);
+    job.dies_at = dies_at;
+    ended = drive(job, define, 0, true).has_value();
+    job.dies_at = INT_MAX;
+    if (!ended) {
+      const auto second = drive(job, define);
+      ASSERT_TRUE(second) << second.error().to_string();
+    }
+    EXPECT_EQ(part_lines(at("out" + std::to_string(dies_at))).size(), 3u);
+    EXPECT_EQ(job.runs, 1u);
+  }
+  EXPECT_GT(dies_at, 5) << "steps";
   for (const auto& entry : std::filesystem::directory_iterator(scratch.path()))
     EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
 }

@@ -368,6 +368,38 @@ TEST_F(ClusterSessionTest, TheDriverOfAJobThatExistsAttachesAndAsksWhatIsRecorde
   EXPECT_TRUE((*session)->job_goes_on());
 }
 
+TEST_F(ClusterSessionTest, AJobThatContinuesHasAKeyForItsOutputsAndGoesOnAfterASignal) {
+  EXPECT_FALSE((*open())->driver_key()) << "another job has none";
+  run.job.on_disconnect = master::OnDisconnect::go_on;
+  kept = true;
+  finished_after = 1'000'000;
+  answers[kPoll] = [poll = answers[kPoll]](const rpc::Message& message) {
+    ::kill(::getpid(), SIGTERM);
+    return poll(message);
+  };
+  const auto session = open();
+  ASSERT_TRUE(session);
+  ASSERT_TRUE((*session)->driver_key());
+  EXPECT_EQ((*session)->driver_key()->job, JobId(7));
+  EXPECT_EQ((*session)->driver_key()->key, kKey);
+  const auto stopped = (*session)->run({});
+  ASSERT_FALSE(stopped);
+  EXPECT_NE(stopped.error().message().find("job 7 goes on with another driver"), std::string::npos) << stopped.error().message();
+  EXPECT_TRUE((*session)->job_goes_on());
+}
+
+TEST_F(ClusterSessionTest, ADriverThatAnotherOneHasReplacedLeavesTheJobToIt) {
+  run.job.on_disconnect = master::OnDisconnect::go_on;
+  kept = true;
+  const auto session = open();
+  ASSERT_TRUE(session);
+  lost = {kPoll, When::asked, [this] { no_attaching = Error(Code::cancelled, "job 7 has another driver now"); }};
+  const auto results = (*session)->run({});
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().message(), "job 7 has another driver now");
+  EXPECT_TRUE((*session)->job_goes_on()) << "what it has written must stay";
+}
+
 TEST_F(ClusterSessionTest, AJobOfThisProcessHasNothingRecorded) {
   kept = true;
   const auto session = open();

@@ -143,6 +143,7 @@ TEST_F(WorkerDriversTest, ForAMasterThatDoesNotWantThemTheyEndInSilence) {
   EXPECT_NE(::kill(pid, 0), 0);
   EXPECT_TRUE(drivers->empty());
   EXPECT_THAT(reports, IsEmpty());
+  EXPECT_TRUE(eventually([&] { return std::filesystem::is_empty(directory.path() / "jobs"); })) << "their directories are gone";
 }
 
 }  // namespace
