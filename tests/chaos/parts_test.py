@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What judges a run: that it notices what is wrong, on clusters that are none."""
+import json
 import math
 import os
 import signal
@@ -7,12 +8,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 import references  # noqa: E402
 import world  # noqa: E402
 from cluster import Daemon, Violations  # noqa: E402
 from permitted import permitted  # noqa: E402
+from run import Run  # noqa: E402
 from workload_files import FileWorkload  # noqa: E402
 from workload_jobs import JobWorkload  # noqa: E402
 
@@ -68,19 +71,36 @@ class Violating(unittest.TestCase):
 
 
 class Permitting(unittest.TestCase):
-    def test_a_job_dies_with_its_master_and_says_so(self):
-        at = {"master-kill": (10, 12)}
+    def setUp(self):
+        self.at = {}
 
+    def permits(self, command, error, begin=8, end=11):
         def happened(kind, begin, end):
-            return kind in at and at[kind][0] < end and begin < at[kind][1]
+            return kind in self.at and self.at[kind][0] < end and begin < self.at[kind][1]
 
-        self.assertTrue(permitted("job", "lost the master", 8, 11, happened))
-        self.assertFalse(permitted("job", "task 6 was lost 20 times", 8, 11, happened))
-        self.assertFalse(permitted("job", "lost the master", 20, 30, happened))
-        self.assertFalse(permitted("file write", "no master answers", 8, 11, happened))
-        self.assertFalse(permitted("table write", "table 't': the disk of worker w2 is full: …", 8, 11, happened))
-        at["full-disk"] = 9, math.inf
-        self.assertTrue(permitted("table write", "table 't': the disk of worker w2 is full: …", 8, 11, happened))
+        return permitted(command, error, begin, end, happened)
+
+    def test_no_job_dies_with_its_master(self):
+        self.at["master-kill"] = self.at["both-kill"] = self.at["master-full-disk restart"] = 10, 12
+        for command in ("job", "local job", "submission"):
+            for error in ("lost the master", "the master was restarted, and its program was not kept", "its driver was lost"):
+                self.assertFalse(self.permits(command, error))
+
+    def test_a_full_disk_of_a_worker_refuses_rows(self):
+        error = "table 't': the disk of worker w2 is full: …"
+        self.assertFalse(self.permits("table write", error))
+        self.at["full-disk"] = 9, math.inf
+        self.assertTrue(self.permits("table write", error))
+        self.assertFalse(self.permits("table write", error, 2, 6))
+        self.assertFalse(self.permits("local job", error))
+
+    def test_a_full_disk_of_the_master_refuses_what_is_new_and_no_job_that_it_has(self):
+        error = "the disk of the master is full"
+        self.assertFalse(self.permits("job", error))
+        self.at["master-full-disk"] = 9, 12
+        for command in ("job", "submission", "file write", "snapshot"):
+            self.assertTrue(self.permits(command, error), command)
+        self.assertFalse(self.permits("local job", error))
 
 
 class Nobody:
@@ -95,15 +115,22 @@ class Nobody:
     def path(self, name):
         return f"{self.directory}/{name}"
 
-    def run(self, *words, **_):
-        code, err = self.answer(self, list(words))
-        return subprocess.CompletedProcess(words, code, "", err)
+    def run(self, *words, began=None, **_):
+        if began:
+            began(unittest.mock.Mock())
+            self.began()
+        code, err, *out = self.answer(self, list(words))
+        return subprocess.CompletedProcess(words, code, *out or [""], err)
 
 
 class Calm:
     @staticmethod
     def happened(*_):
         return False
+
+    @staticmethod
+    def log(_):
+        pass
 
 
 class Files(unittest.TestCase):
@@ -175,37 +202,95 @@ class Jobs(unittest.TestCase):
         directory = "/nowhere"
         counts, sorted, joined, sums = ["a\t1"], "b", ["c"], {}
 
-    def run_on(self, answer):
+    def run_on(self, answer, how="here", chance=1.0, killed=False):
+        """`chance`: what is drawn; 1: no submission is cut off or repeated. `killed`: its driver."""
         with tempfile.TemporaryDirectory() as directory:
             cluster = Nobody(directory, answer)
-            job = JobWorkload(cluster, self.Inputs, 1, 0, Calm)
-            job.chance.choice = lambda some: some[0]  # wordcount
-            job._job("0-1")
+            self.job = job = JobWorkload(cluster, self.Inputs, 1, 0, Calm)
+            job.chance.choice = lambda some: how if how in some else some[0]  # wordcount
+            job.chance.random = lambda: chance
+            cluster.began = job.kill_driver if killed else lambda: None
+            job._job("job0-001")
             return cluster.lines
 
     @staticmethod
     def writes(content, code=0):
+        """Also as a detached job, whose end is that of the job."""
         def answer(_, words):
+            if words[:2] == ["job", "wait"] or words[1:3] == ["job", "wait"]:
+                return code, "some error"
             output = words[words.index("--output") + 1]
-            os.makedirs(output)
+            os.makedirs(output, exist_ok=True)
             for name, text in (("part-00000", content), ("_SUCCESS", "")):
                 with open(f"{output}/{name}", "w") as file:
                     file.write(text)
-            return code, "some error"
+            return 0 if "--detach" in words else code, "some error"
+
+        return answer
+
+    @staticmethod
+    def killed_and(code):
+        """Whose driver dies, and that ends with `code` when it is waited for."""
+        def answer(cluster, words):
+            if "--detach" in words or "wait" in words:
+                return Jobs.writes("a\t1\n", code)(cluster, words)
+            return -signal.SIGKILL, ""
 
         return answer
 
     def test_a_right_output(self):
-        self.assertEqual(self.run_on(self.writes("a\t1\n")), [])
+        for how in ("here", "continue", "detached"):
+            self.assertEqual(self.run_on(self.writes("a\t1\n"), how), [])
 
     def test_a_wrong_output(self):
-        self.assertIn("the output is wrong", self.run_on(self.writes("a\t2\n"))[0])
+        for how in ("here", "detached"):
+            self.assertIn("the output is wrong", self.run_on(self.writes("a\t2\n"), how)[0])
 
     def test_a_job_that_fails(self):
         self.assertIn("a job failed with 1", self.run_on(lambda *_: (1, "some error"))[0])
+        self.assertIn("a submission failed with 1", self.run_on(lambda *_: (1, "some error"), "detached")[0])
+        self.assertIn("a local job failed with 3", self.run_on(self.writes("", 3), "detached")[0])
 
     def test_a_job_that_fails_and_has_output(self):
         self.assertIn("a job failed and has output", self.run_on(self.writes("a\t1\n", 1))[1])
+
+    def test_a_job_may_fail_when_its_own_driver_was_killed(self):
+        self.assertEqual(self.run_on(self.killed_and(0), "here", killed=True), [])
+        self.assertEqual((self.job.failed, self.job.left_over), (1, {"job0-001"}))
+
+    def test_a_job_that_is_to_continue_may_not(self):
+        self.assertEqual(self.run_on(self.killed_and(0), "continue", killed=True), [])
+        self.assertEqual((self.job.finished, self.job.went_on, self.job.left_over), (1, 1, set()))
+        self.assertIn("a local job failed with 4", self.run_on(self.killed_and(4), "continue", killed=True)[0])
+
+    def test_a_submission_that_is_repeated_and_makes_another_job(self):
+        self.assertEqual(self.run_on(self.writes("a\t1\n"), "detached", chance=0.3), [])
+        answers = iter(range(10))
+        lines = self.run_on(lambda cluster, words: (*self.writes("a\t1\n")(cluster, words), f"{next(answers)}\n"), "detached", chance=0.3)
+        self.assertIn("a submission that was repeated made another job: 1 instead of 0", lines[0])
+
+
+class Known(unittest.TestCase):
+    """What the master says of all jobs at the end."""
+
+    def said(self, *jobs, finished=0):
+        checked = Run.__new__(Run)
+        checked.cluster = Nobody("", lambda *_: (0, "", json.dumps([{"options": {}, "state": "finished", **job} for job in jobs])))
+        checked.jobs = [unittest.mock.Mock(finished=finished)]
+        checked._check_jobs()
+        return "\n".join(checked.cluster.lines)
+
+    def test_jobs_that_have_ended(self):
+        jobs = {"id": 1, "options": {"request-id": "a"}}, {"id": 2, "state": "failed", "error": "its driver was lost", "options": {"request-id": "b"}}
+        self.assertEqual(self.said(*jobs, {"id": 3}, {"id": 4}, finished=3), "")
+
+    def test_jobs_that_are_lost(self):
+        self.assertIn("the master knows 1 jobs, and 2 have finished", self.said({"id": 1}, finished=2))
+        self.assertIn("a job did not outlive its master: job 3", self.said({"id": 3, "state": "failed", "error": "the master was restarted, and …"}))
+
+    def test_two_jobs_of_one_request(self):
+        jobs = [{"id": number, "options": {"request-id": "a"}} for number in (1, 2)]
+        self.assertIn("several jobs are of one request: ['a']", self.said(*jobs))
 
 
 class References(unittest.TestCase):

@@ -155,6 +155,7 @@ class JobWorkload:
         """Output must not be there."""
         self.failed += 1
         time.sleep(PAUSE)
+        self.injector.log(f"{name} failed: {last_line(done.stderr)}")
         if driver_killed:
             self.left_over.add(name)
         elif not permitted(command, done.stderr, begin, time.monotonic(), self.injector.happened):
