@@ -118,13 +118,17 @@ ServerImpl::~ServerImpl() {
   if (!reactor_) return;
   background_->stop();
   reactor_->run([this] {
+    // Whoever is connected may go on with the next master: that their connections end is no event.
+    const bool orderly = !driver_.ended();
+    const Error ends(Code::unavailable, "the master ends");
+    driver_.end(ends);
     if (listener_) listener_->close();
+    clients_->give_up(ends);
     workers_->context.table.close();
     storage_.reset();
     timers_.clear();
-    for (auto& [id, job] : jobs_) job.waiting.clear();
     drivers_->close();
-    recorder_->end(!driver_.ended());
+    recorder_->end(orderly);
     profiles_->close();
   });
   reactor_->stop();
