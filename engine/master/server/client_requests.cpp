@@ -398,7 +398,7 @@ void ClientRequests::on_close(const rpc::ConnectionPtr& connection, const Error&
 
 void ClientRequests::carry_out(ActionFinished& action) {
   const auto job = parts_.jobs.find(action.job);
-  if (job == parts_.jobs.end()) return;
+  if (job == parts_.jobs.end() || job->second.values.contains(action.action)) return;  // known, of a job that was restored
   job->second.finished[action.action] = std::move(action.results);
   polls_.answer(action.job, false);
 }

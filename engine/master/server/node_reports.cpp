@@ -59,6 +59,7 @@ client::NodeStatus status_of(const WorkerContext& context, const NodeFact& away)
   if (const schedulers::NodeInfo* const info = context.shell.core().view().node(away.node)) {
     status.heard = context.shell.now() - info->last_heard;
     status.capacity = info->capacity;
+    status.standing.nominal = info->nominal;
     status.attributes = info->attributes;
   }
   return status;
