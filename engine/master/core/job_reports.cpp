@@ -30,7 +30,7 @@ std::string in_brackets(const JobExplanation& job) {
 /// Whether there is room for one more task of this demand, in words.
 std::string room_for(const schedulers::ClusterView& view, const schedulers::Resources& demand) {
   if (view.nodes().empty()) return "there is no worker";
-  std::size_t large = 0, usable = 0, free = 0, reduced = 0, leaving = 0;
+  std::size_t large = 0, usable = 0, free = 0, reduced = 0, leaving = 0, away = 0;
   Time soonest = Time::max();
   for (const auto& [id, node] : view.nodes()) {
     if (!schedulers::fits(demand, {}, node.capacity)) {
@@ -39,7 +39,8 @@ std::string room_for(const schedulers::ClusterView& view, const schedulers::Reso
     }
     ++large;
     if (node.leaving) ++leaving;
-    if (node.excluded_until && !node.leaving) soonest = std::min(soonest, *node.excluded_until);
+    if (node.away) ++away;
+    if (node.excluded_until && !node.leaving && !node.away) soonest = std::min(soonest, *node.excluded_until);
     if (!node.usable()) continue;
     ++usable;
     if (schedulers::fits(demand, node.used, node.capacity)) ++free;
@@ -50,13 +51,17 @@ std::string room_for(const schedulers::ClusterView& view, const schedulers::Reso
     return fmt::format("no worker has {} at present: the capacity of {} is reduced", wanted, count_of(reduced, "worker"));
   if (large == 0) return fmt::format("no worker is large enough for {}", wanted);
   if (usable == 0 && leaving == large) return fmt::format("every worker large enough for {} is leaving", wanted);
+  if (usable == 0 && leaving + away == large)
+    return fmt::format("no worker large enough for {} has come back since the master was started again", wanted);
   if (usable == 0)
     return fmt::format("every worker large enough for {} is excluded after repeated failures, the first for {} more", wanted,
                        human_duration(std::max(soonest - view.now(), Time(0))));
   std::string text = free == 0 ? fmt::format("no worker has {} free", wanted)
                                : fmt::format("{} of {} {} free", free, nodes, free == 1 ? "has " + wanted : "have " + wanted);
-  if (usable + leaving < large) text += fmt::format("; {} excluded after repeated failures", large - usable - leaving);
+  const std::size_t absent = leaving + away;
+  if (usable + absent < large) text += fmt::format("; {} excluded after repeated failures", large - usable - absent);
   if (leaving > 0) text += fmt::format("; {} leaving", leaving);
+  if (away > 0) text += fmt::format("; {} not back since the master was started again", away);
   return text;
 }
 

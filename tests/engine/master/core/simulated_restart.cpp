@@ -36,7 +36,7 @@ void SimulatedCluster::forget_unrecorded() {
 
 void SimulatedCluster::restart_master() {
   ++restarts_;
-  journal_->cut(random_.between(static_cast<std::int64_t>(journal_->kept()), static_cast<std::int64_t>(journal_->records())));
+  journal_->cut(journal_->kept() + random_.below(journal_->records() - journal_->kept() + 1));
   forget_unrecorded();
   std::erase_if(agenda_, [](const auto& item) { return std::holds_alternative<TimerFired>(item.second); });
   core_ = std::make_unique<Core>(schedulers::make_scheduler(options_.scheduler).value(), options_.core);
