@@ -61,11 +61,11 @@ Result<void> Admin::kill(JobId id, const std::string& reason) {
 Result<JobId> Admin::detach_once(const Detach& detach, const std::string& program_file) {
   WEFT_ASSIGN(const auto message, call(kDetachJob, encode(detach)));
   WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
-  if (submitted.key == 0) return submitted.job;  // known, and begun
-  if (!submitted.binary_known)
+  if (!submitted.binary_known)  // also of a job that was begun, by a driver that went away before it had uploaded this
     WEFT_TRY(upload_binary(program_file, program_file, detach.submit.binary, [this](rpc::MessageType type, rpc::Payload payload) {
       return link_.call(type, std::move(payload), kUploadDeadline);
     }));
+  if (submitted.key == 0) return submitted.job;  // known, and begun
   return call(kStartDriver, encode(Attach{submitted.job, submitted.key})).map([&](auto&&) { return submitted.job; });
 }
 

@@ -87,10 +87,15 @@ Result<client::JobList> follow(client::Admin& admin, const WatchOptions& options
   }
 }
 
-/// Waits for a master that is away now; one that goes away later is waited for by answer_of().
+/// Waits for a master that is away now, or goes away again at once; one that goes away later is waited for by answer_of().
 Result<std::unique_ptr<client::Admin>> asked_again(const WatchOptions& options) {
-  WEFT_TRY(admin_at(options.master));
-  return client::Admin::connect(options.master.address);
+  const storage::Waiting tell = tell_waiting;
+  storage::Retry retry(options.master.patience, tell, {kFirstPause, kLongestPause});
+  while (true) {
+    WEFT_TRY(admin_at(options.master));
+    auto admin = client::Admin::connect(options.master.address);
+    if (admin || !retry.again(admin.error())) return admin;
+  }
 }
 
 Result<void> wait(const WatchOptions& options, int& exit_status) {

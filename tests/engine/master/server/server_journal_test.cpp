@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
+#include "base/hash.hpp"
 #include "engine/master/journal/journal_check.hpp"
 #include "engine/master/protocol/protocol.hpp"
 #include "engine/master/server/server.hpp"
@@ -157,6 +158,22 @@ TEST_F(ServerJournal, ARestartedMasterSaysTheSameOfJobsThatEndedAndGoesOnWithTho
   EXPECT_EQ(status(ran).state, JobState::running);
   EXPECT_EQ(submit("next"), JobId(5));
   EXPECT_EQ(join("w1", connect()), NodeId(3));
+}
+
+TEST_F(ServerJournal, AJobWhoseProgramWasBeingUploadedGoesOnWithTheNextMaster) {
+  start();
+  client::Submit job;
+  job.name = job.program = "a.out";
+  job.binary = hash128(as_bytes(std::string("program")));
+  const auto answer = call(client::kSubmitJob, client::encode(job));
+  ASSERT_TRUE(answer) << answer.error().to_string();
+  const auto before = client::decode<client::Submitted>(*answer);
+  ASSERT_TRUE(before->kept && !before->binary_known);
+  restart();
+  EXPECT_EQ(status(before->job).state, JobState::running);
+  const auto attached = call(client::kAttachJob, client::encode(client::Attach{before->job, before->key}));
+  ASSERT_TRUE(attached) << attached.error().to_string();
+  EXPECT_FALSE(client::decode<client::Submitted>(*attached)->binary_known) << "its driver uploads it again";
 }
 
 TEST_F(ServerJournal, ARestartedMasterKeepsToWhatOperatorsSetOfWorkers) {
