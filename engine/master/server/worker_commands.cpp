@@ -34,7 +34,9 @@ std::vector<protocol::NodeAddress> WorkerCommands::holders_of(const std::vector<
 }
 
 void WorkerCommands::carry_out(LaunchTask& launch) {
-  if (prepared(launch.node, launch.attempt.task.job) == nullptr) return;
+  const TaskId& task = launch.attempt.task;
+  if (prepared(launch.node, task.job) == nullptr) return;
+  release_now(launch.node, task.job, ShuffleId(task.stage.value()));
   context_.table.send(launch.node,
                       protocol::Launch{launch.attempt, std::move(launch.spec), launch.timeout, std::move(launch.stage_name)});
 }
@@ -43,17 +45,20 @@ void WorkerCommands::carry_out(KillTask& kill) { context_.table.send(kill.node, 
 
 void WorkerCommands::carry_out(ShuffleLocations& table) {
   if (prepared(table.node, table.job) == nullptr) return;
+  release_now(table.node, table.job, table.shuffle);
   table.holders = holders_of(*table.outputs);
   context_.table.send(table.node, std::move(table));
 }
 
 void WorkerCommands::carry_out(ShuffleExtended& more) {
+  release_now(more.node, more.job, more.shuffle);
   more.holders = holders_of({more.output});
   context_.table.send(more.node, std::move(more));
 }
 
 void WorkerCommands::carry_out(PrefetchShuffle& prefetch) {
   if (prepared(prefetch.node, prefetch.job) == nullptr) return;
+  release_now(prefetch.node, prefetch.job, prefetch.shuffle);
   prefetch.holders = holders_of(prefetch.outputs);
   context_.table.send(prefetch.node, std::move(prefetch));
 }
@@ -62,15 +67,32 @@ void WorkerCommands::carry_out(ReplicateOutput& replicate) {
   const RegisteredWorker* const worker = prepared(replicate.node, replicate.job);
   auto source = context_.address_of(replicate.output.node);
   if (worker == nullptr || !source) return;  // the core is about to know
+  release_now(replicate.node, replicate.job, replicate.shuffle);
   replicate.source = std::move(*source);
   context_.table.send(replicate.node, std::move(replicate));
 }
 
-void WorkerCommands::carry_out(ReleaseShuffle& release) { context_.table.send(release.node, release); }
+/// A worker keeps what it has until the ends of tasks that made it superfluous are on the disk: the next master may know of none of
+/// them, and nothing that was acknowledged is to be made again.
+void WorkerCommands::carry_out(ReleaseShuffle& release) {
+  releases_.emplace(release.node, release.job, release.shuffle);
+  context_.recorder.when_durable_or_full([this, release](const Result<void>& kept) {
+    if (kept) release_now(release.node, release.job, release.shuffle);
+  });
+}
 
+/// If it is to be released. No command about the shuffle may overtake that: it may be about one that is made again.
+void WorkerCommands::release_now(NodeId node, JobId job, ShuffleId shuffle) {
+  if (releases_.erase({node, job, shuffle}) != 0) context_.table.send(node, protocol::ReleaseShuffle{node, job, shuffle});
+}
+
+/// So it is with all that it has of a job.
 void WorkerCommands::carry_out(ReleaseJob& release) {
   RegisteredWorker* const worker = context_.table.find(release.node);
-  if (worker != nullptr && worker->prepared.erase(release.job) != 0) context_.table.send(release.node, release);
+  if (worker == nullptr || worker->prepared.erase(release.job) == 0) return;
+  context_.recorder.when_durable_or_full([this, release](const Result<void>& kept) {
+    if (kept) context_.table.send(release.node, release);
+  });
 }
 
 }  // namespace weft::master

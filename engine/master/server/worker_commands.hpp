@@ -1,6 +1,8 @@
 // The core's commands on their way to workers, and what a worker has to have before it can carry them out.
 #pragma once
 
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "engine/master/server/worker_context.hpp"
@@ -28,8 +30,10 @@ class WorkerCommands {
   /// The worker, after it was sent what it needs to start executors of the job. Null: the worker is gone, or the job over.
   RegisteredWorker* prepared(NodeId id, JobId job_id);
   std::vector<protocol::NodeAddress> holders_of(const std::vector<shuffle::MapOutput>& outputs) const;
+  void release_now(NodeId node, JobId job, ShuffleId shuffle);
 
   WorkerContext& context_;
+  std::set<std::tuple<NodeId, JobId, ShuffleId>> releases_;  // that wait for the journal
 };
 
 }  // namespace weft::master
