@@ -164,6 +164,7 @@ void Core::Impl::add_stage(JobRecord& job, plan::Stage stage, std::optional<sche
     if (!context_.options.keep_splits) std::vector<storage::SplitGroup>().swap(branch.splits);
   }
   StageRecord& record = job.stages[stage.id];
+  record.first_of_shape = job.first_attempt;
   record.inputs = info.parents;
   record.info = &context_.view.add_stage(*job.info, std::move(info), tasks, hosts);
   for (std::uint32_t i = 0; i < tasks; ++i) record.info->tasks[i].input_bytes = bytes[i];

@@ -148,7 +148,9 @@ void Core::Impl::check_heartbeat(NodeId node) {
   const Time timeout = silence_of(node), due = context_.view.node(node)->last_heard + timeout;
   if (timeout == Time(0)) return;  // it was away, and came back
   if (context_.now() < due) return context_.timers.set({Timers::Purpose::heartbeat, due, node});
-  lose_node(node, fmt::format("not heard of for {:.1f} s", std::chrono::duration<double>(timeout).count()));
+  const std::string_view why =
+      context_.view.node(node)->away ? "it did not come back to the restarted master within" : "not heard of for";
+  lose_node(node, fmt::format("{} {:.1f} s", why, std::chrono::duration<double>(timeout).count()));
 }
 
 void Core::Impl::lose_node(NodeId id, const std::string& reason) {

@@ -132,7 +132,9 @@ void Core::Impl::skip_attempts(schedulers::TaskInfo& task, std::uint32_t first) 
 
 void Core::Impl::restore_shape(JobRecord& job, const StageShape& shape) {
   const auto found = job.stages.find(shape.stage);
-  if (found == job.stages.end() || found->second.shaped) return;
+  if (found == job.stages.end()) return;
+  found->second.first_of_shape -= std::min(found->second.first_of_shape, kUnrecorded * shape.restarts);
+  if (found->second.shaped) return;
   shuffles_.restore_shape(found->second, shape.bounds, shape.splits);
 }
 
@@ -258,11 +260,16 @@ void Core::Impl::resend_locations(const AttemptId& attempt, NodeId node) {
   }
 }
 
-/// The worker runs that attempt. It goes on if its task waits for none other.
+/// The worker runs that attempt. It goes on if its task waits for none other, and reads what it was launched to read: an earlier
+/// master may have made other tasks of the same partitions, which its successor never heard of.
 void Core::Impl::take_up(const AttemptId& attempt, NodeId node) {
   const auto found = context_.jobs.running().find(attempt.task.job);
   if (found == context_.jobs.running().end()) return;  // the worker ends the whole job
-  if (!context_.view.node(node)->running.contains(attempt) && !adopt(attempt, node, context_.now()))
+  if (context_.view.node(node)->running.contains(attempt)) return;
+  note_attempt(found->second, attempt, 0);
+  const auto stage = found->second.stages.find(attempt.task.stage);
+  const bool of_shape = stage != found->second.stages.end() && attempt.attempt >= stage->second.first_of_shape;
+  if (!of_shape || !adopt(attempt, node, context_.now()))
     context_.emit(KillTask{node, attempt, KillCause::lost_race, "its task is done, or runs elsewhere"});
 }
 

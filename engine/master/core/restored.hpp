@@ -17,14 +17,15 @@ struct RestoredNode {
   Time at{0};
 };
 
+// `restarts`: of masters, since it was recorded.
+
 /// How the partitions of a stage became tasks.
 struct StageShape {
   StageId stage;
   std::vector<std::uint32_t> bounds;  // empty: not merged
   SkewSplits splits;
+  std::uint32_t restarts = 0;
 };
-
-// `restarts`: of masters, since it was recorded.
 
 struct RestoredEnd {
   TaskFinished event;

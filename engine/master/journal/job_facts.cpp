@@ -81,14 +81,14 @@ Result<RestoredEnd> end_of(JobId job, FinishFact fact) {
 }
 
 ShapeFact fact_of(const StageShape& shape) {
-  ShapeFact fact{shape.stage, shape.bounds, {}};
+  ShapeFact fact{shape.stage, shape.bounds, {}, 0};
   for (const auto& [task, split] : shape.splits)
     fact.splits.push_back({task, split.task, split.input, split.maps.first, split.maps.end});
   return fact;
 }
 
 StageShape shape_of(const ShapeFact& fact) {
-  StageShape shape{fact.stage, fact.bounds, {}};
+  StageShape shape{fact.stage, fact.bounds, {}, 0};
   for (const ShapeFact::Split& split : fact.splits)
     shape.splits[split.task] = {split.of, split.input, {split.first_map, split.end_map}};
   return shape;

@@ -42,6 +42,7 @@ struct ShapeFact {
   StageId stage;
   std::vector<std::uint32_t> bounds;
   std::vector<Split> splits;
+  std::uint32_t masters = 0;
 };
 struct LaunchFact {
   StageId stage;

@@ -59,6 +59,7 @@ struct ShapeFact {           # how the partitions of a stage became tasks
   stage @0 :UInt32;
   bounds @1 :List(UInt32);   # task i reads the partitions from bounds[i] on; empty: a task for each
   splits @2 :List(Split);
+  masters @3 :UInt32;
 }
 
 struct Split {               # a task that reads a part of a large partition

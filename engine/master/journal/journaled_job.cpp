@@ -39,7 +39,10 @@ Result<ResumedJob> resume(JournaledJob& job, std::uint32_t masters) {
     WEFT_ASSIGN(plan::PlanPart decoded, plan::decode_part(as_bytes(part)));
     core.parts.push_back(std::move(decoded));
   }
-  for (const auto& [stage, shape] : job.shapes) core.shapes.push_back(shape_of(shape));
+  for (const auto& [stage, shape] : job.shapes) {
+    core.shapes.push_back(shape_of(shape));
+    core.shapes.back().restarts = since(shape.masters);
+  }
   for (FinishFact& fact : job.finishes) {
     WEFT_ASSIGN(RestoredEnd end, end_of(id, std::move(fact)));
     end.restarts = since(fact.masters);

@@ -286,7 +286,7 @@ std::vector<JobFact> all_facts() {
   return {SubmissionFact{"submit", Time(1), 0.5, 2, 3, 4, true},
           PartFact{"part"},
           ValueFact{ActionId(1), "value"},
-          ShapeFact{StageId(1), {0, 2}, {{3, 1, 0, 4, 5}}},
+          ShapeFact{StageId(1), {0, 2}, {{3, 1, 0, 4, 5}}, 6},
           LaunchFact{StageId(1), 2, 3, NodeId(4), Time(5), 6},
           FailureFact{StageId(1), 2, 3, 4, 5},
           std::move(finish),

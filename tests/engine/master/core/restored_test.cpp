@@ -1,0 +1,85 @@
+// What a restarted core makes of attempts that come back with their worker, and of which nothing was on the disk.
+#include "tests/engine/master/core/core_driver.hpp"
+
+#include "engine/master/core/restored.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace test;
+
+/// A job whose four maps have ended on node 1, which is away, and whose stage 1 reads them in two tasks.
+class RestoredAttempts : public testing::Test {
+ protected:
+  void restore(std::uint32_t restarts, std::vector<StageShape> shapes) {
+    Restored restored;
+    RestoredNode node;
+    node.joined.node = NodeId(1);
+    node.joined.name = "w1";
+    node.joined.capacity.cpu = 4;
+    restored.nodes.push_back(std::move(node));
+    RestoredJob job;
+    job.submission.job = JobId(1);
+    job.submission.name = "job";
+    job.restarts = restarts;
+    job.parts.push_back(part(0, {source(0, 4, 2), result(reader(1, {0}, 2, 0))}));
+    shapes.push_back({StageId(0), {}, {}, restarts});
+    job.shapes = std::move(shapes);
+    for (std::uint32_t map = 0; map < 4; ++map) {
+      RestoredEnd end;
+      end.event.attempt = {{JobId(1), StageId(0), map}, 0};
+      end.event.node = NodeId(1);
+      end.event.output.assign(2, {std::uint64_t{1} << 30, 10});
+      end.restarts = restarts;
+      job.finished.push_back(std::move(end));
+      held.push_back({JobId(1), ShuffleId(0), map, 0});
+    }
+    restored.jobs.push_back(std::move(job));
+    core.restore(Time(1000), std::move(restored), commands);
+  }
+  /// Whether that attempt at task 0 of stage 1 goes on when the worker says that it runs.
+  bool goes_on(std::uint32_t attempt) {
+    const AttemptId running{{JobId(1), StageId(1), 0}, attempt};
+    commands.clear();
+    const auto back = core.apply(Time(2000), WorkerRejoined{NodeId(1), {running}, held}, commands);
+    EXPECT_TRUE(back) << back.error().to_string();
+    const bool killed = std::any_of(commands.begin(), commands.end(), [&](const Command& command) {
+      const auto* kill = std::get_if<KillTask>(&command);
+      return kill != nullptr && kill->attempt == running;
+    });
+    EXPECT_NE(core.view().node(NodeId(1))->running.contains(running), killed);
+    for (const Command& command : commands) {
+      const auto* launch = std::get_if<LaunchTask>(&command);
+      EXPECT_TRUE(launch == nullptr || launch->attempt.task != running.task || launch->attempt.attempt > attempt)
+          << "a number is given once";
+    }
+    return !killed;
+  }
+
+  Core core{schedulers::make_scheduler("fifo").value(), {}};
+  std::vector<Command> commands;
+  std::vector<runtime::protocol::HeldOutput> held;
+};
+
+TEST_F(RestoredAttempts, GoOnWhenItIsKnownWhatTheirTasksRead) {
+  restore(1, {{StageId(1), {}, {}, 1}});
+  EXPECT_TRUE(goes_on(0));
+}
+
+TEST_F(RestoredAttempts, AreKilledWhenTheirMasterMayHaveMadeOtherTasks) {
+  restore(1, {});
+  EXPECT_FALSE(goes_on(0)) << "how many tasks the stage had then was not on the disk";
+}
+
+TEST_F(RestoredAttempts, OfTheMasterBeforeTheOneThatMadeTheTasksAreKilled) {
+  restore(2, {{StageId(1), {}, {}, 1}});
+  EXPECT_FALSE(goes_on(0));
+}
+
+TEST_F(RestoredAttempts, OfTheMasterThatMadeTheTasksGoOn) {
+  restore(2, {{StageId(1), {}, {}, 1}});
+  EXPECT_TRUE(goes_on(8));
+}
+
+}  // namespace
+}  // namespace weft::master
