@@ -128,7 +128,16 @@ void WorkerAdmission::lose_predecessor(const protocol::Register& info) {
   for (const NodeId id : gone) (void)context_.shell.apply(WorkerLost{id, "it was started again while the master was away"});
 }
 
-/// It goes on with what it runs and holds. Of jobs that are over it ends everything.
+/// A worker that is back has the job. It may lack values of actions, and has to have them before the first launch; of a job that is
+/// over it ends everything.
+void WorkerAdmission::resume_job(NodeId id, RegisteredWorker& worker, JobId job) {
+  const auto running = context_.jobs.find(job);
+  if (running == context_.jobs.end()) return context_.table.send(id, protocol::ReleaseJob{id, job});
+  worker.prepared.insert(job);
+  for (const auto& [action, value] : running->second.values) context_.table.send(id, protocol::ActionValue{job, action, value});
+}
+
+/// It goes on with what it runs and holds.
 Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id,
                                              protocol::Register info) {
   const schedulers::NodeInfo& node = *context_.shell.core().view().node(id);
@@ -140,8 +149,7 @@ Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connectio
   worker.info = std::move(info);
   worker.connection = connection;
   worker.heard = context_.shell.now();
-  for (const JobId job : held.jobs)
-    if (context_.jobs.contains(job)) worker.prepared.insert(job);
+  for (const JobId job : held.jobs) resume_job(id, worker, job);
   if (auto back = context_.shell.apply(WorkerRejoined{id, held.running, held.outputs}); !back) {
     context_.table.erase(id);
     return fail(std::move(back).error());
@@ -151,14 +159,6 @@ Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connectio
   log_.info("worker {} at {} is back as node {} with {} attempts and {} map outputs", worker.info.name, connection->peer(),
             id.value(), held.running.size(), held.outputs.size());
   capacities_.joined(id, worker.info, nominal);
-  for (const JobId job : held.jobs) {
-    const auto running = context_.jobs.find(job);
-    if (running == context_.jobs.end()) {
-      context_.table.send(id, protocol::ReleaseJob{id, job});
-      continue;
-    }
-    for (const auto& [action, value] : running->second.values) context_.table.send(id, protocol::ActionValue{job, action, value});
-  }
   if (context_.resumed) context_.resumed(id, held.drivers);
   return protocol::encode(answer_to(id, worker, true));
 }

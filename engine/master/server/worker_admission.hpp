@@ -27,6 +27,7 @@ class WorkerAdmission {
   Result<void> settle_name(protocol::Register& info);
   /// The node that the worker was for the master before, if that one is waited for.
   std::optional<NodeId> returning(const protocol::Register& info) const;
+  void resume_job(NodeId id, RegisteredWorker& worker, JobId job);
   Result<rpc::Payload> rejoin(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info);
   /// A worker by that name was started again: the node that it was is lost.
   void lose_predecessor(const protocol::Register& info);
