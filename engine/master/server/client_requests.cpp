@@ -259,14 +259,19 @@ Result<rpc::Payload> ClientRequests::on_close_job(JobId id) {
 }
 
 void ClientRequests::restore(JobId id, RunningJob job, std::optional<DriverState> driver) {
-  const bool goes_on = job.submit.options.on_disconnect == OnDisconnect::go_on && !job.submit.same_binary;
-  parts_.jobs[id] = std::move(job);
+  const RunningJob& restored = parts_.jobs[id] = std::move(job);
   if (driver)
     parts_.drivers.restore(std::move(*driver));
-  else if (goes_on)
+  else if (may_be_taken_over(restored))
     parts_.drivers.take_over(id);
   else
     await_driver(id, kDriverReturns);
+}
+
+/// Another driver can be started in the cluster when the job's own is gone: the job is to go on, and its program is there.
+bool ClientRequests::may_be_taken_over(const RunningJob& job) const {
+  const client::Submit& submit = job.submit;
+  return submit.options.on_disconnect == OnDisconnect::go_on && !submit.same_binary && parts_.binaries.knows(submit.binary);
 }
 
 void ClientRequests::await_driver(JobId id, Duration longest) {
@@ -383,10 +388,9 @@ void ClientRequests::on_close(const rpc::ConnectionPtr& connection, const Error&
     job.waiting.clear();  // which nobody hears
   }
   for (const JobId id : orphans) {
-    const client::Submit& submit = parts_.jobs.at(id).submit;
     if (parts_.drivers.knows(id)) {
       parts_.drivers.disconnected(id);
-    } else if (submit.options.on_disconnect == OnDisconnect::go_on && !submit.same_binary) {
+    } else if (may_be_taken_over(parts_.jobs.at(id))) {
       parts_.drivers.take_over(id);
     } else if (parts_.recorder.keeps_jobs() && why.code() != Code::cancelled) {
       await_driver(id, kDriverReconnects);

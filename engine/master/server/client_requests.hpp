@@ -71,6 +71,7 @@ class ClientRequests {
   void on_job_logs(const rpc::Message& message, rpc::Responder responder);
   Result<rpc::Payload> on_recorded(const client::ValueRecord& wanted);
   Result<rpc::Payload> on_close_job(JobId id);
+  bool may_be_taken_over(const RunningJob& job) const;
   void await_driver(JobId id, Duration longest);
   void end_job(JobId id, bool failed);
   void place_splits(plan::PlanPart& part) const;

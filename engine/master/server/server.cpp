@@ -269,11 +269,12 @@ Result<Restored> ServerImpl::recover() {
   return restored;
 }
 
-/// A job whose record is not whole, or of an earlier release, has failed. One of which nothing was run yet needs no program so far:
-/// its driver, or whoever submits it again, may still be uploading it.
+/// A job whose record is not whole, or of an earlier release, has failed. One that has not begun may not have its program yet: its
+/// driver uploads that when it is back.
 void ServerImpl::resume(JournaledJob& job, const JournalHistory& history, Restored& restored) {
   auto resumed = master::resume(job, history.masters);
-  const bool there = resumed && (job.parts.empty() || resumed->submit.same_binary || binaries_->knows(resumed->submit.binary));
+  const bool begun = !job.parts.empty() || (job.driver && job.driver->wanted);
+  const bool there = resumed && (!begun || resumed->submit.same_binary || binaries_->knows(resumed->submit.binary));
   if (!there) {
     const std::string why = resumed ? "its program was not kept (--directory)" : resumed.error().to_string();
     recorder_->fail_orphan(job.status, history.marks.at, fmt::format("the master was restarted, and {}", why));

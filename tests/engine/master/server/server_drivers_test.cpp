@@ -234,6 +234,7 @@ TEST_F(ServerDrivers, ASubmissionWithARequestIdIsMadeOnce) {
 TEST_F(ServerDrivers, AJobEndsWithItsTerminalUnlessItIsToContinue) {
   for (const OnDisconnect then : {OnDisconnect::kill, OnDisconnect::go_on}) {
     const auto terminal = connect();
+    upload(terminal);
     auto submit = submission();
     submit.options.on_disconnect = then;
     const auto job =
@@ -247,6 +248,16 @@ TEST_F(ServerDrivers, AJobEndsWithItsTerminalUnlessItIsToContinue) {
     ASSERT_TRUE(call(next, client::kListNodes));
     EXPECT_EQ(status(job).state, JobState::running);
   }
+}
+
+TEST_F(ServerDrivers, AJobWithoutItsProgramCannotContinue) {
+  const auto terminal = connect();
+  auto submit = submission();
+  submit.options.on_disconnect = OnDisconnect::go_on;
+  const auto job =
+      client::decode<client::Submitted>(call(terminal, client::kSubmitJob, client::encode(submit)).value()).value().job;
+  reactor->run([&] { terminal->close(); });
+  EXPECT_TRUE(eventually([&] { return status(job).state == JobState::killed; }));
 }
 
 }  // namespace

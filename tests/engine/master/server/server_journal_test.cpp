@@ -1,5 +1,8 @@
 // The master server and its journal: workers and drivers are peers that only speak the protocol.
+#include <condition_variable>
 #include <filesystem>
+#include <future>
+#include <mutex>
 
 #include <gtest/gtest.h>
 
@@ -41,11 +44,11 @@ class ServerJournal : public testing::Test {
     server.reset();
     start();
   }
-  rpc::ConnectionPtr connect() {
+  rpc::ConnectionPtr connect(rpc::Handler handler = {}) {
     rpc::Limits limits;
     limits.layout = protocol::layout();
     return peers.emplace_back(
-        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDeadline, {}, limits).value());
+        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDeadline, std::move(handler), limits).value());
   }
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload) {
     return rpc::call(*reactor, peer, type, std::move(payload), kDeadline);
@@ -236,6 +239,86 @@ TEST_F(ServerJournal, StaysShortWhileThousandsOfJobsGoThrough) {
   EXPECT_EQ(status(alive).state, JobState::running);
   EXPECT_EQ(jobs().jobs.size(), 41u);
   EXPECT_EQ(submit("next"), JobId(2002));
+}
+
+/// A job is recorded before its driver uploads the program.
+TEST_F(ServerJournal, AJobThatHasNotBegunWaitsForItsProgramToo) {
+  start();
+  const std::string program = "#!/bin/sh\n";
+  client::Submit submit;
+  submit.name = "count";
+  submit.binary = hash128(as_bytes(program));
+  const auto submitted = client::decode<client::Submitted>(call(client::kSubmitJob, client::encode(submit)).value()).value();
+  restart();
+  const auto attached = call(client::kAttachJob, client::encode(client::Attach{submitted.job, submitted.key}));
+  ASSERT_TRUE(attached) << attached.error().to_string();
+  EXPECT_FALSE(client::decode<client::Submitted>(*attached)->binary_known);
+  const client::Upload piece{submit.binary, 0, program.size()};
+  ASSERT_TRUE(call(client::kUploadBinary, rpc::with_bulk(client::encode(piece), SharedBytes(Buffer::copy_of(as_bytes(program))))));
+  extend(submitted.job, part(0, {result(source(0, 1, 0))}));
+  restart();  // and this one has a directory of its own, without the program
+  EXPECT_EQ(status(submitted.job).state, JobState::failed);
+  EXPECT_NE(status(submitted.job).error.find("its program was not kept"), std::string::npos) << status(submitted.job).error;
+}
+
+/// Executors cannot begin a task before they have what its definition waits for.
+TEST_F(ServerJournal, AWorkerThatIsBackHasTheValuesOfActionsBeforeItIsSentTasks) {
+  start();
+  protocol::Register info;
+  info.name = info.host = "w1";
+  info.data_address = "127.0.0.1:1";
+  info.slots = 2;
+  info.process = 7;
+  ASSERT_TRUE(rpc::call(*reactor, connect(), protocol::kRegister, protocol::encode(info), kDeadline));
+  const JobId job = submit("job");
+  extend(job, part(0, {result(source(0, 1, 0))}));
+  const client::ValueRecord value{job, ActionId(0)};
+  ASSERT_TRUE(
+      call(client::kRecordValue, rpc::with_bulk(client::encode(value), SharedBytes(Buffer::copy_of(as_bytes(std::string("v")))))));
+  restart();
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string order;  // of what comes
+  rpc::Handler handler;
+  handler.on_notify = [&](const rpc::ConnectionPtr&, const rpc::Message& message) {
+    auto commands = protocol::decode<protocol::Commands>(message);
+    if (!commands) return;
+    const std::lock_guard lock(mutex);
+    for (const protocol::Command& command : commands->commands) {
+      if (std::holds_alternative<protocol::ActionValue>(command)) order += "value ";
+      if (std::holds_alternative<protocol::Launch>(command)) order += "launch ";
+    }
+    changed.notify_all();
+  };
+  info.held.emplace();
+  info.held->node = NodeId(1);
+  info.held->jobs = {job};
+  const auto back = rpc::call(*reactor, connect(std::move(handler)), protocol::kRegister, protocol::encode(info), kDeadline);
+  ASSERT_TRUE(back) << back.error().to_string();
+  EXPECT_TRUE(protocol::decode<protocol::Registered>(*back)->resumed);
+  std::unique_lock lock(mutex);
+  ASSERT_TRUE(changed.wait_for(lock, kDeadline, [&] { return order.find("launch") != std::string::npos; }));
+  EXPECT_EQ(order, "value launch ");
+  lock.unlock();
+  reactor->run([this] {
+    for (const rpc::ConnectionPtr& one : peers) one->close();
+  });
+}
+
+/// Which is how drivers of jobs that go on are to take it.
+TEST_F(ServerJournal, WhoeverWaitsForAnActionIsToldThatTheMasterIsGone) {
+  start();
+  const JobId job = submit("job");
+  std::promise<Error> ended;
+  reactor->run([&] {
+    peer->request(client::kPoll, client::encode(client::Poll{job, ActionId(0), std::chrono::minutes(1)}), kDeadline,
+                  [&](const Result<rpc::Message>& answer) {
+                    ended.set_value(answer ? Error(Code::internal, "it was answered") : answer.error());
+                  });
+  });
+  EXPECT_EQ(jobs().jobs.size(), 1u);  // on the same connection: the master has the question
+  server.reset();
+  EXPECT_EQ(ended.get_future().get().code(), Code::unavailable);
 }
 
 /// Whatever the master was busy with, its end is orderly: what it knew of running jobs is written.
