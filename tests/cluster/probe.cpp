@@ -36,14 +36,14 @@ void declare(weft::Arguments& arguments, Options& options) {
   arguments
       .option("mode", options.mode,
               "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
-              "segfault, "
+              "segfault, mixed, "
               "exit, loop, hang, "
               "allocate, once, bad, append or wait")
       .required();
   arguments.option("--input", options.input, "Text for the modes that read");
   arguments.option("--marker", options.marker, "File to create when a task has begun");
   arguments.option("--on", options.on, "The worker on which tasks of the mode hang do");
-  arguments.option("--output", options.output, "Directory for the rows of the mode hold, instead of stdout");
+  arguments.option("--output", options.output, "Directory for the rows of the modes hold (instead of stdout) and mixed");
   arguments.option("--tasks", options.tasks, "Tasks of the first stage");
   arguments.option("--records", options.records, "Records in all");
   arguments.option("--growth", options.growth,
@@ -199,6 +199,28 @@ void cross(weft::Flow& flow, const Options& options) {
   print_sorted(rows);
 }
 
+/// Two actions, whose values the rest of the job needs, and rows of sums by key that are written.
+void mixed(weft::Flow& flow, const Options& options) {
+  const auto sums = flow.generate(
+                            options.records,
+                            [](std::uint64_t i) {
+                              weft::counter("generated").add(1);
+                              return std::pair(i % 1000, i);
+                            },
+                            options.tasks)
+                        .reduce_by_key(std::plus<>());
+  const std::uint64_t keys = sums.count();
+  const std::uint64_t even = sums.filter([keys](const auto& row) { return row.first % 2 == 0 && keys > 0; }).count();
+  sums.map([keys, even](const auto& row) { return std::pair(row.first % (keys - even), row.second); })
+      .reduce_by_key(std::plus<>())
+      .map([](const auto& row) {
+        weft::counter("written").add(1);
+        return std::to_string(row.first) + " " + std::to_string(row.second);
+      })
+      .write_text(options.output);
+  std::printf("keys %llu even %llu\n", static_cast<unsigned long long>(keys), static_cast<unsigned long long>(even));
+}
+
 /// Program logic between actions: executors must follow it by recorded values.
 void iterate(weft::Flow& flow, const Options& options) {
   std::uint64_t limit = options.records;
@@ -303,6 +325,8 @@ void define(weft::Flow& flow, const Options& options) {
     sort(flow, options);
   } else if (options.mode == "regions") {
     regions(flow, options);
+  } else if (options.mode == "mixed") {
+    mixed(flow, options);
   } else if (options.mode == "iterate") {
     iterate(flow, options);
   } else if (options.mode == "capture") {

@@ -1,0 +1,243 @@
+// A cluster that outlives its master: the master is killed or ended under jobs of all kinds and started again on its directory.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "tests/cluster/kept_cluster.hpp"
+
+namespace weft::test {
+namespace {
+
+class MasterRestart : public testing::Test {
+ protected:
+  /// A job whose first stage has ended and whose second waits for go(), in a process of its own.
+  std::vector<std::string> holding(const KeptCluster& cluster) const {
+    return cluster.job("cluster_probe", {"hold", "--records", "1000", "--tasks", "4", "--marker", marker, "--output", output});
+  }
+  bool held() const {
+    return eventually([&] { return exists(marker + ".held"); });
+  }
+  void go() const { write_file(marker + ".go", ""); }
+  void expect_sums() const {
+    std::vector<std::string> rows = part_lines(output), expected;
+    for (int i = 0; i < 1000; ++i) expected.push_back(std::to_string(i) + " " + std::to_string(i));
+    std::sort(rows.begin(), rows.end());
+    std::sort(expected.begin(), expected.end());
+    EXPECT_TRUE(rows == expected) << rows.size() << " rows";
+  }
+
+  ScratchDirectory files;
+  const std::string marker = files / "mark", output = files / "out";
+};
+
+/// Some megabytes in many small files, and what wordcount is to make of them.
+struct Words {
+  std::vector<std::string> expected;
+
+  explicit Words(const std::string& directory) {
+    std::filesystem::create_directory(directory);
+    std::map<std::string, std::uint64_t> counts;
+    std::uint64_t seed = 1;
+    for (int file = 0; file < 40; ++file) {
+      std::string text;
+      while (text.size() < 400'000) {
+        seed = seed * 6364136223846793005 + 1442695040888963407;
+        const std::string word = "w" + std::to_string((seed >> 33) % 5000);
+        ++counts[word];
+        text += word + ((seed >> 20) % 9 == 0 ? "\n" : " ");
+      }
+      write_file(directory + "/" + std::to_string(file) + ".txt", text);
+    }
+    for (const auto& [word, count] : counts) expected.push_back(word + "\t" + std::to_string(count));
+  }
+};
+
+class RestartUnderWordcount : public MasterRestart, public testing::WithParamInterface<int> {};
+
+TEST_P(RestartUnderWordcount, TheJobGoesOnAndNothingThatEndedRunsAgain) {
+  const Words words(files / "in");
+  KeptCluster cluster(2);
+  const auto count = [&](const std::string& out) {
+    return cluster.job("wordcount",
+                       {"--input", files / "in", "--output", out, "--speculate", "off", "--demand", "cpu=2"});
+  };
+  ASSERT_EQ(run(count(files / "usual")).exit_code, 0);
+  Process driver(count(output), cluster.options());
+  std::string facts;
+  std::size_t before = 0;  // lines of the event log
+  for (std::size_t round = 1; round <= 3; ++round) {
+    ASSERT_TRUE(eventually([&] { return cluster.count("task_finished", {"\"job\":2,"}) >= 5 * round || !driver.running(); }));
+    EXPECT_TRUE(driver.running()) << "the master is to be killed under the job";
+    cluster.end_master(GetParam());
+    EXPECT_EQ(launched_again(facts, cluster.events(), before), std::vector<std::string>{});
+    facts = cluster.facts();
+    before = cluster.events().size();
+    cluster.start_master();
+  }
+  const ProcessResult ended = driver.wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended.err << cluster.master().err_so_far();
+  auto lines = part_lines(output);
+  std::sort(lines.begin(), lines.end());
+  EXPECT_TRUE(lines == words.expected);
+  EXPECT_EQ(launched_again(facts, cluster.events(), before), std::vector<std::string>{});
+  EXPECT_EQ(cluster.count("worker_lost"), 0u);
+  EXPECT_TRUE(has(cluster.admin({"job", "status", "2"}).out, "finished"));
+  EXPECT_EQ(cluster.admin({"job", "counters", "2"}).out, cluster.admin({"job", "counters", "1"}).out);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, RestartUnderWordcount, testing::Values(SIGKILL, SIGTERM),
+                         [](const auto& signal) { return signal.param == SIGKILL ? "Killed" : "Ended"; });
+
+TEST_F(MasterRestart, AWorkerThatIsGoneWhenTheMasterIsBackIsLostAndItsTasksRunElsewhere) {
+  KeptCluster cluster(2);
+  Process driver(holding(cluster), cluster.options());
+  ASSERT_TRUE(held());
+  cluster.end_master();
+  cluster.kill_worker("w2");
+  cluster.start_master();
+  const auto nodes = [&] { return cluster.admin({"node", "list"}).out; };
+  EXPECT_TRUE(eventually([&] { return has(nodes(), "lost: it has not come back since the master was started again"); })) << nodes();
+  go();
+  const ProcessResult ended = driver.wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended.err << cluster.master().err_so_far();
+  expect_sums();
+  EXPECT_TRUE(eventually([&] { return has(nodes(), "dead: it did not come back to the restarted master within 10.0 s"); })) << nodes();
+}
+
+TEST_F(MasterRestart, AWorkerThatWasStartedAgainTakesItsPlaceAtOnce) {
+  KeptCluster cluster(1);
+  Process driver(holding(cluster), cluster.options());
+  ASSERT_TRUE(held());
+  cluster.end_master();
+  cluster.kill_worker("w1");
+  cluster.start_worker("w1");
+  cluster.start_master();
+  go();
+  const ProcessResult ended = driver.wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended.err << cluster.master().err_so_far();
+  expect_sums();
+  EXPECT_EQ(cluster.count("worker_lost", {"it was started again while the master was away"}), 1u);
+  EXPECT_EQ(cluster.count("worker_silent"), 0u) << "nobody waited for it";
+  EXPECT_TRUE(cluster.has_nodes(1));
+}
+
+TEST_F(MasterRestart, ADetachedJobOutlivesItsMasterAndItsDriver) {
+  KeptCluster cluster(2);
+  const auto submitted = run({program("weft"), "submit", "--detach", "--master", cluster.address(), program("cluster_probe"), "--", "hold", "--quiet", "--records", "1000",
+                                        "--tasks", "4", "--marker", marker, "--output", output, "--speculate", "off"});
+  ASSERT_EQ(submitted.out, "1\n") << submitted.err;
+  ASSERT_TRUE(held());
+  const auto drivers = [&] { return processes_with({{"WEFT_TEST_TAG", cluster.tag()}, {"WEFT_DRIVER_JOB", "1"}}); };
+  const auto first = drivers();
+  ASSERT_EQ(first.size(), 1u);
+  cluster.end_master();
+  const std::string facts = cluster.facts();
+  const std::size_t before = cluster.events().size();
+  ::kill(first[0], SIGKILL);
+  ASSERT_TRUE(eventually([&] { return drivers().empty(); }));
+  cluster.start_master();
+  ASSERT_TRUE(eventually([&] { return drivers().size() == 1; })) << cluster.master().err_so_far();
+  go();
+  const auto waited = cluster.admin({"job", "wait", "1"});
+  EXPECT_EQ(waited.exit_code, 0) << waited.err << cluster.master().err_so_far();
+  expect_sums();
+  EXPECT_EQ(launched_again(facts, cluster.events(), before), std::vector<std::string>{});
+}
+
+TEST_F(MasterRestart, WhoWaitsForAJobOrReadsItsLogsGoesOn) {
+  KeptCluster cluster(2);
+  Process driver(holding(cluster), cluster.options());
+  ASSERT_TRUE(held());
+  std::vector<std::unique_ptr<Process>> watching;
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"wait", "1"}, {"attach", "1"}, {"logs", "-f", "1"}}) {
+    std::vector<std::string> command{program("weft"), "job"};
+    command.insert(command.end(), words.begin(), words.end());
+    command.insert(command.end(), {"--master", cluster.address(), "--patience", "60s"});
+    watching.push_back(std::make_unique<Process>(command));
+  }
+  // That one of them waits shows on its way to the master only: a question that is under way when the master dies, or one later.
+  ASSERT_TRUE(eventually([&] { return has(watching[1]->err_so_far(), "probe") || !watching[1]->running(); }));
+  cluster.end_master();
+  cluster.start_master();
+  ASSERT_TRUE(eventually([&] { return cluster.count("worker_rejoined") == 2; })) << cluster.master().err_so_far();
+  go();
+  EXPECT_EQ(driver.wait().exit_code, 0);
+  for (const auto& one : watching) {
+    const ProcessResult ended = one->wait();
+    EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+  }
+}
+
+TEST_F(MasterRestart, AJobWhoseProgramIsGoneFailsAndTheMasterGoesOn) {
+  KeptCluster cluster(1);
+  Process driver(holding(cluster), cluster.options());
+  ASSERT_TRUE(held());
+  cluster.end_master();
+  for (const std::string& name : entries(cluster.data() + "/programs"))
+    if (name.size() == 32) std::filesystem::remove(cluster.data() + "/programs/" + name);
+  cluster.start_master();
+  const ProcessResult ended = driver.wait();
+  EXPECT_EQ(ended.exit_code, 1);
+  EXPECT_TRUE(has(ended.err, "the master was restarted, and its program was not kept (--directory)")) << ended.err;
+  EXPECT_TRUE(has(cluster.master().err_so_far(), "job 1 cannot go on: its program was not kept")) << cluster.master().err_so_far();
+  EXPECT_EQ(run(cluster.job("cluster_probe", {"noop"})).out, "count 4\n");
+}
+
+class BadDirectory : public MasterRestart {
+ protected:
+  /// A master on the cluster's directory ends, and says why in one line. (Lines of its log come before.)
+  void expect_refused(const std::vector<std::string>& command, const std::string& why) {
+    const ProcessResult ended = run(command, {.environment = {}, .deadline = std::chrono::seconds(20)});
+    EXPECT_EQ(ended.exit_code, 1);
+    std::vector<std::string> said;
+    for (const std::string& line : lines_of(ended.err))
+      if (line.starts_with("weft: ")) said.push_back(line);
+    EXPECT_TRUE(said.size() == 1 && has(said[0], why)) << ended.err;
+  }
+};
+
+TEST_F(BadDirectory, BelongsToOneMasterAtATime) {
+  KeptCluster cluster(1);
+  std::vector<std::string> second = cluster.master_command();
+  second[3] = "127.0.0.1:0";
+  expect_refused(second, "is in use by another master that runs");
+  EXPECT_EQ(run(cluster.job("cluster_probe", {"noop"})).exit_code, 0) << "the first goes on";
+}
+
+TEST_F(BadDirectory, OfALaterReleaseIsRefusedAndAnEndThatWasCutOffIsNot) {
+  KeptCluster cluster(1);
+  ASSERT_EQ(run(cluster.job("cluster_probe", {"noop"})).exit_code, 0);
+  cluster.end_master();
+  const std::string whole = read_file(cluster.journal());
+  std::string later = whole;
+  later[8] = 100;
+  write_file(cluster.journal(), later);
+  expect_refused(cluster.master_command(), "this journal has version 100, and this weft reads versions");
+  EXPECT_EQ(read_file(cluster.journal()), later) << "nothing is changed";
+  std::string damaged = whole;
+  damaged[60] = static_cast<char>(damaged[60] ^ 1);
+  write_file(cluster.journal(), damaged);
+  expect_refused(cluster.master_command(), "is damaged at byte 16: ");
+  write_file(cluster.journal(), whole.substr(0, whole.size() - 5));
+  cluster.start_master();
+  ASSERT_TRUE(cluster.has_nodes(1));
+  EXPECT_TRUE(has(cluster.master().err_so_far(), "are what a crash left of a write that did not end")) << cluster.master().err_so_far();
+  EXPECT_EQ(run(cluster.job("cluster_probe", {"noop"})).exit_code, 0);
+}
+
+TEST_F(BadDirectory, ThatCannotBeWrittenIsRefused) {
+  KeptCluster cluster(0);
+  ASSERT_TRUE(cluster.has_nodes(0));
+  cluster.end_master();
+  const auto read_only = [&](const std::string& what) {
+    return std::vector<std::string>{"/usr/bin/unshare", "--mount", "/bin/sh", "-c",
+                                    "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && " + what, cluster.data()};
+  };
+  if (run(read_only("true")).exit_code != 0) GTEST_SKIP() << "mounting needs root";
+  std::string master;
+  for (const std::string& word : cluster.master_command()) master += " '" + word + "'";
+  expect_refused(read_only("exec" + master), "Read-only file system");
+}
+
+}  // namespace
+}  // namespace weft::test
