@@ -274,7 +274,8 @@ Result<Restored> ServerImpl::recover() {
 void ServerImpl::resume(JournaledJob& job, const JournalHistory& history, Restored& restored) {
   auto resumed = master::resume(job, history.masters);
   const bool begun = !job.parts.empty() || (job.driver && job.driver->wanted);
-  const bool there = resumed && (!begun || resumed->submit.same_binary || binaries_->knows(resumed->submit.binary));
+  // Asked in any case: from then on, workers can fetch it.
+  const bool there = resumed && (resumed->submit.same_binary || binaries_->knows(resumed->submit.binary) || !begun);
   if (!there) {
     const std::string why = resumed ? "its program was not kept (--directory)" : resumed.error().to_string();
     recorder_->fail_orphan(job.status, history.marks.at, fmt::format("the master was restarted, and {}", why));

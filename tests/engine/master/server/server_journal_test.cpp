@@ -31,6 +31,7 @@ class ServerJournal : public testing::Test {
     ServerOptions options;
     options.listen = "127.0.0.1:0";
     options.journal = path;
+    options.directory = path + ".programs";
     options.journal_checkpoint_bytes = checkpoint_bytes;
     options.core.finished_jobs_kept = jobs_kept;
     options.core.heartbeat_timeout = Time(0);
@@ -167,7 +168,8 @@ TEST_F(ServerJournal, AJobWhoseProgramWasBeingUploadedGoesOnWithTheNextMaster) {
   start();
   client::Submit job;
   job.name = job.program = "a.out";
-  job.binary = hash128(as_bytes(std::string("program")));
+  const std::string program = "program";
+  job.binary = hash128(as_bytes(program));
   const auto answer = call(client::kSubmitJob, client::encode(job));
   ASSERT_TRUE(answer) << answer.error().to_string();
   const auto before = client::decode<client::Submitted>(*answer);
@@ -177,6 +179,10 @@ TEST_F(ServerJournal, AJobWhoseProgramWasBeingUploadedGoesOnWithTheNextMaster) {
   const auto attached = call(client::kAttachJob, client::encode(client::Attach{before->job, before->key}));
   ASSERT_TRUE(attached) << attached.error().to_string();
   EXPECT_FALSE(client::decode<client::Submitted>(*attached)->binary_known) << "its driver uploads it again";
+  const client::Upload piece{job.binary, 0, program.size()};
+  ASSERT_TRUE(call(client::kUploadBinary, rpc::with_bulk(client::encode(piece), SharedBytes(Buffer::copy_of(as_bytes(program))))));
+  restart();
+  EXPECT_TRUE(call(protocol::kFetchBinary, protocol::encode(protocol::BinaryRequest{job.binary, 0})));
 }
 
 TEST_F(ServerJournal, ARestartedMasterKeepsToWhatOperatorsSetOfWorkers) {
