@@ -95,11 +95,10 @@ void Core::Impl::restore_job(RestoredJob& from, const std::function<void(PlanExt
   }
   for (const StageShape& shape : from.shapes) restore_shape(job, shape);
   for (RestoredEnd& end : from.finished) restore_end(job, end);
-  for (const RestoredEnd& end : from.finished) skip_attempts(job, end.event.attempt.task, end.next + kUnrecorded * end.restarts);
-  for (const RestoredLaunch& launch : from.launched)
-    skip_attempts(job, launch.attempt.task, launch.attempt.attempt + 1 + kUnrecorded * launch.restarts);
+  for (const RestoredEnd& end : from.finished) note_attempt(job, end.event.attempt, end.restarts);
+  for (const RestoredLaunch& launch : from.launched) note_attempt(job, launch.attempt, launch.restarts);
   for (const auto& [task, failures] : from.failures) {
-    if (schedulers::TaskInfo* const known = skip_attempts(job, task, failures.next + kUnrecorded * failures.restarts))
+    if (schedulers::TaskInfo* const known = note_attempt(job, {task, failures.attempt}, failures.restarts))
       known->failures = static_cast<std::uint16_t>(std::min<std::uint32_t>(failures.count, UINT16_MAX));
   }
   for (auto& [id, stage] : job.stages) {
@@ -114,12 +113,13 @@ void Core::Impl::restore_job(RestoredJob& from, const std::function<void(PlanExt
   finish_actions(job);
 }
 
-/// Attempts at the task have numbers from `first` on: smaller ones may have been given. Null when there is no such task.
-schedulers::TaskInfo* Core::Impl::skip_attempts(JobRecord& job, const TaskId& id, std::uint32_t first) {
-  const auto stage = job.stages.find(id.stage);
-  if (stage == job.stages.end() || id.index >= stage->second.info->tasks.size()) return nullptr;
-  schedulers::TaskInfo& task = stage->second.info->tasks[id.index];
-  skip_attempts(task, first);
+/// There was that attempt, `restarts` masters ago: its number, and those that may have been given since, are not given again. Null
+/// when there is no such task.
+schedulers::TaskInfo* Core::Impl::note_attempt(JobRecord& job, const AttemptId& attempt, std::uint32_t restarts) {
+  const auto stage = job.stages.find(attempt.task.stage);
+  if (stage == job.stages.end() || attempt.task.index >= stage->second.info->tasks.size()) return nullptr;
+  schedulers::TaskInfo& task = stage->second.info->tasks[attempt.task.index];
+  skip_attempts(task, attempt.attempt + 1 + kUnrecorded * restarts);
   return &task;
 }
 
@@ -266,7 +266,7 @@ void Core::Impl::take_up(const AttemptId& attempt, NodeId node) {
   const auto found = context_.jobs.running().find(attempt.task.job);
   if (found == context_.jobs.running().end()) return;  // the worker ends the whole job
   if (context_.view.node(node)->running.contains(attempt)) return;
-  skip_attempts(found->second, attempt.task, attempt.attempt + 1);
+  note_attempt(found->second, attempt, 0);
   const auto stage = found->second.stages.find(attempt.task.stage);
   const bool of_shape = stage != found->second.stages.end() && attempt.attempt >= stage->second.first_of_shape;
   if (!of_shape || !adopt(attempt, node, context_.now()))

@@ -30,7 +30,6 @@ struct StageShape {
 struct RestoredEnd {
   TaskFinished event;
   Time launched{0}, ended{0};
-  std::uint32_t next = 0;  // number of the task's next attempt
   std::uint32_t restarts = 0;
 };
 
@@ -43,8 +42,8 @@ struct RestoredLaunch {
 };
 
 struct RestoredFailures {
-  std::uint32_t next = 0;   // number of the task's next attempt
-  std::uint32_t count = 0;  // of those that count
+  std::uint32_t attempt = 0;  // that failed last
+  std::uint32_t count = 0;    // of those that count
   std::uint32_t restarts = 0;
 };
 

@@ -46,7 +46,6 @@ void FactRecorder::record_finish(Finishing& finishing) {
   const FinishFact& fact = finishing.fact;
   const schedulers::TaskInfo* task = shell_.core().view().task({finishing.job, fact.stage, fact.task});
   if (task == nullptr || task->state != schedulers::TaskState::finished || task->attempt() != fact.attempt) return;
-  finishing.fact.next = task->attempts;
   record(finishing.job, std::move(finishing.fact), Journal::Keep::promised);
 }
 
@@ -54,8 +53,7 @@ void FactRecorder::record_failure(const Failing& failing) {
   const TaskId& id = failing.attempt.task;
   const schedulers::TaskInfo* task = shell_.core().view().task(id);
   if (task == nullptr || task->failures == failing.counted) return;
-  record(id.job, FailureFact{id.stage, id.index, failing.attempt.attempt, task->failures, 0, task->attempts},
-         Journal::Keep::needed);
+  record(id.job, FailureFact{id.stage, id.index, failing.attempt.attempt, task->failures}, Journal::Keep::needed);
 }
 
 void FactRecorder::record_launch(const LaunchTask& launch) {

@@ -57,7 +57,6 @@ struct FailureFact {
   std::uint32_t task = 0, attempt = 0;
   std::uint32_t count = 0;  // so far
   std::uint32_t masters = 0;
-  std::uint32_t next = 0;  // the number of the task's next attempt: one that it had after this may have been given, too
 };
 struct FinishFact {
   StageId stage;
@@ -72,7 +71,6 @@ struct FinishFact {
   std::vector<std::uint32_t> sample_histogram;
   runtime::TaskUsage usage;
   std::uint32_t masters = 0;
-  std::uint32_t next = 0;  // as above
 };
 /// Of a driver that runs in the cluster (DriverState, engine/master/server/drivers.hpp).
 struct DriverFact {

@@ -85,7 +85,6 @@ struct FailureFact {         # an attempt that counts
   attempt @2 :UInt32;
   count @3 :UInt32;          # of those that count, so far
   masters @4 :UInt32;
-  next @5 :UInt32;           # the number of the task's next attempt
 }
 
 struct FinishFact {          # of the attempt that counts for its task
@@ -105,7 +104,6 @@ struct FinishFact {          # of the attempt that counts for its task
   sampleHistogram @13 :List(UInt32);
   usage @14 :Usage;
   masters @15 :UInt32;
-  next @16 :UInt32;          # the number of the task's next attempt
 }
 
 struct Counter {

@@ -45,14 +45,13 @@ Result<ResumedJob> resume(JournaledJob& job, std::uint32_t masters) {
   }
   for (FinishFact& fact : job.finishes) {
     WEFT_ASSIGN(RestoredEnd end, end_of(id, std::move(fact)));
-    end.next = fact.next;
     end.restarts = since(fact.masters);
     core.finished.push_back(std::move(end));
   }
   for (const LaunchFact& fact : job.launches)
     core.launched.push_back({{{id, fact.stage, fact.task}, fact.attempt}, fact.node, fact.at, since(fact.masters)});
   for (const FailureFact& fact : job.failures)
-    core.failures[{id, fact.stage, fact.task}] = {fact.next, fact.count, since(fact.masters)};
+    core.failures[{id, fact.stage, fact.task}] = {fact.attempt, fact.count, since(fact.masters)};
   core.last = job.status;
   return resumed;
 }

@@ -1,7 +1,7 @@
 // What a restarted core makes of attempts that come back with their worker, and of which nothing was on the disk.
-#include "engine/master/core/restored.hpp"
-
 #include "tests/engine/master/core/core_driver.hpp"
+
+#include "engine/master/core/restored.hpp"
 
 namespace weft::master {
 namespace {

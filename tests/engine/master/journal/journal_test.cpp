@@ -288,7 +288,7 @@ std::vector<JobFact> all_facts() {
           ValueFact{ActionId(1), "value"},
           ShapeFact{StageId(1), {0, 2}, {{3, 1, 0, 4, 5}}, 6},
           LaunchFact{StageId(1), 2, 3, NodeId(4), Time(5), 6},
-          FailureFact{StageId(1), 2, 3, 4, 5, 6},
+          FailureFact{StageId(1), 2, 3, 4, 5},
           std::move(finish),
           DriverFact{NodeId(1), 2, 3, true, true, {"/data/x"}, true}};
 }
