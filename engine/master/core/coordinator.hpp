@@ -84,7 +84,7 @@ class Core::Impl {
   // Restoration (core_restore.cpp).
   void restore_node(RestoredNode& node);
   void restore_job(RestoredJob& from, const std::function<void(PlanExtended&)>& profiles);
-  static schedulers::TaskInfo* note_attempt(JobRecord& job, const AttemptId& attempt, std::uint32_t restarts);
+  static schedulers::TaskInfo* note_attempt(JobRecord& job, const AttemptId& attempt, std::uint32_t next, std::uint32_t restarts);
   static void skip_attempts(schedulers::TaskInfo& task, std::uint32_t first);
   void restore_shape(JobRecord& job, const StageShape& shape);
   void restore_end(JobRecord& job, RestoredEnd& end);

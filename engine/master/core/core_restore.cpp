@@ -50,7 +50,7 @@ std::optional<StageShape> Core::Impl::shape(JobId job, StageId stage) const {
   if (running == context_.jobs.running().end()) return std::nullopt;
   const auto found = running->second.stages.find(stage);
   if (found == running->second.stages.end()) return std::nullopt;
-  return StageShape{stage, found->second.info->bounds, found->second.splits};
+  return StageShape{stage, found->second.info->bounds, found->second.splits, found->second.first_of_shape};
 }
 
 void Core::Impl::restore_node(RestoredNode& from) {
@@ -95,10 +95,10 @@ void Core::Impl::restore_job(RestoredJob& from, const std::function<void(PlanExt
   }
   for (const StageShape& shape : from.shapes) restore_shape(job, shape);
   for (RestoredEnd& end : from.finished) restore_end(job, end);
-  for (const RestoredEnd& end : from.finished) note_attempt(job, end.event.attempt, end.restarts);
-  for (const RestoredLaunch& launch : from.launched) note_attempt(job, launch.attempt, launch.restarts);
+  for (const RestoredEnd& end : from.finished) note_attempt(job, end.event.attempt, end.next, end.restarts);
+  for (const RestoredLaunch& launch : from.launched) note_attempt(job, launch.attempt, launch.next, launch.restarts);
   for (const auto& [task, failures] : from.failures) {
-    if (schedulers::TaskInfo* const known = note_attempt(job, {task, failures.attempt}, failures.restarts))
+    if (schedulers::TaskInfo* const known = note_attempt(job, {task, failures.attempt}, failures.next, failures.restarts))
       known->failures = static_cast<std::uint16_t>(std::min<std::uint32_t>(failures.count, UINT16_MAX));
   }
   for (auto& [id, stage] : job.stages) {
@@ -113,13 +113,14 @@ void Core::Impl::restore_job(RestoredJob& from, const std::function<void(PlanExt
   finish_actions(job);
 }
 
-/// There was that attempt, `restarts` masters ago: its number, and those that may have been given since, are not given again. Null
-/// when there is no such task.
-schedulers::TaskInfo* Core::Impl::note_attempt(JobRecord& job, const AttemptId& attempt, std::uint32_t restarts) {
+/// There was that attempt, and `next` was the next one at its task, when a master recorded it that was `restarts` ago: the numbers
+/// below, and those that may have been given since, are not given again. Null when there is no such task.
+schedulers::TaskInfo* Core::Impl::note_attempt(JobRecord& job, const AttemptId& attempt, std::uint32_t next,
+                                               std::uint32_t restarts) {
   const auto stage = job.stages.find(attempt.task.stage);
   if (stage == job.stages.end() || attempt.task.index >= stage->second.info->tasks.size()) return nullptr;
   schedulers::TaskInfo& task = stage->second.info->tasks[attempt.task.index];
-  skip_attempts(task, attempt.attempt + 1 + kUnrecorded * restarts);
+  skip_attempts(task, std::max(attempt.attempt + 1, next) + kUnrecorded * restarts);
   return &task;
 }
 
@@ -133,7 +134,7 @@ void Core::Impl::skip_attempts(schedulers::TaskInfo& task, std::uint32_t first) 
 void Core::Impl::restore_shape(JobRecord& job, const StageShape& shape) {
   const auto found = job.stages.find(shape.stage);
   if (found == job.stages.end()) return;
-  found->second.first_of_shape -= std::min(found->second.first_of_shape, kUnrecorded * shape.restarts);
+  found->second.first_of_shape = shape.first;
   if (found->second.shaped) return;
   shuffles_.restore_shape(found->second, shape.bounds, shape.splits);
 }
@@ -266,7 +267,7 @@ void Core::Impl::take_up(const AttemptId& attempt, NodeId node) {
   const auto found = context_.jobs.running().find(attempt.task.job);
   if (found == context_.jobs.running().end()) return;  // the worker ends the whole job
   if (context_.view.node(node)->running.contains(attempt)) return;
-  note_attempt(found->second, attempt, 0);
+  note_attempt(found->second, attempt, 0, 0);
   const auto stage = found->second.stages.find(attempt.task.stage);
   const bool of_shape = stage != found->second.stages.end() && attempt.attempt >= stage->second.first_of_shape;
   if (!of_shape || !adopt(attempt, node, context_.now()))

@@ -24,13 +24,14 @@ struct StageShape {
   StageId stage;
   std::vector<std::uint32_t> bounds;  // empty: not merged
   SkewSplits splits;
-  std::uint32_t restarts = 0;
+  std::uint32_t first = 0;  // attempts with smaller numbers may have been launched at other tasks
 };
 
 struct RestoredEnd {
   TaskFinished event;
   Time launched{0}, ended{0};
   std::uint32_t restarts = 0;
+  std::uint32_t next = 0;  // attempt at the task, when it was recorded
 };
 
 /// An attempt that ran when it was recorded.
@@ -39,12 +40,14 @@ struct RestoredLaunch {
   NodeId node;
   Time at{0};
   std::uint32_t restarts = 0;
+  std::uint32_t next = 0;
 };
 
 struct RestoredFailures {
   std::uint32_t attempt = 0;  // that failed last
   std::uint32_t count = 0;    // of those that count
   std::uint32_t restarts = 0;
+  std::uint32_t next = 0;
 };
 
 struct RestoredJob {

@@ -83,7 +83,10 @@ void Shuffles::shape(const JobRecord& job, StageRecord& stage) {
     stage.info->bounds = merge_bounds(stage.plan, job.inputs(), rules);
     set_task_count(stage, static_cast<std::uint32_t>(stage.info->bounds.size() - 1));
   }
-  for (schedulers::TaskInfo& task : stage.info->tasks) task.attempts = std::max(task.attempts, job.first_attempt);
+  for (schedulers::TaskInfo& task : stage.info->tasks) {
+    task.attempts = std::max(task.attempts, job.first_attempt);
+    stage.first_of_shape = std::max(stage.first_of_shape, task.attempts);
+  }
   if (stage.info->profile && stage.info->reads_shuffle) stage.info->profile->bytes = bytes_of_a_task(job, stage);
 }
 

@@ -46,6 +46,7 @@ void FactRecorder::record_finish(Finishing& finishing) {
   const FinishFact& fact = finishing.fact;
   const schedulers::TaskInfo* task = shell_.core().view().task({finishing.job, fact.stage, fact.task});
   if (task == nullptr || task->state != schedulers::TaskState::finished || task->attempt() != fact.attempt) return;
+  finishing.fact.next = task->attempts;
   record(finishing.job, std::move(finishing.fact), Journal::Keep::promised);
 }
 
@@ -53,7 +54,8 @@ void FactRecorder::record_failure(const Failing& failing) {
   const TaskId& id = failing.attempt.task;
   const schedulers::TaskInfo* task = shell_.core().view().task(id);
   if (task == nullptr || task->failures == failing.counted) return;
-  record(id.job, FailureFact{id.stage, id.index, failing.attempt.attempt, task->failures}, Journal::Keep::needed);
+  record(id.job, FailureFact{id.stage, id.index, failing.attempt.attempt, task->failures, 0, task->attempts},
+         Journal::Keep::needed);
 }
 
 void FactRecorder::record_launch(const LaunchTask& launch) {
@@ -61,7 +63,8 @@ void FactRecorder::record_launch(const LaunchTask& launch) {
   if (shaped_.insert({id.job, id.stage}).second) {
     if (const auto shape = shell_.core().shape(id.job, id.stage)) record(id.job, fact_of(*shape), Journal::Keep::needed);
   }
-  record(id.job, LaunchFact{id.stage, id.index, launch.attempt.attempt, launch.node, shell_.now()}, Journal::Keep::needed);
+  record(id.job, LaunchFact{id.stage, id.index, launch.attempt.attempt, launch.node, shell_.now(), 0, launch.attempt.attempt + 1},
+         Journal::Keep::needed);
 }
 
 }  // namespace weft::master

@@ -64,6 +64,7 @@ Result<RestoredEnd> end_of(JobId job, FinishFact fact) {
   RestoredEnd end;
   end.launched = fact.launched;
   end.ended = fact.ended;
+  end.next = fact.next;
   TaskFinished& event = end.event;
   event.attempt = {{job, fact.stage, fact.task}, fact.attempt};
   event.node = fact.node;
@@ -81,14 +82,14 @@ Result<RestoredEnd> end_of(JobId job, FinishFact fact) {
 }
 
 ShapeFact fact_of(const StageShape& shape) {
-  ShapeFact fact{shape.stage, shape.bounds, {}, 0};
+  ShapeFact fact{shape.stage, shape.bounds, {}, shape.first};
   for (const auto& [task, split] : shape.splits)
     fact.splits.push_back({task, split.task, split.input, split.maps.first, split.maps.end});
   return fact;
 }
 
 StageShape shape_of(const ShapeFact& fact) {
-  StageShape shape{fact.stage, fact.bounds, {}, 0};
+  StageShape shape{fact.stage, fact.bounds, {}, fact.first};
   for (const ShapeFact::Split& split : fact.splits)
     shape.splits[split.task] = {split.of, split.input, {split.first_map, split.end_map}};
   return shape;

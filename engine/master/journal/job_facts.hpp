@@ -42,7 +42,7 @@ struct ShapeFact {
   StageId stage;
   std::vector<std::uint32_t> bounds;
   std::vector<Split> splits;
-  std::uint32_t masters = 0;
+  std::uint32_t first = 0;  // attempt at its tasks
 };
 struct LaunchFact {
   StageId stage;
@@ -50,6 +50,7 @@ struct LaunchFact {
   NodeId node;
   Time at{0};
   std::uint32_t masters = 0;
+  std::uint32_t next = 0;  // attempt at the task
 };
 /// The attempt failed, and counts.
 struct FailureFact {
@@ -57,6 +58,7 @@ struct FailureFact {
   std::uint32_t task = 0, attempt = 0;
   std::uint32_t count = 0;  // so far
   std::uint32_t masters = 0;
+  std::uint32_t next = 0;  // attempt at the task
 };
 struct FinishFact {
   StageId stage;
@@ -71,6 +73,7 @@ struct FinishFact {
   std::vector<std::uint32_t> sample_histogram;
   runtime::TaskUsage usage;
   std::uint32_t masters = 0;
+  std::uint32_t next = 0;  // attempt at the task
 };
 /// Of a driver that runs in the cluster (DriverState, engine/master/server/drivers.hpp).
 struct DriverFact {

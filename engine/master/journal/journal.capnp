@@ -59,7 +59,7 @@ struct ShapeFact {           # how the partitions of a stage became tasks
   stage @0 :UInt32;
   bounds @1 :List(UInt32);   # task i reads the partitions from bounds[i] on; empty: a task for each
   splits @2 :List(Split);
-  masters @3 :UInt32;
+  first @3 :UInt32;          # attempts with smaller numbers may be of other tasks
 }
 
 struct Split {               # a task that reads a part of a large partition
@@ -77,6 +77,7 @@ struct LaunchFact {
   node @3 :UInt32;
   at @4 :Int64;
   masters @5 :UInt32;        # that the journal had had by then
+  next @6 :UInt32;           # number of the next attempt at the task
 }
 
 struct FailureFact {         # an attempt that counts
@@ -85,6 +86,7 @@ struct FailureFact {         # an attempt that counts
   attempt @2 :UInt32;
   count @3 :UInt32;          # of those that count, so far
   masters @4 :UInt32;
+  next @5 :UInt32;
 }
 
 struct FinishFact {          # of the attempt that counts for its task
@@ -104,6 +106,7 @@ struct FinishFact {          # of the attempt that counts for its task
   sampleHistogram @13 :List(UInt32);
   usage @14 :Usage;
   masters @15 :UInt32;
+  next @16 :UInt32;
 }
 
 struct Counter {

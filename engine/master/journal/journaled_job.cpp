@@ -39,19 +39,16 @@ Result<ResumedJob> resume(JournaledJob& job, std::uint32_t masters) {
     WEFT_ASSIGN(plan::PlanPart decoded, plan::decode_part(as_bytes(part)));
     core.parts.push_back(std::move(decoded));
   }
-  for (const auto& [stage, shape] : job.shapes) {
-    core.shapes.push_back(shape_of(shape));
-    core.shapes.back().restarts = since(shape.masters);
-  }
+  for (const auto& [stage, shape] : job.shapes) core.shapes.push_back(shape_of(shape));
   for (FinishFact& fact : job.finishes) {
     WEFT_ASSIGN(RestoredEnd end, end_of(id, std::move(fact)));
     end.restarts = since(fact.masters);
     core.finished.push_back(std::move(end));
   }
   for (const LaunchFact& fact : job.launches)
-    core.launched.push_back({{{id, fact.stage, fact.task}, fact.attempt}, fact.node, fact.at, since(fact.masters)});
+    core.launched.push_back({{{id, fact.stage, fact.task}, fact.attempt}, fact.node, fact.at, since(fact.masters), fact.next});
   for (const FailureFact& fact : job.failures)
-    core.failures[{id, fact.stage, fact.task}] = {fact.attempt, fact.count, since(fact.masters)};
+    core.failures[{id, fact.stage, fact.task}] = {fact.attempt, fact.count, since(fact.masters), fact.next};
   core.last = job.status;
   return resumed;
 }

@@ -1,78 +1,84 @@
-// Masters that die and are started again, at any moment and over many seeds: what their successors know is enough to go on, nothing
-// counts twice, and what was promised holds.
-#include <algorithm>
-#include <cstdlib>
-
-#include <fmt/format.h>
-
-#include "base/sanitized.hpp"
+// What a restarted core makes of attempts that come back with their worker, and of which nothing was on the disk.
 #include "tests/engine/master/core/core_driver.hpp"
-#include "tests/engine/master/core/random_jobs.hpp"
+
+#include "engine/master/core/restored.hpp"
 
 namespace weft::master {
 namespace {
 
 using namespace test;
 
-constexpr std::uint64_t kShare = kSanitized ? 15 : 1;  // of the seeds: sanitizers take so much longer
-
-std::uint64_t seeds() { return std::getenv("WEFT_LONG") != nullptr ? 100'000 : 1500 / kShare; }
-
-/// No job is lost to restarts, and none of the core's promises is broken.
-void expect_well(SimulatedCluster& cluster, std::uint64_t seed) {
-  ASSERT_TRUE(cluster.violations().empty()) << "seed " << seed << ": " << cluster.violations().front();
-  for (const auto& [job, error] : cluster.failures()) {
-    const bool lost_often = error.code() == Code::unavailable, failed_often = error.code() == Code::user_code;
-    ASSERT_TRUE(lost_often || failed_often) << "seed " << seed << ": " << error.to_string();
-  }
-  for (const auto& [key, results] : cluster.results()) {
-    for (const auto& target : results) {
-      for (const auto& result : target) ASSERT_FALSE(result.empty()) << "seed " << seed;
+/// A job whose four maps have ended on node 1, which is away, and whose stage 1 reads them in two tasks.
+class RestoredAttempts : public testing::Test {
+ protected:
+  void restore(std::uint32_t restarts, std::vector<StageShape> shapes) {
+    Restored restored;
+    RestoredNode node;
+    node.joined.node = NodeId(1);
+    node.joined.name = "w1";
+    node.joined.capacity.cpu = 4;
+    restored.nodes.push_back(std::move(node));
+    RestoredJob job;
+    job.submission.job = JobId(1);
+    job.submission.name = "job";
+    job.restarts = restarts;
+    job.parts.push_back(part(0, {source(0, 4, 2), result(reader(1, {0}, 2, 0))}));
+    shapes.push_back({StageId(0), {}, {}, 0});
+    job.shapes = std::move(shapes);
+    for (std::uint32_t map = 0; map < 4; ++map) {
+      RestoredEnd end;
+      end.event.attempt = {{JobId(1), StageId(0), map}, 0};
+      end.event.node = NodeId(1);
+      end.event.output.assign(2, {std::uint64_t{1} << 30, 10});
+      end.restarts = restarts;
+      job.finished.push_back(std::move(end));
+      held.push_back({JobId(1), ShuffleId(0), map, 0});
     }
+    restored.jobs.push_back(std::move(job));
+    core.restore(Time(1000), std::move(restored), commands);
   }
-  ASSERT_EQ(cluster.core().view().used(), schedulers::Resources()) << "seed " << seed;
-  ASSERT_TRUE(cluster.core().view().runnable_jobs().empty()) << "seed " << seed;
+  /// Whether that attempt at task 0 of stage 1 goes on when the worker says that it runs.
+  bool goes_on(std::uint32_t attempt) {
+    const AttemptId running{{JobId(1), StageId(1), 0}, attempt};
+    commands.clear();
+    const auto back = core.apply(Time(2000), WorkerRejoined{NodeId(1), {running}, held}, commands);
+    EXPECT_TRUE(back) << back.error().to_string();
+    const bool killed = std::any_of(commands.begin(), commands.end(), [&](const Command& command) {
+      const auto* kill = std::get_if<KillTask>(&command);
+      return kill != nullptr && kill->attempt == running;
+    });
+    EXPECT_NE(core.view().node(NodeId(1))->running.contains(running), killed);
+    for (const Command& command : commands) {
+      const auto* launch = std::get_if<LaunchTask>(&command);
+      EXPECT_TRUE(launch == nullptr || launch->attempt.task != running.task || launch->attempt.attempt > attempt)
+          << "a number is given once";
+    }
+    return !killed;
+  }
+
+  Core core{schedulers::make_scheduler("fifo").value(), {}};
+  std::vector<Command> commands;
+  std::vector<runtime::protocol::HeldOutput> held;
+};
+
+TEST_F(RestoredAttempts, GoOnWhenItIsKnownWhatTheirTasksRead) {
+  restore(1, {{StageId(1), {}, {}, 0}});
+  EXPECT_TRUE(goes_on(0));
 }
 
-TEST(SimulatedRestarts, LoseNoJobWhateverElseFails) {
-  std::uint64_t restarts = 0, finished = 0, failed = 0;
-  for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
-    SimulatedOptions options = faulty(seed);
-    options.shortest_task *= 10;
-    options.longest_task *= 10;
-    options.between_restarts = std::chrono::milliseconds(5000 + 500 * (seed % 20));  // silent nodes are lost between two
-    auto cluster = run_jobs(options);
-    expect_well(*cluster, seed);
-    ASSERT_FALSE(HasFailure()) << "seed " << seed;
-    restarts += cluster->restarts();
-    finished += cluster->results().size();
-    failed += cluster->failures().size();
-  }
-  EXPECT_GT(restarts, seeds() * 2 / 3);
-  EXPECT_GT(finished, seeds() * 2 / 3);
-  EXPECT_LT(failed, finished / 20);
+TEST_F(RestoredAttempts, AreKilledWhenTheirMasterMayHaveMadeOtherTasks) {
+  restore(1, {});
+  EXPECT_FALSE(goes_on(0)) << "how many tasks the stage had then was not on the disk";
 }
 
-TEST(SimulatedRestarts, OfACalmClusterRunNothingAgainThatEnded) {
-  std::uint64_t again = 0;
-  for (std::uint64_t seed = 1; seed <= 300 / kShare; ++seed) {
-    SimulatedOptions options;
-    options.seed = seed;
-    options.between_restarts = std::chrono::milliseconds(200);
-    options.returns = 1;
-    options.zombies = 0;
-    options.synced = 1;
-    options.releases = false;  // what was released, and is made again, begins again
-    options.core.heartbeat_timeout = std::chrono::seconds(5);
-    auto cluster = run_jobs(options);
-    expect_well(*cluster, seed);
-    ASSERT_FALSE(HasFailure()) << "seed " << seed;
-    ASSERT_TRUE(cluster->failures().empty()) << "seed " << seed;
-    options.between_restarts = Time(0);
-    const auto calm = run_jobs(options);
-    again += cluster->ended_again() - std::min(cluster->ended_again(), calm->ended_again());
-  }
-  EXPECT_EQ(again, 0u) << "tasks that ran again";
+TEST_F(RestoredAttempts, OfTheMasterBeforeTheOneThatMadeTheTasksAreKilled) {
+  restore(2, {{StageId(1), {}, {}, 8}});
+  EXPECT_FALSE(goes_on(0));
+}
+
+TEST_F(RestoredAttempts, OfTheMasterThatMadeTheTasksGoOn) {
+  restore(2, {{StageId(1), {}, {}, 8}});
+  EXPECT_TRUE(goes_on(8));
 }
 
 }  // namespace

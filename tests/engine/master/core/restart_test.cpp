@@ -1,0 +1,79 @@
+// Masters that die and are started again, at any moment and over many seeds: what their successors know is enough to go on, nothing
+// counts twice, and what was promised holds.
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/sanitized.hpp"
+#include "tests/engine/master/core/core_driver.hpp"
+#include "tests/engine/master/core/random_jobs.hpp"
+
+namespace weft::master {
+namespace {
+
+using namespace test;
+
+constexpr std::uint64_t kShare = kSanitized ? 15 : 1;  // of the seeds: sanitizers take so much longer
+
+std::uint64_t seeds() { return std::getenv("WEFT_LONG") != nullptr ? 100'000 : 1500 / kShare; }
+
+/// No job is lost to restarts, and none of the core's promises is broken.
+void expect_well(SimulatedCluster& cluster, std::uint64_t seed) {
+  ASSERT_TRUE(cluster.violations().empty()) << "seed " << seed << ": " << cluster.violations().front();
+  for (const auto& [job, error] : cluster.failures()) {
+    const bool lost_often = error.code() == Code::unavailable, failed_often = error.code() == Code::user_code;
+    ASSERT_TRUE(lost_often || failed_often) << "seed " << seed << ": " << error.to_string();
+  }
+  for (const auto& [key, results] : cluster.results()) {
+    for (const auto& target : results) {
+      for (const auto& result : target) ASSERT_FALSE(result.empty()) << "seed " << seed;
+    }
+  }
+  ASSERT_EQ(cluster.core().view().used(), schedulers::Resources()) << "seed " << seed;
+  ASSERT_TRUE(cluster.core().view().runnable_jobs().empty()) << "seed " << seed;
+}
+
+TEST(SimulatedRestarts, LoseNoJobWhateverElseFails) {
+  std::uint64_t restarts = 0, finished = 0, failed = 0;
+  for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    SimulatedOptions options = faulty(seed);
+    options.shortest_task *= 10;
+    options.longest_task *= 10;
+    options.between_restarts = std::chrono::milliseconds(5000 + 500 * (seed % 20));  // silent nodes are lost between two
+    auto cluster = run_jobs(options);
+    expect_well(*cluster, seed);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    restarts += cluster->restarts();
+    finished += cluster->results().size();
+    failed += cluster->failures().size();
+  }
+  EXPECT_GT(restarts, seeds() * 2 / 3);
+  EXPECT_GT(finished, seeds() * 2 / 3);
+  EXPECT_LT(failed, finished / 20);
+}
+
+TEST(SimulatedRestarts, OfACalmClusterRunNothingAgainThatEnded) {
+  std::uint64_t again = 0;
+  for (std::uint64_t seed = 1; seed <= 300 / kShare; ++seed) {
+    SimulatedOptions options;
+    options.seed = seed;
+    options.between_restarts = std::chrono::milliseconds(200);
+    options.returns = 1;
+    options.zombies = 0;
+    options.synced = 1;
+    options.releases = false;  // what was released, and is made again, begins again
+    options.core.heartbeat_timeout = std::chrono::seconds(5);
+    auto cluster = run_jobs(options);
+    expect_well(*cluster, seed);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    ASSERT_TRUE(cluster->failures().empty()) << "seed " << seed;
+    options.between_restarts = Time(0);
+    const auto calm = run_jobs(options);
+    again += cluster->ended_again() - std::min(cluster->ended_again(), calm->ended_again());
+  }
+  EXPECT_EQ(again, 0u) << "tasks that ran again";
+}
+
+}  // namespace
+}  // namespace weft::master
