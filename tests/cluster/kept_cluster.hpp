@@ -57,8 +57,8 @@ class KeptCluster {
   std::string data() const { return scratch_ / "data"; }
   std::string journal() const { return data() + "/journal"; }
   std::vector<std::string> master_command() const {
-    std::vector<std::string> command{program("weft"), "master",      "--listen", address_, "--http", "none", "--data-dir", data(),
-                                     "--event-log",   scratch_ / "events"};
+    std::vector<std::string> command{program("weft"), "master",     "--listen", address_,      "--http",
+                                     "none",          "--data-dir", data(),     "--event-log", scratch_ / "events"};
     command.insert(command.end(), master_options_.begin(), master_options_.end());
     return command;
   }
@@ -79,8 +79,7 @@ class KeptCluster {
     auto& worker = workers_[name];
     worker = std::make_unique<Process>(
         command,
-        ProcessOptions{
-            .environment = {{"WEFT_TEST_TAG", tag_}, {"WEFT_TEST_NODE", name}}, .deadline = kDeadline, .daemon = true});
+        ProcessOptions{.environment = {{"WEFT_TEST_TAG", tag_}, {"WEFT_TEST_NODE", name}}, .deadline = kDeadline, .daemon = true});
     return *worker;
   }
   /// With its executors, as on a machine that fails.
@@ -101,9 +100,7 @@ class KeptCluster {
     words.insert(words.end(), {"--master", address_});
     return run(words, {.environment = {}, .deadline = std::chrono::seconds(60)});
   }
-  bool has_nodes(int count) const {
-    return admin({"node", "wait", std::to_string(count), "--timeout", "30s"}).exit_code == 0;
-  }
+  bool has_nodes(int count) const { return admin({"node", "wait", std::to_string(count), "--timeout", "30s"}).exit_code == 0; }
   /// A job program with its arguments, and where its cluster is.
   std::vector<std::string> job(const std::string& name, std::vector<std::string> words) const {
     words.insert(words.begin(), program(name));

@@ -58,8 +58,7 @@ TEST_P(RestartUnderWordcount, TheJobGoesOnAndNothingThatEndedRunsAgain) {
   const Words words(files / "in");
   KeptCluster cluster(2);
   const auto count = [&](const std::string& out) {
-    return cluster.job("wordcount",
-                       {"--input", files / "in", "--output", out, "--speculate", "off", "--demand", "cpu=2"});
+    return cluster.job("wordcount", {"--input", files / "in", "--output", out, "--speculate", "off", "--demand", "cpu=2"});
   };
   ASSERT_EQ(run(count(files / "usual")).exit_code, 0);
   Process driver(count(output), cluster.options());
@@ -101,7 +100,8 @@ TEST_F(MasterRestart, AWorkerThatIsGoneWhenTheMasterIsBackIsLostAndItsTasksRunEl
   const ProcessResult ended = driver.wait();
   EXPECT_EQ(ended.exit_code, 0) << ended.err << cluster.master().err_so_far();
   expect_sums();
-  EXPECT_TRUE(eventually([&] { return has(nodes(), "dead: it did not come back to the restarted master within 10.0 s"); })) << nodes();
+  EXPECT_TRUE(eventually([&] { return has(nodes(), "dead: it did not come back to the restarted master within 10.0 s"); }))
+      << nodes();
 }
 
 TEST_F(MasterRestart, AWorkerThatWasStartedAgainTakesItsPlaceAtOnce) {
@@ -123,8 +123,9 @@ TEST_F(MasterRestart, AWorkerThatWasStartedAgainTakesItsPlaceAtOnce) {
 
 TEST_F(MasterRestart, ADetachedJobOutlivesItsMasterAndItsDriver) {
   KeptCluster cluster(2);
-  const auto submitted = run({program("weft"), "submit", "--detach", "--master", cluster.address(), program("cluster_probe"), "--", "hold", "--quiet", "--records", "1000",
-                                        "--tasks", "4", "--marker", marker, "--output", output, "--speculate", "off"});
+  const auto submitted =
+      run({program("weft"), "submit", "--detach", "--master", cluster.address(), program("cluster_probe"), "--", "hold", "--quiet",
+           "--records", "1000", "--tasks", "4", "--marker", marker, "--output", output, "--speculate", "off"});
   ASSERT_EQ(submitted.out, "1\n") << submitted.err;
   ASSERT_TRUE(held());
   const auto drivers = [&] { return processes_with({{"WEFT_TEST_TAG", cluster.tag()}, {"WEFT_DRIVER_JOB", "1"}}); };
@@ -149,7 +150,8 @@ TEST_F(MasterRestart, WhoWaitsForAJobOrReadsItsLogsGoesOn) {
   Process driver(holding(cluster), cluster.options());
   ASSERT_TRUE(held());
   std::vector<std::unique_ptr<Process>> watching;
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"wait", "1"}, {"attach", "1"}, {"logs", "-f", "1"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"wait", "1"}, {"attach", "1"}, {"logs", "-f", "1"}}) {
     std::vector<std::string> command{program("weft"), "job"};
     command.insert(command.end(), words.begin(), words.end());
     command.insert(command.end(), {"--master", cluster.address(), "--patience", "60s"});
@@ -221,7 +223,8 @@ TEST_F(BadDirectory, OfALaterReleaseIsRefusedAndAnEndThatWasCutOffIsNot) {
   write_file(cluster.journal(), whole.substr(0, whole.size() - 5));
   cluster.start_master();
   ASSERT_TRUE(cluster.has_nodes(1));
-  EXPECT_TRUE(has(cluster.master().err_so_far(), "are what a crash left of a write that did not end")) << cluster.master().err_so_far();
+  EXPECT_TRUE(has(cluster.master().err_so_far(), "are what a crash left of a write that did not end"))
+      << cluster.master().err_so_far();
   EXPECT_EQ(run(cluster.job("cluster_probe", {"noop"})).exit_code, 0);
 }
 
@@ -230,8 +233,9 @@ TEST_F(BadDirectory, ThatCannotBeWrittenIsRefused) {
   ASSERT_TRUE(cluster.has_nodes(0));
   cluster.end_master();
   const auto read_only = [&](const std::string& what) {
-    return std::vector<std::string>{"/usr/bin/unshare", "--mount", "/bin/sh", "-c",
-                                    "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && " + what, cluster.data()};
+    return std::vector<std::string>{
+        "/usr/bin/unshare", "--mount", "/bin/sh", "-c", "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && " + what,
+        cluster.data()};
   };
   if (run(read_only("true")).exit_code != 0) GTEST_SKIP() << "mounting needs root";
   std::string master;

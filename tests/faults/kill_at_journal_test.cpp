@@ -44,14 +44,13 @@ class KillAtJournal : public testing::Test {
   /// master listens, or while its workers join.
   static Outcome run_job(std::uint32_t point) {
     KeptCluster cluster;
-    cluster.start_master({{"LD_PRELOAD", WEFT_KILL_AT_LIBRARY},
-                          {"WEFT_KILL_PATH", cluster.journal()},
-                          {"WEFT_KILL_AT", std::to_string(point)}});
+    cluster.start_master(
+        {{"LD_PRELOAD", WEFT_KILL_AT_LIBRARY}, {"WEFT_KILL_PATH", cluster.journal()}, {"WEFT_KILL_AT", std::to_string(point)}});
     if (point > 0) cluster.master().expect_death();
     for (const std::string worker : {"w1", "w2"}) cluster.start_worker(worker);
     const std::string output = cluster.scratch() / "out";
-    Process driver(cluster.job("cluster_probe", {"mixed", "--records", std::to_string(kRecords), "--tasks", "4", "--output",
-                                                 output, "--request-id", "once", "--speculate", "off"}),
+    Process driver(cluster.job("cluster_probe", {"mixed", "--records", std::to_string(kRecords), "--tasks", "4", "--output", output,
+                                                 "--request-id", "once", "--speculate", "off"}),
                    cluster.options());
     Outcome outcome;
     std::string facts;  // that were in the journal when the master was killed

@@ -199,11 +199,16 @@ Result<rpc::Payload> ClientRequests::on_detach(const rpc::ConnectionPtr& connect
   if (const auto known = known_job(detach.submit.options)) {
     client::Submitted answer = submitted(known->id);
     const auto job = parts_.jobs.find(known->id);
-    if (job == parts_.jobs.end() || !parts_.drivers.knows(known->id) || parts_.drivers.wanted(known->id))
+    const bool over = job == parts_.jobs.end(), in_cluster = parts_.drivers.knows(known->id);
+    if (over || (in_cluster ? parts_.drivers.wanted(known->id) : job->second.driver != nullptr)) {
       answer.key = 0;
-    else
-      job->second.driver = connection;  // which completes the submission that another one began
-    return client::encode(answer);
+      return client::encode(answer);
+    }
+    // This completes the submission that another one began.
+    job->second.driver = connection;
+    job->second.alone.reset();
+    if (!in_cluster) parts_.drivers.add(known->id, std::move(detach.files));
+    return client::encode(submitted(known->id));
   }
   WEFT_ASSIGN(const JobId id, begin_job(connection, std::move(detach.submit)));
   parts_.drivers.add(id, std::move(detach.files));
@@ -272,6 +277,12 @@ void ClientRequests::restore(JobId id, RunningJob job, std::optional<DriverState
 bool ClientRequests::may_be_taken_over(const RunningJob& job) const {
   const client::Submit& submit = job.submit;
   return submit.options.on_disconnect == OnDisconnect::go_on && !submit.same_binary && parts_.binaries.knows(submit.binary);
+}
+
+/// Its submission has a name, and was cut off before its program was there: it may be repeated.
+bool ClientRequests::may_be_completed(const RunningJob& job) const {
+  const client::Submit& submit = job.submit;
+  return !submit.options.request_id.empty() && !submit.same_binary && !parts_.binaries.knows(submit.binary);
 }
 
 void ClientRequests::await_driver(JobId id, Duration longest) {
@@ -392,6 +403,8 @@ void ClientRequests::on_close(const rpc::ConnectionPtr& connection, const Error&
       parts_.drivers.disconnected(id);
     } else if (may_be_taken_over(parts_.jobs.at(id))) {
       parts_.drivers.take_over(id);
+    } else if (may_be_completed(parts_.jobs.at(id))) {
+      await_driver(id, kDriverReturns);
     } else if (parts_.recorder.keeps_jobs() && why.code() != Code::cancelled) {
       await_driver(id, kDriverReconnects);
     } else {

@@ -1,7 +1,6 @@
 // What a restarted core makes of attempts that come back with their worker, and of which nothing was on the disk.
-#include "tests/engine/master/core/core_driver.hpp"
-
 #include "engine/master/core/restored.hpp"
+#include "tests/engine/master/core/core_driver.hpp"
 
 namespace weft::master {
 namespace {

@@ -287,8 +287,8 @@ std::vector<JobFact> all_facts() {
           PartFact{"part"},
           ValueFact{ActionId(1), "value"},
           ShapeFact{StageId(1), {0, 2}, {{3, 1, 0, 4, 5}}, 6},
-          LaunchFact{StageId(1), 2, 3, NodeId(4), Time(5), 6},
-          FailureFact{StageId(1), 2, 3, 4, 5},
+          LaunchFact{StageId(1), 2, 3, NodeId(4), Time(5), 6, 7},
+          FailureFact{StageId(1), 2, 3, 4, 5, 6},
           std::move(finish),
           DriverFact{NodeId(1), 2, 3, true, true, {"/data/x"}, true}};
 }

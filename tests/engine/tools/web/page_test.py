@@ -266,11 +266,11 @@ try:
     until(lambda: "does not answer" in driver.find_element(By.ID, "status").text, "the page to notice")
     assert world.started[0].wait(30) == 0
 
-    # Another one comes in its place: the page goes on by itself, with what that one knows.
+    # Another one comes in its place: the page goes on by itself, with the jobs that that one has from its directory.
     world.start_master(world.master, world.page)
     until(lambda: driver.find_element(By.ID, "status").text == "live", "the page to go on")
     driver.find_element(By.XPATH, "//nav/a[text()='Jobs']").click()
-    world.sees("No job yet")
+    world.sees("killed on the page")
     errors = [line["message"] for line in driver.get_log("browser") if line["level"] == "SEVERE" and "Failed to load resource" not in line["message"] and "ERR_" not in line["message"]]
     assert not errors, errors
     print(f"ok: first paint after {painted:.0f} ms with {many} tasks, script and style {sum(sizes)} bytes")
