@@ -62,6 +62,9 @@ class RegistrationTest : public testing::Test {
     };
     begin(kPatience);
   }
+  ~RegistrationTest() override {
+    for (const auto& connection : connections_) connection->reply = nullptr;  // which holds the connection
+  }
   void begin(Duration patience, bool persistent = true) {
     Registration::Callbacks callbacks;
     callbacks.on_registered = [this](const protocol::Registered& as) {
