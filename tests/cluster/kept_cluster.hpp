@@ -70,6 +70,10 @@ class KeptCluster {
   }
   void end_master(int number = SIGKILL) {
     EXPECT_TRUE(master().running()) << master().err_so_far();
+    // One that is told to end before it has begun is only stopped.
+    if (number != SIGKILL) {
+      EXPECT_TRUE(eventually([&] { return admin({"job", "list"}).exit_code == 0; })) << master().err_so_far();
+    }
     master().signal(number);
     EXPECT_EQ(master().wait().exit_code, number == SIGKILL ? 128 + SIGKILL : 0) << master().err_so_far();
   }

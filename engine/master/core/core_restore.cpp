@@ -257,7 +257,7 @@ void Core::Impl::resend_locations(const AttemptId& attempt, NodeId node) {
   JobRecord& job = context_.jobs.at(attempt.task.job);
   for (StageId id : job.stages.at(attempt.task.stage).inputs) {
     StageRecord& input = job.stages.at(id);
-    if (input.info->complete() || slow_start_.on(job)) shuffles_.send_locations(job, input, node);
+    if (!input.dropped && (input.info->complete() || slow_start_.on(job))) shuffles_.send_locations(job, input, node);
   }
 }
 

@@ -262,7 +262,9 @@ TEST_F(ServerJournal, AJobThatHasNotBegunWaitsForItsProgramToo) {
   const client::Upload piece{submit.binary, 0, program.size()};
   ASSERT_TRUE(call(client::kUploadBinary, rpc::with_bulk(client::encode(piece), SharedBytes(Buffer::copy_of(as_bytes(program))))));
   extend(submitted.job, part(0, {result(source(0, 1, 0))}));
-  restart();  // and this one has a directory of its own, without the program
+  server.reset();
+  fs::remove_all(path + ".programs");
+  start();
   EXPECT_EQ(status(submitted.job).state, JobState::failed);
   EXPECT_NE(status(submitted.job).error.find("its program was not kept"), std::string::npos) << status(submitted.job).error;
 }
