@@ -30,24 +30,24 @@ class MasterRestart : public testing::Test {
   const std::string marker = files / "mark", output = files / "out";
 };
 
-/// Some megabytes in many small files, and what wordcount is to make of them.
+/// The same two megabytes in a hundred files, so that a job takes long enough to be interrupted three times, and what
+/// wordcount is to make of them.
 struct Words {
+  static constexpr int kFiles = 100;
   std::vector<std::string> expected;
 
   explicit Words(const std::string& directory) {
     std::filesystem::create_directory(directory);
     std::map<std::string, std::uint64_t> counts;
     std::uint64_t seed = 1;
-    for (int file = 0; file < 40; ++file) {
-      std::string text;
-      while (text.size() < 400'000) {
-        seed = seed * 6364136223846793005 + 1442695040888963407;
-        const std::string word = "w" + std::to_string((seed >> 33) % 5000);
-        ++counts[word];
-        text += word + ((seed >> 20) % 9 == 0 ? "\n" : " ");
-      }
-      write_file(directory + "/" + std::to_string(file) + ".txt", text);
+    std::string text;
+    while (text.size() < 2'000'000) {
+      seed = seed * 6364136223846793005 + 1442695040888963407;
+      const std::string word = "w" + std::to_string((seed >> 33) % 5000);
+      counts[word] += kFiles;
+      text += word + ((seed >> 20) % 9 == 0 ? "\n" : " ");
     }
+    for (int file = 0; file < kFiles; ++file) write_file(directory + "/" + std::to_string(file) + ".txt", text);
     for (const auto& [word, count] : counts) expected.push_back(word + "\t" + std::to_string(count));
   }
 };
