@@ -82,6 +82,7 @@ class Core::Impl {
   void after_finish(const TaskRef& task, NodeId node);
 
   // Restoration (core_restore.cpp).
+  static schedulers::NodeInfo info_of(WorkerJoined& event);  // core_nodes.cpp; takes its texts
   void restore_node(RestoredNode& node);
   void restore_job(RestoredJob& from, const std::function<void(PlanExtended&)>& profiles);
   static schedulers::TaskInfo* note_attempt(JobRecord& job, const AttemptId& attempt, std::uint32_t next, std::uint32_t restarts);

@@ -40,13 +40,7 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   if (!(event.processors >= 0 && event.processors <= 1e6))
     return fail(Code::invalid_argument, fmt::format("worker {} cannot have {} processors", event.name, event.processors));
   health_.join(event.node);
-  schedulers::NodeInfo node;
-  node.id = event.node;
-  node.name = std::move(event.name);
-  node.capacity = node.nominal = event.capacity;
-  node.processors = event.processors;
-  node.attributes = std::move(event.attributes);
-  node.forecast = std::move(event.forecast);
+  schedulers::NodeInfo node = info_of(event);
   node.joined = node.last_heard = context_.now();
   context_.view.add_node(std::move(node), event.host, event.rack, event.rack_uplink);
   if (const Time timeout = context_.options.heartbeat_timeout; timeout > Time(0))
@@ -60,6 +54,17 @@ Result<void> Core::Impl::on(WorkerJoined event) {
   context_.triggers.note_node(event.node);
   replicas_.replicate_waiting();
   return {};
+}
+
+schedulers::NodeInfo Core::Impl::info_of(WorkerJoined& event) {
+  schedulers::NodeInfo node;
+  node.id = event.node;
+  node.name = std::move(event.name);
+  node.capacity = node.nominal = event.capacity;
+  node.processors = event.processors;
+  node.attributes = std::move(event.attributes);
+  node.forecast = std::move(event.forecast);
+  return node;
 }
 
 Result<void> Core::Impl::on(WorkerHeartbeat event) {

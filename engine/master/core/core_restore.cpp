@@ -57,12 +57,7 @@ void Core::Impl::restore_node(RestoredNode& from) {
   WorkerJoined& joined = from.joined;
   if (health_.joined(joined.node)) return;
   health_.join(joined.node);
-  schedulers::NodeInfo node;
-  node.id = joined.node;
-  node.name = std::move(joined.name);
-  node.capacity = node.nominal = joined.capacity;
-  node.processors = joined.processors;
-  node.attributes = std::move(joined.attributes);
+  schedulers::NodeInfo node = info_of(joined);
   node.joined = from.at;
   node.last_heard = context_.now();
   node.away = true;
