@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "engine/master/journal/journal_file.hpp"
 
 namespace weft::master {
 namespace {
@@ -82,7 +83,10 @@ Result<void> BinaryStore::write(const Hash128& binary, std::uint64_t offset, std
     unlink(partial.c_str());
     return fail(Code::corrupt, "the uploaded program does not have the content it was announced with; submit again");
   }
+  const bool durably = keep_ == Keep::durably;
+  if (durably && fdatasync(file.get()) != 0) return fail(errno_error("cannot keep the uploaded program " + partial, errno));
   if (rename(partial.c_str(), path(binary).c_str()) != 0) return fail(errno_error("cannot keep " + path(binary), errno));
+  if (durably) WEFT_TRY(sync_directory_of(path(binary)));
   sizes_[binary] = total;
   return {};
 }

@@ -15,8 +15,11 @@ namespace weft::master {
 /// One thread.
 class BinaryStore {
  public:
+  /// Whether a program that write() accepted is still there after a power failure.
+  enum class Keep : std::uint8_t { for_this_run, durably };
+
   /// `directory` exists; programs found in it are offered after their content was checked.
-  explicit BinaryStore(std::string directory) : directory_(std::move(directory)) {}
+  BinaryStore(std::string directory, Keep keep) : directory_(std::move(directory)), keep_(keep) {}
 
   bool knows(const Hash128& binary);
   /// Removes what uploads left that did not end and, while the programs take more than `most` bytes together, those that were used
@@ -35,6 +38,7 @@ class BinaryStore {
   std::string path(const Hash128& binary) const;
 
   std::string directory_;
+  Keep keep_;
   std::map<Hash128, std::uint64_t> sizes_;  // of the complete ones
   std::set<Hash128> begun_;                 // of which this object has made the partial file
 };

@@ -154,7 +154,8 @@ Result<void> ServerImpl::begin() {
     if (!claimed) return fail(std::move(claimed).error().wrap("--directory"));
     directory_claim_ = std::move(*claimed);
   }
-  binaries_ = std::make_unique<BinaryStore>(directory);
+  binaries_ = std::make_unique<BinaryStore>(
+      directory, options_.journal.empty() ? BinaryStore::Keep::for_this_run : BinaryStore::Keep::durably);
 
   if (!options_.topology.empty()) {
     WEFT_ASSIGN(topology_, Topology::open(options_.topology));

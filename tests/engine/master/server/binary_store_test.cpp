@@ -32,13 +32,13 @@ class BinaryStoreTest : public testing::Test {
 TEST_F(BinaryStoreTest, APlantedLinkIsNotWrittenThrough) {
   ASSERT_TRUE(write_file(dir_.path() / "precious", "precious"));
   fs::create_symlink(dir_.path() / "precious", partial());
-  BinaryStore store(dir_.path() / "store");
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
   ASSERT_TRUE(upload(store, 0, 700));
   ASSERT_TRUE(upload(store, 700, 2000));
   EXPECT_TRUE(store.knows(hash_));
   EXPECT_EQ(*read_file(dir_.path() / "precious"), "precious");
 
-  BinaryStore other(dir_.path() / "store");
+  BinaryStore other(dir_.path() / "store", BinaryStore::Keep::for_this_run);
   fs::remove(dir_.path() / "store" / to_string(hash_));
   ASSERT_TRUE(upload(other, 0, 700));
   fs::remove(partial());
@@ -50,7 +50,7 @@ TEST_F(BinaryStoreTest, APlantedLinkIsNotWrittenThrough) {
 
 TEST_F(BinaryStoreTest, WhatAKilledMasterLeftIsDroppedAndSeveralMayUploadTheSame) {
   ASSERT_TRUE(write_file(partial(), std::string(5000, 'x')));
-  BinaryStore store(dir_.path() / "store");
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
   ASSERT_TRUE(upload(store, 0, 1500));
   ASSERT_TRUE(upload(store, 0, 500));  // another driver
   ASSERT_TRUE(upload(store, 1500, 2000));
@@ -60,7 +60,7 @@ TEST_F(BinaryStoreTest, WhatAKilledMasterLeftIsDroppedAndSeveralMayUploadTheSame
 }
 
 TEST_F(BinaryStoreTest, WhatIsNotWhatWasAnnouncedIsRefusedAndNotKept) {
-  BinaryStore store(dir_.path() / "store");
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
   const std::string other(content_.size(), 'x');
   EXPECT_EQ(store.write(hash_, 0, other.size(), as_bytes(other)).error().code(), Code::corrupt);
   EXPECT_FALSE(store.knows(hash_));
@@ -70,7 +70,7 @@ TEST_F(BinaryStoreTest, WhatIsNotWhatWasAnnouncedIsRefusedAndNotKept) {
 }
 
 TEST_F(BinaryStoreTest, PiecesLieInsideTheirProgram) {
-  BinaryStore store(dir_.path() / "store");
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
   const ByteView bytes = as_bytes(content_);
   EXPECT_EQ(store.write(hash_, 1500, 2000, bytes.first(501)).error().code(), Code::invalid_argument);
   EXPECT_EQ(store.write(hash_, 2001, 2000, bytes.first(1)).error().code(), Code::invalid_argument);
@@ -93,7 +93,7 @@ TEST_F(BinaryStoreTest, KeepsWhatIsWantedAndOfTheRestTheLatest) {
     fs::last_write_time(at(number), fs::file_time_type::clock::now() - std::chrono::hours(10 - number));
   }
   ASSERT_TRUE(write_file(partial(), "half"));
-  BinaryStore(dir_.path() / "store").clean({hash(1)}, 200);
+  BinaryStore(dir_.path() / "store", BinaryStore::Keep::for_this_run).clean({hash(1)}, 200);
   EXPECT_FALSE(fs::exists(partial()));
   EXPECT_TRUE(fs::exists(at(1))) << "a job needs it";
   EXPECT_FALSE(fs::exists(at(2)));
