@@ -70,7 +70,7 @@ class KeptCluster {
   }
   void end_master(int number = SIGKILL) {
     EXPECT_TRUE(master().running()) << master().err_so_far();
-    // One that is told to end before it has begun is only stopped.
+    // A master that gets SIGTERM before it listens ends by the signal, not in order.
     if (number != SIGKILL) {
       EXPECT_TRUE(eventually([&] { return admin({"job", "list"}).exit_code == 0; })) << master().err_so_far();
     }
@@ -142,8 +142,8 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Launches, from line `from` of an event log on, of tasks whose end is in the journal (as `weft journal dump` prints it). What is
-/// there has been acknowledged. The log may have ends that the journal has not: their master died before anybody was told.
+/// Launches, from line `from` of an event log on, of tasks whose end is in the journal (as `weft journal dump` prints it). Only
+/// those were acknowledged: the event log may also have ends of tasks that their master had not recorded yet when it was killed.
 inline std::vector<std::string> launched_again(const std::string& dump, const std::vector<std::string>& events, std::size_t from) {
   const auto task = [](const std::string& line) {
     return std::tuple(member(line, "job"), member(line, "stage"), member(line, "task"));

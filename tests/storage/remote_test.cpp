@@ -89,7 +89,7 @@ class PretendedCluster final : public RemoteFiles {
   }
   bool leaves_directories(const std::string&) override { return leaves; }
 
-  /// The process is killed after so many changes, from now on; 0: it is not.
+  /// Of the changes from now on, number `changes` is made, and the process counts as killed before it is told. 0: never.
   void kill_after(int changes) { left_ = changes; }
   bool dead() const { return left_ < 0; }
 

@@ -127,7 +127,8 @@ class PublicationTest : public testing::Test {
     data.abandon_outputs();
     calls_left = -1;
   }
-  /// In a process of its own, which is killed after so many calls (-1: it is not). Its exit status; 1: it failed.
+  /// Runs a driver in a process of its own and kills that after `calls` calls; never, when it is -1. Returns its exit status: 1
+  /// when the publication failed.
   int driver(int calls) {
     const pid_t child = ::fork();
     if (child == 0) {
