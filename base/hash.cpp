@@ -3,6 +3,8 @@
 #include "base/hash.hpp"
 
 #include <cerrno>
+#include <charconv>
+#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -38,5 +40,15 @@ Result<Hash128> hash_file(const std::string& path) {
 }
 
 std::string to_string(const Hash128& hash) { return fmt::format("{:016x}{:016x}", hash.high, hash.low); }
+
+std::optional<Hash128> parse_hash(std::string_view text) {
+  Hash128 hash;
+  const auto half = [](std::string_view digits, std::uint64_t& into) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), into, 16);
+    return error == std::errc() && end == digits.data() + digits.size();
+  };
+  if (text.size() != 32 || !half(text.substr(0, 16), hash.high) || !half(text.substr(16), hash.low)) return std::nullopt;
+  return to_string(hash) == text ? std::optional(hash) : std::nullopt;
+}
 
 }  // namespace weft

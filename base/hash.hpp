@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,5 +41,7 @@ Hash128 hash128(ByteView bytes);
 Result<Hash128> hash_file(const std::string& path);
 /// Returns 32 lower-case hexadecimal digits.
 std::string to_string(const Hash128& hash);
+/// What to_string() gives; nothing for anything else.
+std::optional<Hash128> parse_hash(std::string_view text);
 
 }  // namespace weft

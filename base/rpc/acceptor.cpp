@@ -25,6 +25,20 @@ bool out_of_resources(int error) { return error == EMFILE || error == ENFILE || 
 
 }  // namespace
 
+Result<ReservedAddress> reserve_address(const Endpoint& endpoint) {
+  WEFT_ASSIGN(const auto parts, split_endpoint(endpoint.text));
+  if (!parts.path.empty()) return fail(Code::invalid_argument, fmt::format("{} is no HOST:PORT", endpoint.text));
+  WEFT_ASSIGN(const auto addresses, resolve_blocking(parts));
+  Result<Fd> bound = fail(Code::unavailable, fmt::format("{} has no address", endpoint.text));
+  for (const auto& address : addresses) {
+    bound = bind_socket(address);
+    if (!bound) continue;
+    Endpoint real{with_real_port(parts, bound->get())};
+    return ReservedAddress{std::move(*bound), std::move(real)};
+  }
+  return fail(std::move(bound).error());
+}
+
 Acceptor::Acceptor(Loop& loop, Owner owner) : loop_(loop), owner_(std::move(owner)) {}
 
 Result<void> Acceptor::open(const Endpoint& endpoint) {

@@ -177,6 +177,15 @@ class Reactor {
                                                    std::function<Handler(const ConnectionPtr&)> accepted) = 0;
 };
 
+/// An address that is kept for a later listen(): it is bound, and as nothing listens there, connections to it are refused at once.
+/// It may stay while this process listens there.
+struct ReservedAddress {
+  Fd socket;
+  Endpoint endpoint;  // with the real port when 0 was asked for
+};
+/// Of a TCP address. Errors as of listen(): in use, not an address of this machine. Blocks while the name is looked up.
+Result<ReservedAddress> reserve_address(const Endpoint& endpoint);
+
 /// Blocking calls for threads that are not the reactor's (drivers, command line, tasks).
 Result<ConnectionPtr> connect(Reactor& reactor, const Endpoint& endpoint, Duration deadline, Handler handler = {},
                               Limits limits = {});

@@ -173,13 +173,17 @@ Result<Fd> open_socket(int family) {
   return fd;
 }
 
-Result<Fd> listen_on(const Address& address) {
+Result<Fd> bind_socket(const Address& address) {
   WEFT_ASSIGN(Fd fd, open_socket(address.family()));
   const int on = 1;
   if (address.family() != AF_UNIX) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (!bind_to(fd.get(), address) || ::listen(fd.get(), SOMAXCONN) != 0) {
-    return fail(errno_error(fmt::format("cannot listen on {}", address.to_string()), errno));
-  }
+  if (!bind_to(fd.get(), address)) return fail(errno_error(fmt::format("cannot listen on {}", address.to_string()), errno));
+  return fd;
+}
+
+Result<Fd> listen_on(const Address& address) {
+  WEFT_ASSIGN(Fd fd, bind_socket(address));
+  if (::listen(fd.get(), SOMAXCONN) != 0) return fail(errno_error(fmt::format("cannot listen on {}", address.to_string()), errno));
   return fd;
 }
 

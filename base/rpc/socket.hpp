@@ -44,6 +44,8 @@ Result<void> make_non_blocking(int fd);
 Result<Fd> open_socket(int family);
 /// Bound and listening. A Unix path that no process listens on any more is taken over.
 Result<Fd> listen_on(const Address& address);
+/// Bound, not listening.
+Result<Fd> bind_socket(const Address& address);
 /// The addresses of a name. Blocks.
 Result<std::vector<Address>> resolve_blocking(const EndpointParts& parts);
 

@@ -48,6 +48,31 @@ std::string new_cluster_id() {
   return id;
 }
 
+class Records final : public NamespaceRecords {
+ public:
+  Records(std::string directory, std::shared_ptr<rocksdb::DB> db) : directory_(std::move(directory)), db_(std::move(db)) {
+    rocksdb::ReadOptions options;
+    options.fill_cache = false;
+    at_.reset(db_->NewIterator(options));
+    at_->SeekToFirst();
+  }
+
+  Result<std::vector<Change>> next(std::size_t bytes) override {
+    std::vector<Change> records;
+    for (std::size_t size = 0; size < bytes && at_->Valid(); at_->Next()) {
+      size += at_->key().size() + at_->value().size();
+      records.push_back({at_->key().ToString(), at_->value().ToString()});
+    }
+    if (!at_->status().ok()) return fail(error_of(at_->status(), directory_, "cannot read"));
+    return records;
+  }
+
+ private:
+  const std::string directory_;
+  const std::shared_ptr<rocksdb::DB> db_;
+  std::unique_ptr<rocksdb::Iterator> at_;
+};
+
 class Store final : public NamespaceStore {
  public:
   Store(std::string directory, std::unique_ptr<RocksStore> records)
@@ -114,6 +139,8 @@ class Store final : public NamespaceStore {
     }
     wake_.notify_one();
   }
+
+  std::unique_ptr<NamespaceRecords> records() const override { return std::make_unique<Records>(directory_, records_->db()); }
 
   std::optional<Error> full() const override {
     const std::lock_guard lock(mutex_);

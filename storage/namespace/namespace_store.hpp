@@ -13,6 +13,15 @@
 
 namespace weft::storage {
 
+/// Everything that a store has written, as it was at one moment, also what load() does not give. One thread at a time; outlives the
+/// store.
+class NamespaceRecords {
+ public:
+  virtual ~NamespaceRecords() = default;
+  /// The next records, of about that many bytes together; none at the end.
+  virtual Result<std::vector<Change>> next(std::size_t bytes) = 0;
+};
+
 class NamespaceStore {
  public:
   /// Creates the directory, or continues one. One line says what is wrong: version_mismatch when it is of another version or no
@@ -32,6 +41,8 @@ class NamespaceStore {
   /// disk. Calls that come while one is written go together into the next. While the disk is full they wait until it is not: see
   /// full(). After any other failure every later one fails. Any thread.
   virtual void commit(std::vector<Change> changes, std::function<void(Result<void>)> done) = 0;
+  /// Of this moment. Committed to a fresh store, they make it a copy of this one. Any thread.
+  virtual std::unique_ptr<NamespaceRecords> records() const = 0;
   /// The disk is full, in one line that names the directory and says what to do. Begins when a commit finds it full, or when the
   /// store was opened so, and ends by itself when there is room. Any thread.
   virtual std::optional<Error> full() const = 0;

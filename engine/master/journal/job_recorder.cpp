@@ -55,6 +55,12 @@ Result<JournalHistory> JobRecorder::open(const std::string& path, const JournalO
   return history;
 }
 
+void JobRecorder::replicate_to(ReplicationLog& log) {
+  if (!journal_) return;
+  journal_->replicate_to(log);
+  log.add([this](auto then) { journal_->snapshot(std::move(then)); });
+}
+
 void JobRecorder::fail_orphan(JobStatus& job, Time at, const std::string& why) {
   end_by_restart(job, at, why);
   record_status(job, Journal::Keep::needed);

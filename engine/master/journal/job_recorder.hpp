@@ -29,6 +29,8 @@ class JobRecorder {
   /// Continues the journal, or begins one; `give_up` is called when it cannot be written any more. What it says of jobs and of the
   /// last master's clock is for the caller to restore; ids go on by themselves.
   Result<JournalHistory> open(const std::string& path, const JournalOptions& options, std::function<void(const Error&)> give_up);
+  /// Followers get what is recorded. Nothing is done without a journal. The log is destroyed between end() and close().
+  void replicate_to(ReplicationLog& log);
   /// A job that ran when the last master ended, at that time, and cannot go on: changes and records its status.
   void fail_orphan(JobStatus& job, Time at, const std::string& why);
   /// Whether jobs, and what workers do for them, go on after a restart of the master.

@@ -39,28 +39,47 @@ void Journal::when_durable_or_full(std::function<void(const Result<void>&)> then
   if (*once) at_full_.push_back(call);
 }
 
-void Journal::write() {
-  auto records = std::make_shared<std::vector<JournalRecord>>(std::exchange(pending_, {}));
-  thread_->post([this, records, until = appended_] {
-    const Result<void> result = file_.commit(*records);
-    reactor_.post([this, records, until, result] { written(until, *records, result); });
+void Journal::snapshot(std::function<void(Result<std::unique_ptr<StoreSnapshot>>)> then) {
+  if (error_) return then(fail(*error_));
+  thread_->post([this, then = std::move(then)] {
+    const auto taken = std::make_shared<Result<std::unique_ptr<StoreSnapshot>>>(file_.snapshot());
+    reactor_.post([then, taken] { then(std::move(*taken)); });
   });
 }
 
-void Journal::written(std::uint64_t until, std::vector<JournalRecord>& records, const Result<void>& result) {
+void Journal::write() {
+  auto records = std::make_shared<std::vector<JournalRecord>>(std::exchange(pending_, {}));
+  if (log_ != nullptr && log_->followed()) {
+    std::string frames;
+    for (const JournalRecord& record : *records) frames += to_frame(record);
+    log_->append({Store::journal, SharedBytes(Buffer::copy_of(as_bytes(frames)))});
+  }
+  thread_->post([this, records, until = appended_, number = log_ != nullptr ? log_->appended() : 0] {
+    const Result<void> result = file_.commit(*records);
+    reactor_.post([this, records, until, number, result] { written(until, number, *records, result); });
+  });
+}
+
+void Journal::written(std::uint64_t until, std::uint64_t number, std::vector<JournalRecord>& records, const Result<void>& result) {
   if (!result && result.error().code() == Code::resource_exhausted) return wait_for_room(records, result.error());
   if (full_) Log("journal").info("there is room again: what waited is written");
   full_.reset();
-  if (result) {
-    durable_ = until;
-    if (durable()) at_full_.clear();
-    busy_ = !pending_.empty();
-    if (busy_) write();
-  } else {
+  if (!result) {
     error_ = result.error();
     failed_(*error_);
+    return tell_waiting(result);
   }
-  tell_waiting(result);
+  busy_ = !pending_.empty();
+  if (busy_) write();
+  if (log_ == nullptr) return kept(until);
+  log_->when_kept(number, [this, until] { kept(until); });
+}
+
+void Journal::kept(std::uint64_t until) {
+  if (error_) return;
+  durable_ = until;
+  if (durable()) at_full_.clear();
+  tell_waiting({});
 }
 
 /// Nothing that was promised is forgotten; what waits for it goes on waiting.

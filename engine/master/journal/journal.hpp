@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "engine/master/journal/journal_file.hpp"
+#include "engine/master/replication/replication_log.hpp"
 
 namespace weft::master {
 
@@ -28,6 +29,11 @@ class Journal {
     needed,    // nobody waits for it, and it waits for room on a full disk
     lazily,    // dropped while the disk is full
   };
+  /// From now on no promised record counts as durable before the followers keep it. The log is destroyed between end() and close().
+  void replicate_to(ReplicationLog& log) { log_ = &log; }
+  /// Takes a snapshot of what was given to append() before, and is not to come by the log; on the reactor's thread.
+  void snapshot(std::function<void(Result<std::unique_ptr<StoreSnapshot>>)> then);
+
   /// To be written soon.
   void append(JournalRecord record, Keep keep);
   /// Whether all promised records are on the disk.
@@ -47,13 +53,16 @@ class Journal {
  private:
   void write();
   void tell_waiting(const Result<void>& result);
-  void written(std::uint64_t until, std::vector<JournalRecord>& records, const Result<void>& result);
+  /// The records up to `until` are on the disk, or not. They are entries of the log up to `number`.
+  void written(std::uint64_t until, std::uint64_t number, std::vector<JournalRecord>& records, const Result<void>& result);
+  void kept(std::uint64_t until);
   void wait_for_room(std::vector<JournalRecord>& records, const Error& why);
 
   JournalFile file_;  // the thread's, while it runs
   rpc::Reactor& reactor_;
   std::function<void(const Error&)> failed_;
-  std::optional<Error> error_;  // why nothing is written any more
+  ReplicationLog* log_ = nullptr;  // null: nobody follows
+  std::optional<Error> error_;     // why nothing is written any more
   std::optional<Error> full_;
   std::unique_ptr<rpc::Timer> retry_;  // while it is full
   std::vector<std::function<void(const Result<void>&)>> at_full_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "engine/master/journal/journal_fold.hpp"
 #include "engine/master/journal/journal_record.hpp"
 #include "engine/master/journal/journaled_job.hpp"
+#include "engine/master/replication/snapshot.hpp"
 
 namespace weft::master {
 
@@ -49,6 +51,8 @@ class JournalFile {
   /// leaves one of the two. When the new file cannot be written the old one is continued, with a line in the log; an error means
   /// that neither can be.
   Result<void> checkpoint();
+  /// All records that are in the file now, for a follower. It may be read while the file goes on, and after its end.
+  Result<std::unique_ptr<StoreSnapshot>> snapshot() const;
   std::uint64_t size() const { return size_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
@@ -58,6 +59,8 @@ Result<JobStatus> decode_status(ByteView bytes);
 
 /// The record as it is in the file: its header and its payload.
 std::string to_frame(const JournalRecord& record);
+/// The records of frames that lie one behind the other, and nothing else.
+Result<std::vector<JournalRecord>> records_of(ByteView frames);
 /// Of a payload whose checksum was right. Code::corrupt when it is no record all the same.
 Result<JournalRecord> decode_record(ByteView payload);
 

@@ -58,10 +58,27 @@ void ProfileService::save() {
     const profiles::StageHistory* stage = history_.find(key);
     records[store_key(key)] = stage == nullptr ? std::nullopt : std::optional(profiles::to_json(key, *stage));
   }
-  if (store_ && !records.empty()) store_->put(std::move(records));
+  if (!store_ || records.empty()) return;
+  if (followers_ != nullptr && followers_->followed())
+    followers_->append({Store::profiles, to_bytes(Changes{{records.begin(), records.end()}})});
+  store_->put(std::move(records));
+}
+
+void ProfileService::replicate_to(ReplicationLog& log) {
+  followers_ = &log;
+  log.add([this](auto then) { then(std::make_unique<ListedSnapshot>(std::vector<LogEntry>{{Store::profiles, to_bytes(all())}})); });
+}
+
+Changes ProfileService::all() const {
+  Changes all;
+  for (const auto& [program, stages] : history_.programs())
+    for (const auto& [id, stage] : stages)
+      all.changes.emplace_back(store_key({program, id}), profiles::to_json({program, id}, stage));
+  return all;
 }
 
 void ProfileService::close() {
+  followers_ = nullptr;
   save();
   store_.reset();
 }

@@ -12,6 +12,8 @@
 #include "engine/master/profiles/observer.hpp"
 #include "engine/master/profiles/profile_store.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "engine/master/replication/changes.hpp"
+#include "engine/master/replication/replication_log.hpp"
 
 namespace weft::master {
 
@@ -22,6 +24,8 @@ class ProfileService {
 
   /// Without a factory, or if that returns no store, profiles last as long as the master.
   Result<void> open(const ProfileStoreFactory& factory);
+  /// Followers get what is learned, as it is written.
+  void replicate_to(ReplicationLog& log);
   /// For the driver of the core.
   profiles::Observer& observer() { return observer_; }
   /// After each event: what was learned is written soon, and at once when a job has ended.
@@ -35,12 +39,14 @@ class ProfileService {
   Result<void> restore(ProfileRecords records);
   void save_soon(bool now);
   void save();
+  Changes all() const;
 
   rpc::Reactor& reactor_;
   profiles::History history_;
   profiles::Observer observer_{history_};
   std::unique_ptr<ProfileStore> store_;
-  std::unique_ptr<rpc::Timer> timer_;  // until changes are written
+  ReplicationLog* followers_ = nullptr;  // null: nobody follows
+  std::unique_ptr<rpc::Timer> timer_;    // until changes are written
   Log log_{"master"};
 };
 

@@ -88,6 +88,7 @@ Result<void> BinaryStore::write(const Hash128& binary, std::uint64_t offset, std
   if (rename(partial.c_str(), path(binary).c_str()) != 0) return fail(errno_error("cannot keep " + path(binary), errno));
   if (durably) WEFT_TRY(sync_directory_of(path(binary)));
   sizes_[binary] = total;
+  if (on_new_) on_new_(binary);
   return {};
 }
 

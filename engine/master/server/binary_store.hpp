@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/bytes.hpp"
 #include "base/hash.hpp"
@@ -20,6 +22,9 @@ class BinaryStore {
 
   /// `directory` exists; programs found in it are offered after their content was checked.
   BinaryStore(std::string directory, Keep keep) : directory_(std::move(directory)), keep_(keep) {}
+
+  /// From now on this is called with every program that write() has accepted and that was not known before.
+  void on_new(std::function<void(const Hash128&)> call) { on_new_ = std::move(call); }
 
   bool knows(const Hash128& binary);
   /// Removes what uploads left that did not end and, while the programs take more than `most` bytes together, those that were used
@@ -40,7 +45,8 @@ class BinaryStore {
   std::string directory_;
   Keep keep_;
   std::map<Hash128, std::uint64_t> sizes_;  // of the complete ones
-  std::set<Hash128> begun_;                 // of which this object has made the partial file
+  std::function<void(const Hash128&)> on_new_;
+  std::set<Hash128> begun_;  // of which this object has made the partial file
 };
 
 }  // namespace weft::master

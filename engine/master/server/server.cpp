@@ -33,6 +33,7 @@
 
 namespace weft::master {
 
+constexpr Duration kLeaseWatch = std::chrono::milliseconds(20);
 constexpr std::uint64_t kMostProgramBytes = std::uint64_t{4} << 30;  // that are kept from one master to the next
 
 /// Feeds the core and carries its commands out, by the parts that know workers, clients and the journal. On its reactor's thread.
@@ -57,6 +58,9 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void inform(const std::string& text) override { log_.info("{}", text); }
   void log_failed(const Error& why) override { log_.error("{}", why.to_string()); }
 
+  bool leads();
+  void watch_lease();
+  void replicate();
   Result<void> open_core();
   Result<void> open_storage();
   Result<Restored> recover();
@@ -89,6 +93,8 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   std::unique_ptr<Topology> topology_;
   std::shared_ptr<const scheduling::Catalogue> catalogue_;
   CoreDriver driver_{*this};
+  std::unique_ptr<ReplicationLog> replication_;  // null: there are no other masters
+  std::unique_ptr<rpc::Timer> lease_timer_;
   std::unique_ptr<StorageService> storage_;  // null: no files
   RunningJobs jobs_;
   std::optional<ProfileService> profiles_;
@@ -125,11 +131,13 @@ ServerImpl::~ServerImpl() {
     if (listener_) listener_->close();
     clients_->give_up(ends);
     workers_->context.table.close();
+    lease_timer_.reset();
     storage_.reset();
     timers_.clear();
     drivers_->close();
     recorder_->end(orderly);
     profiles_->close();
+    replication_.reset();
   });
   reactor_->stop();
   recorder_->close();
@@ -169,9 +177,11 @@ Result<void> ServerImpl::begin() {
   reactor_->run([&] {
     began = profiles_->open(options_.profiles);  // what the core restores looks into them
     if (began) began = open_core();
+    if (began && options_.leadership != nullptr) replicate();
     if (began) began = open_storage();
     if (!began) return;
     add_requests();
+    watch_lease();
     rpc::Limits limits;
     limits.max_queued = std::size_t{2} << 30;
     limits.layout = protocol::layout();
@@ -197,6 +207,44 @@ void ServerImpl::make_parts() {
                    [this](const DriverState& state) { recorder_->record(state.job, fact_of(state)); });
   clients_.emplace(
       ClientRequests::Parts{driver_, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *drivers_, *reactor_, options_});
+}
+
+/// What followers get. A program is fetched by its hash; one that is uploaded later is named in the log, before the job's part that
+/// needs it.
+void ServerImpl::replicate() {
+  replication_ = std::make_unique<ReplicationLog>(*options_.leadership, *reactor_, [this](const Error& why) { give_up(why); });
+  recorder_->replicate_to(*replication_);
+  profiles_->replicate_to(*replication_);
+  const auto named = [](const Hash128& program) {
+    return LogEntry{Store::programs, SharedBytes(Buffer::copy_of(as_bytes(to_string(program))))};
+  };
+  replication_->add([this, named](auto then) {
+    std::vector<LogEntry> programs;
+    for (const auto& [id, job] : jobs_)
+      if (!job.submit.same_binary && binaries_->knows(job.submit.binary)) programs.push_back(named(job.submit.binary));
+    then(std::make_unique<ListedSnapshot>(std::move(programs)));
+  });
+  replication_->add([this](auto then) {
+    if (storage_) return storage_->snapshot(std::move(then));
+    then(std::make_unique<ListedSnapshot>(std::vector<LogEntry>{}));
+  });
+  binaries_->on_new([this, named](const Hash128& program) {
+    if (replication_ && replication_->followed()) replication_->append(named(program));
+  });
+}
+
+/// False: it may be that another master leads. Then nothing is decided any more.
+bool ServerImpl::leads() {
+  if (driver_.ended()) return false;
+  if (options_.leadership == nullptr) return true;
+  const auto lost = options_.leadership->lost();
+  if (lost) give_up(*lost);
+  return !lost;
+}
+
+void ServerImpl::watch_lease() {
+  if (options_.leadership == nullptr || !leads()) return;
+  lease_timer_ = reactor_->after(kLeaseWatch, [this] { watch_lease(); });
 }
 
 /// The first event of every run says which scheduler decides.
@@ -237,7 +285,7 @@ Result<void> ServerImpl::open_storage() {
                      [this](NodeId id, rpc::MessageType type, rpc::Payload payload) {
                        workers_->context.table.notify(id, type, std::move(payload));
                      },
-                     [this](const Error& why) { give_up(why); }};
+                     [this](const Error& why) { give_up(why); }, replication_.get()};
   WEFT_ASSIGN(storage_, options_.storage(std::move(shell)));
   recorder_->skip_nodes(storage_->first_node());
   return {};
@@ -304,6 +352,7 @@ std::int64_t ServerImpl::unix_seconds() const {
 }
 
 void ServerImpl::give_up(const Error& why) {
+  if (driver_.ended()) return;
   driver_.end(why);
   log_.error("{}", why.to_string());
   clients_->give_up(why);
@@ -330,7 +379,7 @@ void ServerImpl::carry_out(SetTimer& timer) {
   const Duration wait = std::max(Duration(0), timer.at - now());
   timers_[timer.timer] = reactor_->after(wait, [this, id = timer.timer] {
     const auto fired = timers_.extract(id);
-    (void)driver_.apply(TimerFired{id});
+    if (leads()) (void)driver_.apply(TimerFired{id});
   });
 }
 
@@ -340,10 +389,11 @@ rpc::Handler ServerImpl::handler() {
     on_request(connection, std::move(message), std::move(responder));
   };
   handler.on_notify = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-    workers_->reports.on_notify(connection, message);
+    if (leads()) workers_->reports.on_notify(connection, message);
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
-    if (!workers_->losses.on_close(connection, error)) clients_->on_close(connection, error);
+    if (workers_->losses.on_close(connection, error)) return;
+    if (!replication_ || !replication_->on_close(connection, error)) clients_->on_close(connection, error);
   };
   return handler;
 }
@@ -359,11 +409,17 @@ void ServerImpl::add_requests() {
   requests_.handle(protocol::kRegister, [this](const auto& connection, const auto& message, rpc::Responder responder) {
     workers_->admission.on_register(connection, message, std::move(responder));
   });
+  if (!replication_) return;
+  requests_.handle(kFollow, [this](const auto& connection, const auto& message, rpc::Responder responder) {
+    replication_->on_follow(connection, message, std::move(responder));
+  });
+  requests_.handle(kPull, [this](const auto& connection, const auto& message, rpc::Responder responder) {
+    replication_->on_pull(connection, message, std::move(responder));
+  });
 }
 
 void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
-  if (const auto& ended = driver_.ended())
-    return responder.fail(Error(Code::unavailable, "the master ends: " + ended->to_string()));
+  if (!leads()) return responder.fail(Error(Code::unavailable, "the master ends: " + driver_.ended()->to_string()));
   if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
     return on_storage_request(connection, message, std::move(responder));
   const RequestTable::Route* const route = requests_.find(message.type);
@@ -382,6 +438,7 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
 
 Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
   WEFT_TRY(connection->one_release());
+  if (replication_) replication_->heard_of(connection);
   WEFT_ASSIGN(const protocol::BinaryRequest request, protocol::decode<protocol::BinaryRequest>(message));
   WEFT_ASSIGN(BinaryStore::Piece piece, binaries_->read(request.binary, request.offset, protocol::kBinaryChunkBytes));
   return rpc::with_bulk(protocol::encode(protocol::BinaryChunk{piece.total}), SharedBytes(std::move(piece.bytes)));

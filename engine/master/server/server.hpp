@@ -14,6 +14,7 @@
 #include "engine/master/core/core.hpp"
 #include "engine/master/log/event_log.hpp"
 #include "engine/master/profiles/profile_store.hpp"
+#include "engine/master/replication/leadership.hpp"
 #include "engine/master/storage/storage_service.hpp"
 
 namespace weft::master {
@@ -34,8 +35,9 @@ struct ServerOptions {
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;  // of jobs that do not say
   std::uint32_t shuffle_replicas = 1;                  // of jobs that do not say: replicas of map outputs, 1 or 2
   CoreOptions core{.preplace_at = 0.05};
-  StorageFactory storage;        // the cluster's files; empty: it has none
-  ProfileStoreFactory profiles;  // what is learned of programs; empty: kept in memory
+  StorageFactory storage;            // the cluster's files; empty: it has none
+  ProfileStoreFactory profiles;      // what is learned of programs; empty: kept in memory
+  Leadership* leadership = nullptr;  // of several masters; outlives the server; null: there is only this one
   /// Called once, on the server's thread, when the master cannot go on (its journal failed, its scheduler does not return). Clients
   /// that wait were answered. Must not destroy the server.
   std::function<void(const Error&)> on_fatal;

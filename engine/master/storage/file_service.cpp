@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/guarded.hpp"
 #include "base/log.hpp"
 #include "base/rpc/derived.hpp"
+#include "engine/master/replication/changes.hpp"
 #include "engine/master/storage/file_operations.hpp"
 #include "engine/master/storage/storage_time.hpp"
 #include "engine/master/storage/table_service.hpp"
@@ -23,6 +25,25 @@ using namespace storage;
 using namespace storage::files;
 constexpr Duration kTick = std::chrono::milliseconds(100);
 
+LogEntry log_entry(const std::vector<Change>& changes) {
+  Changes all;
+  for (const Change& change : changes) all.changes.emplace_back(change.key, change.value);
+  return {Store::files, to_bytes(all)};
+}
+
+class FilesSnapshot final : public StoreSnapshot {
+ public:
+  explicit FilesSnapshot(std::unique_ptr<NamespaceRecords> records) : records_(std::move(records)) {}
+  Result<std::vector<LogEntry>> next(std::size_t bytes) override {
+    WEFT_ASSIGN(const std::vector<Change> records, records_->next(bytes));
+    if (records.empty()) return std::vector<LogEntry>{};
+    return std::vector{log_entry(records)};
+  }
+
+ private:
+  const std::unique_ptr<NamespaceRecords> records_;
+};
+
 class FileService final : public StorageService {
  public:
   FileService(StorageShell shell, std::unique_ptr<NamespaceStore> store, NamespaceOptions options)
@@ -31,7 +52,11 @@ class FileService final : public StorageService {
         namespace_(options),
         tables_(
             shell_, options.lost_grace, [this](Published then) { publish(std::move(then)); }, [this] { return store_->full(); }) {}
-  ~FileService() override { timer_.reset(); }
+  ~FileService() override {
+    timer_.reset();
+    for (const auto& [id, change] : std::exchange(changes_, {}))
+      if (change.then) change.then(fail(Code::unavailable, "the master ends"));
+  }
 
   Result<void> begin() {
     WEFT_TRY(store_->load(namespace_, steady_now()));
@@ -108,6 +133,15 @@ class FileService final : public StorageService {
     if (namespace_.node(worker.id) == nullptr) return 1;
     return namespace_.to_hand_over(worker.id) + tables_.to_hand_over(worker.name);
   }
+  void snapshot(std::function<void(Result<std::unique_ptr<StoreSnapshot>>)> then) override {
+    store_->commit(
+        {}, [this, alive = std::weak_ptr(alive_), then = std::move(then), &reactor = shell_.reactor](const Result<void>& written) {
+          reactor.post([this, alive, then, written] {
+            if (alive.expired()) return;
+            written ? then(std::make_unique<FilesSnapshot>(store_->records())) : then(fail(written.error()));
+          });
+        });
+  }
   void worker_lost(NodeId worker) override {
     if (const auto left = leaving_.extract(worker)) tables_.worker_left(left.mapped().name);
     namespace_.node_lost(worker, steady_now());
@@ -164,25 +198,42 @@ class FileService final : public StorageService {
   void publish(Published then) {
     std::vector<Change> changes = namespace_.take_changes();
     for (Change& change : tables_.take_changes()) changes.push_back(std::move(change));
-    auto commands = std::make_shared<std::vector<StorageCommand>>(namespace_.take_commands());
-    if (changes.empty() && commands->empty() && !then) return;
-    if (changes.empty() && committing_ == 0) {
-      obey(*commands);
-      if (then) then({});
-      return;
-    }
-    ++committing_;
-    store_->commit(std::move(changes), [this, alive = std::weak_ptr(alive_), commands, then = std::move(then),
-                                        &reactor = shell_.reactor](Result<void> written) {
-      reactor.post([this, alive, commands, then, written] {
-        if (alive.expired()) return;
-        --committing_;
-        if (written) obey(*commands);
-        if (then && written) then({});
-        if (then && !written) then(fail(Code::unavailable, "the master ends: " + written.error().to_string()));
-        if (!written) shell_.give_up(written.error());
-      });
-    });
+    UnderWay under_way{namespace_.take_commands(), std::move(then)};
+    if (changes.empty() && under_way.commands.empty() && !under_way.then) return;
+    if (changes.empty() && changes_.empty()) return finish(under_way);
+    const std::uint64_t id = next_change_++;
+    changes_.emplace(id, std::move(under_way));
+    const std::uint64_t number = replicate(changes);
+    store_->commit(std::move(changes),
+                   [this, alive = std::weak_ptr(alive_), id, number, &reactor = shell_.reactor](Result<void> written) {
+                     reactor.post([this, alive, id, number, written] {
+                       if (alive.expired()) return;
+                       if (!written) return failed(id, written.error());
+                       if (shell_.log == nullptr) return finish(changes_.extract(id).mapped());
+                       shell_.log->when_kept(number, guarded(alive, [this, id] { finish(changes_.extract(id).mapped()); }));
+                     });
+                   });
+  }
+
+  /// The number up to which followers have to keep the log.
+  std::uint64_t replicate(const std::vector<Change>& changes) {
+    if (shell_.log == nullptr) return 0;
+    if (!changes.empty() && shell_.log->followed()) shell_.log->append(log_entry(changes));
+    return shell_.log->appended();
+  }
+
+  struct UnderWay {
+    std::vector<StorageCommand> commands;
+    Published then;
+  };
+  void finish(const UnderWay& change) {
+    obey(change.commands);
+    if (change.then) change.then({});
+  }
+  void failed(std::uint64_t id, const Error& why) {
+    const UnderWay change = changes_.extract(id).mapped();
+    if (change.then) change.then(fail(Code::unavailable, "the master ends: " + why.to_string()));
+    shell_.give_up(why);
   }
 
   void obey(const std::vector<StorageCommand>& commands) {
@@ -229,7 +280,8 @@ class FileService final : public StorageService {
     bool returns = false;  // with what it keeps
   };
   std::map<NodeId, Leaves> leaving_;
-  std::size_t committing_ = 0;
+  std::map<std::uint64_t, UnderWay> changes_;  // that are being made durable
+  std::uint64_t next_change_ = 1;
   std::vector<std::weak_ptr<Answer>> answers_;  // that wait for the disk
   bool safe_mode_ = false, full_ = false;
   std::unique_ptr<rpc::Timer> timer_;

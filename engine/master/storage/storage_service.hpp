@@ -11,6 +11,7 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
+#include "engine/master/replication/replication_log.hpp"
 
 namespace weft::master {
 
@@ -46,6 +47,8 @@ class StorageService {
   /// reported what it keeps.
   virtual std::uint64_t to_hand_over(const WorkerSite& worker) const = 0;
   virtual void worker_lost(NodeId worker) = 0;
+  /// Of all that the service keeps, for a follower (SnapshotSource).
+  virtual void snapshot(std::function<void(Result<std::unique_ptr<StoreSnapshot>>)> then) = 0;
 };
 
 /// What it needs of the server.
@@ -53,6 +56,7 @@ struct StorageShell {
   rpc::Reactor& reactor;
   std::function<void(NodeId, rpc::MessageType, rpc::Payload)> send;  // to a worker; dropped when that is gone
   std::function<void(const Error&)> give_up;                         // the master cannot go on
+  ReplicationLog* log = nullptr;                                     // outlives the service; null: nobody follows
 };
 /// Called when what was to be made durable is so, or cannot be.
 using Published = std::function<void(const Result<void>& written)>;

@@ -1,0 +1,29 @@
+// What a master that leads others knows of its leadership.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace weft::master {
+
+/// Any thread.
+class Leadership {
+ public:
+  virtual ~Leadership() = default;
+  virtual const std::string& cluster() const = 0;
+  virtual const std::string& member() const = 0;
+  /// One higher with every master that led.
+  virtual std::uint64_t epoch() const = 0;
+  /// Nothing while no other master can lead, as far as this one's clock tells; then why it may be otherwise.
+  virtual std::optional<Error> lost() const = 0;
+  /// From now on only these members, besides this one, may lead after it. Calls `then` when that is known to all, from a thread of
+  /// its own, or with an error when this master does not lead any more. Calls are carried out in order.
+  virtual void set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) = 0;
+};
+
+}  // namespace weft::master

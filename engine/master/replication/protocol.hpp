@@ -1,0 +1,71 @@
+// Between a master that leads and the masters that follow it: message numbers 300 to 399. All are requests by the follower, on one
+// connection.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
+
+namespace weft::master {
+
+// The fields of the messages are those of replication.capnp, in its order (base/rpc/versioned.hpp).
+enum ReplicationMessage : rpc::MessageType {
+  kFollow = 300,  // Follow -> Following; a copy of all that is there, and what is changed from then on, can be pulled
+  kPull = 301,    // Pull -> Pulled; answered when there are entries, and otherwise after kLongestPull
+};
+
+/// How long a follower that has everything waits for an answer.
+inline constexpr Duration kLongestPull = std::chrono::milliseconds(500);
+
+struct Follow {
+  std::string member, cluster;
+};
+struct Following {
+  std::uint64_t session = 0;
+  std::string cluster;
+  std::uint64_t epoch = 0;
+};
+struct Pull {
+  std::uint64_t session = 0, kept = 0;
+};
+
+/// The stores of a master that are replicated.
+enum class Store : std::uint8_t {
+  journal,   // an entry is whole records, as they are in a journal's file
+  files,     // Changes of the namespace and the catalogue
+  programs,  // the hash of an uploaded program, as text, which the follower then fetches (runtime::protocol::kFetchBinary)
+  profiles,  // Changes of what was learned of programs
+};
+constexpr Store last_of(Store) { return Store::profiles; }
+
+/// A change of a store. An entry that is repeated, with all that came after it, has no effect: so a copy of a store may contain
+/// changes that come once more after it.
+struct LogEntry {
+  Store store{};
+  SharedBytes bytes;
+};
+struct Pulled {
+  std::vector<LogEntry> entries;
+  bool in_sync = false;
+};
+
+rpc::Payload encode(const Follow& message);
+rpc::Payload encode(const Following& message);
+rpc::Payload encode(const Pull& message);
+rpc::Payload encode(Pulled message);
+/// For these four.
+template <class M>
+Result<M> decode(const rpc::Message& message) = delete;
+template <>
+Result<Follow> decode(const rpc::Message& message);
+template <>
+Result<Following> decode(const rpc::Message& message);
+template <>
+Result<Pull> decode(const rpc::Message& message);
+template <>
+Result<Pulled> decode(const rpc::Message& message);
+
+}  // namespace weft::master

@@ -1,0 +1,209 @@
+#include "engine/master/replication/replication_log.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr Duration kTick = std::chrono::milliseconds(100);
+constexpr Duration kMostSilence = std::chrono::seconds(2);  // of a follower; promises wait for it that long
+constexpr std::uint64_t kMostQueued = std::uint64_t{1} << 30;  // bytes of the log for a follower that does not keep up
+constexpr std::size_t kMostFollowers = 16, kMostName = 256;
+
+}  // namespace
+
+ReplicationLog::ReplicationLog(Leadership& leadership, rpc::Reactor& reactor, std::function<void(const Error&)> deposed)
+    : leadership_(leadership),
+      reactor_(reactor),
+      deposed_(std::move(deposed)),
+      disk_(rpc::Reactor::start("weft-snapshots")) {
+  tick();
+}
+
+ReplicationLog::~ReplicationLog() {
+  disk_->stop();
+  const Error ends(Code::unavailable, "the master ends");
+  for (auto& [id, session] : followers_) {
+    if (session.following) session.following->fail(ends);
+    if (session.follower) session.follower->give_up(ends);
+  }
+}
+
+void ReplicationLog::append(LogEntry entry) {
+  ++appended_;
+  for (auto& [id, session] : followers_)
+    if (session.follower) session.follower->append(appended_, entry);
+}
+
+/// Up to where all that are in sync keep the log.
+std::uint64_t ReplicationLog::kept() const {
+  std::uint64_t kept = appended_;
+  for (const auto& [member, number] : kept_) kept = std::min(kept, number);
+  return kept;
+}
+
+void ReplicationLog::when_kept(std::uint64_t number, std::function<void()> then) {
+  if (number <= kept()) return then();
+  waiting_.emplace(number, std::move(then));
+}
+
+void ReplicationLog::release() {
+  while (!waiting_.empty() && waiting_.begin()->first <= kept()) waiting_.extract(waiting_.begin()).mapped()();
+}
+
+ReplicationLog::Session* ReplicationLog::session_on(const rpc::ConnectionPtr& connection, std::uint64_t id) {
+  const auto found = followers_.find(id);
+  return found != followers_.end() && found->second.connection == connection ? &found->second : nullptr;
+}
+
+void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+  const auto follow = decode<Follow>(message);
+  if (!follow) return responder.fail(follow.error());
+  if (follow->member.empty() || follow->member.size() > kMostName || follow->member == leadership_.member())
+    return responder.fail(Error(Code::invalid_argument, "a follower without a name of its own"));
+  if (!follow->cluster.empty() && follow->cluster != leadership_.cluster())
+    return responder.fail(Error(Code::invalid_argument,
+                                fmt::format("this is a master of cluster {}, not of {}; name another data directory or another group",
+                                            leadership_.cluster(), escaped(follow->cluster))));
+  for (auto at = followers_.begin(); at != followers_.end();) {
+    const auto session = at++;
+    if (session->second.member == follow->member || session->second.connection == connection)
+      drop(session, Error(Code::unavailable, "it begins again"));
+  }
+  if (followers_.size() >= kMostFollowers)
+    return responder.fail(Error(Code::resource_exhausted, fmt::format("{} masters follow already", kMostFollowers)));
+  Session& session = followers_[next_session_++];
+  session.member = follow->member;
+  session.connection = connection;
+  session.following.emplace(std::move(responder));
+  session.heard = SystemClock().now();
+  settle();
+}
+
+/// The copy that the member has is about to be replaced, so it must not be in sync.
+void ReplicationLog::begin(std::uint64_t id, Session& session) {
+  log_.info("master {} at {} follows and gets a copy of everything", escaped(session.member), session.connection->peer());
+  session.follower = std::make_unique<Follower>(reactor_, *disk_, [this, id](const Error& why) { drop_soon(id, why); });
+  std::exchange(session.following, std::nullopt)->reply(encode(Following{id, leadership_.cluster(), leadership_.epoch()}));
+  for (const SnapshotSource& take : sources_)
+    take([this, alive = std::weak_ptr(alive_), id](Result<std::unique_ptr<StoreSnapshot>> snapshot) {
+      if (!alive.expired()) add_snapshot(id, std::move(snapshot));
+    });
+}
+
+void ReplicationLog::add_snapshot(std::uint64_t id, Result<std::unique_ptr<StoreSnapshot>> snapshot) {
+  const auto found = followers_.find(id);
+  if (found == followers_.end()) return;
+  if (!snapshot) return drop_soon(id, snapshot.error());
+  ++found->second.snapshots;
+  found->second.follower->add(std::move(*snapshot));
+}
+
+void ReplicationLog::on_pull(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+  const auto pull = decode<Pull>(message);
+  if (!pull) return responder.fail(pull.error());
+  Session* const session = session_on(connection, pull->session);
+  if (session == nullptr || !session->follower)
+    return responder.fail(Error(Code::not_found, "this follower is not known; it has to begin again"));
+  session->heard = SystemClock().now();
+  Follower& follower = *session->follower;
+  if (auto pulled = follower.pull(pull->kept, announced_.contains(session->member), std::move(responder)); !pulled)
+    return drop(followers_.find(pull->session), pulled.error());
+  session->caught_up = session->caught_up || (session->snapshots == sources_.size() && follower.near());
+  if (const auto required = kept_.find(session->member); required != kept_.end()) required->second = follower.kept();
+  settle();
+  release();
+}
+
+void ReplicationLog::heard_of(const rpc::ConnectionPtr& connection) {
+  for (auto& [id, session] : followers_)
+    if (session.connection == connection) session.heard = SystemClock().now();
+}
+
+bool ReplicationLog::on_close(const rpc::ConnectionPtr& connection, const Error& why) {
+  for (auto at = followers_.begin(); at != followers_.end(); ++at)
+    if (at->second.connection == connection) {
+      drop(at, why);
+      return true;
+    }
+  return false;
+}
+
+void ReplicationLog::drop(Sessions::iterator session, const Error& why) {
+  const Session gone = std::move(session->second);
+  followers_.erase(session);
+  log_.warn("master {} does not follow any more: {}", escaped(gone.member), why.to_string());
+  gone.connection->close();
+  settle();
+}
+
+void ReplicationLog::drop_soon(std::uint64_t id, const Error& why) {
+  reactor_.post([this, alive = std::weak_ptr(alive_), id, why] {
+    if (alive.expired()) return;
+    if (const auto found = followers_.find(id); found != followers_.end()) drop(found, why);
+  });
+}
+
+/// Whether the member may take over, or is about to be announced as one that may.
+bool ReplicationLog::is_required(const std::string& member) const {
+  return announced_.contains(member) || to_announce_.contains(member);
+}
+
+/// Announces who is in sync when that has changed, and lets those begin that may.
+void ReplicationLog::settle() {
+  std::set<std::string> wanted;
+  for (const auto& [id, session] : followers_)
+    if (session.caught_up) wanted.insert(session.member);
+  if (!announcing_ && wanted != announced_) announce(std::move(wanted));
+  for (auto& [id, session] : followers_)
+    if (!session.follower && !is_required(session.member)) begin(id, session);
+}
+
+void ReplicationLog::announce(std::set<std::string> members) {
+  announcing_ = true;
+  to_announce_ = std::move(members);
+  for (const auto& [id, session] : followers_)
+    if (to_announce_.contains(session.member)) kept_.try_emplace(session.member, session.follower->kept());
+  leadership_.set_in_sync({to_announce_.begin(), to_announce_.end()},
+                          [this, alive = std::weak_ptr(alive_), &reactor = reactor_](const Result<void>& result) {
+                            reactor.post([this, alive, result] {
+                              if (!alive.expired()) announced(result);
+                            });
+                          });
+}
+
+void ReplicationLog::announced(const Result<void>& result) {
+  if (!result) return deposed_(result.error());
+  announcing_ = false;
+  for (const std::string& member : to_announce_)
+    if (!announced_.contains(member)) log_.info("master {} is in sync: it takes over if this one is gone", escaped(member));
+  for (const std::string& member : announced_)
+    if (!to_announce_.contains(member)) log_.warn("master {} is not in sync any more", escaped(member));
+  announced_ = to_announce_;
+  std::erase_if(kept_, [this](const auto& member) { return !announced_.contains(member.first); });
+  settle();
+  release();
+}
+
+void ReplicationLog::tick() {
+  const TimePoint now = SystemClock().now();
+  for (auto at = followers_.begin(); at != followers_.end();) {
+    const auto session = at++;
+    if (!session->second.follower) continue;
+    if (now - session->second.heard > kMostSilence) {
+      drop(session, Error(Code::deadline_exceeded, fmt::format("it was silent for {}", format_duration(kMostSilence))));
+    } else if (session->second.follower->queued_bytes() > kMostQueued) {
+      drop(session, Error(Code::resource_exhausted, "it does not keep up"));
+    } else {
+      session->second.follower->answer_if_older(now - kLongestPull);
+    }
+  }
+  timer_ = reactor_.after(kTick, [this] { tick(); });
+}
+
+}  // namespace weft::master

@@ -1,0 +1,99 @@
+// The log of a master that leads: what it makes durable, in order, for the masters that follow it. Nothing that was promised to
+// anybody may be lost when one of those takes over. So a promise waits for all followers that are in sync, besides the leader's own
+// disk; and a follower that is not in sync cannot take over.
+//
+// Which followers are in sync is known to all masters (Leadership::set_in_sync), and both changes of it are safe at every moment: a
+// promise waits for a new follower before that is announced, and for one that is gone until it is announced that it is not in sync.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
+#include "engine/master/replication/follower.hpp"
+#include "engine/master/replication/leadership.hpp"
+#include "engine/master/replication/snapshot.hpp"
+
+namespace weft::master {
+
+/// Reactor thread only, construction and destruction too.
+class ReplicationLog {
+ public:
+  /// `deposed` is called once, when this master does not lead any more. Both references outlive the log.
+  ReplicationLog(Leadership& leadership, rpc::Reactor& reactor, std::function<void(const Error&)> deposed);
+  ~ReplicationLog();
+  ReplicationLog(const ReplicationLog&) = delete;
+  ReplicationLog& operator=(const ReplicationLog&) = delete;
+
+  /// Before the first follower comes. Snapshots are taken in the order of the calls.
+  void add(SnapshotSource source) { sources_.push_back(std::move(source)); }
+  /// Whether anybody follows, or may still take over. If not, nothing need be appended.
+  bool followed() const { return !followers_.empty() || !kept_.empty(); }
+  /// To be sent to all followers. The caller makes it durable here, too.
+  void append(LogEntry entry);
+  /// Number of the last entry.
+  std::uint64_t appended() const { return appended_; }
+  /// Calls `then` when the entries up to this number are kept by all followers in sync; at once when they are. Dropped when the
+  /// master ends, or does not lead any more.
+  void when_kept(std::uint64_t number, std::function<void()> then);
+
+  void on_follow(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
+  void on_pull(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
+  /// The follower of this connection, if it is one's, is alive.
+  void heard_of(const rpc::ConnectionPtr& connection);
+  /// False: no follower's.
+  bool on_close(const rpc::ConnectionPtr& connection, const Error& why);
+  /// Members that are in sync, besides this one.
+  const std::set<std::string>& in_sync() const { return announced_; }
+
+ private:
+  struct Session {
+    std::string member;
+    rpc::ConnectionPtr connection;
+    std::unique_ptr<Follower> follower;       // null: it waits until it is announced that the member is not in sync
+    std::optional<rpc::Responder> following;  // until it begins
+    std::size_t snapshots = 0;                // taken, of as many as there are sources
+    bool caught_up = false;                   // once
+    TimePoint heard{};
+  };
+  using Sessions = std::map<std::uint64_t, Session>;
+
+  Session* session_on(const rpc::ConnectionPtr& connection, std::uint64_t id);
+  void begin(std::uint64_t id, Session& session);
+  void add_snapshot(std::uint64_t id, Result<std::unique_ptr<StoreSnapshot>> snapshot);
+  void drop(Sessions::iterator session, const Error& why);
+  void drop_soon(std::uint64_t id, const Error& why);
+  bool is_required(const std::string& member) const;
+  void settle();
+  void announce(std::set<std::string> members);
+  void announced(const Result<void>& result);
+  std::uint64_t kept() const;
+  void release();
+  void tick();
+
+  Leadership& leadership_;
+  rpc::Reactor& reactor_;
+  std::function<void(const Error&)> deposed_;
+  std::vector<SnapshotSource> sources_;
+  Sessions followers_;
+  std::uint64_t next_session_ = 1;
+  std::uint64_t appended_ = 0;
+  std::set<std::string> announced_, to_announce_;   // members in sync; the same but while that is being changed
+  bool announcing_ = false;
+  std::map<std::string, std::uint64_t> kept_;       // of the members in both: up to which entry
+  std::multimap<std::uint64_t, std::function<void()>> waiting_;
+  std::unique_ptr<rpc::Reactor> disk_;              // reads snapshots
+  std::unique_ptr<rpc::Timer> timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Log log_{"master"};
+};
+
+}  // namespace weft::master
