@@ -1,4 +1,4 @@
-// Who of several masters leads, decided by a store that is not ours: etcd, or the API server of Kubernetes.
+// Which of several masters leads, decided by a store that is not ours: etcd, or the API server of Kubernetes.
 //
 // The store has one record, which every leader replaces, and a lease, which the leader prolongs. The record is only ever replaced
 // by compare-and-swap, so what is safe does not depend on clocks; the lease decides only how soon another may try to lead.
