@@ -21,7 +21,7 @@ using storage::http::HttpRequest;
 
 constexpr std::uint64_t kLargestEtcdAnswer = 4u << 20;  // etcd takes requests of at most 1.5 MiB
 constexpr std::string_view kEtcdSource = "etcd's answer";
-constexpr std::int64_t kNotFound = 5, kPermissionDenied = 7, kUnauthenticated = 16;  // codes of gRPC
+constexpr std::int64_t kNotFound = 5, kPermissionDenied = 7, kUnauthenticated = 16, kLargestCode = 16;  // of gRPC
 
 /// The gateway writes numbers of 64 bits as texts, and leaves out those that are 0.
 Result<std::int64_t> read_number(JsonReader& json) {
@@ -315,13 +315,13 @@ Result<EtcdClient::Answer> EtcdClient::ask(const std::string& url, std::string_v
   WEFT_ASSIGN(auto response, http_->exchange(std::move(request)));
   Answer answer{response.status, std::move(response.body)};
   if (answer.status == 200) return answer;
-  const auto error = members_of(answer.body, {"code", "error"});
-  if (!error || answer.status >= 500 || (*error)[0].number == 0 || (*error)[1].text.empty())
+  const auto error = members_of(answer.body, {"code", "error", "message"});  // "error" until etcd 3.5
+  if (error) answer.message = (*error)[1].text.empty() ? (*error)[2].text : (*error)[1].text;
+  answer.code = error ? (*error)[0].number : 0;
+  if (answer.status >= 500 || answer.code < 1 || answer.code > kLargestCode)
     return fail(answer.status == 404 ? Code::invalid_argument : Code::unavailable,
-                fmt::format("{} answers {} to /v3/{}{}", url, answer.status, path,
-                            error && !(*error)[1].text.empty() ? ": " + escaped((*error)[1].text) : ""));
-  answer.code = (*error)[0].number;
-  answer.message = (*error)[1].text;
+                fmt::format("{} answers {} to /v3/{}{}{}", url, answer.status, path, answer.message.empty() ? "" : ": ",
+                            escaped(answer.message)));
   return answer;
 }
 

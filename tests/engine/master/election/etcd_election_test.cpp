@@ -95,6 +95,24 @@ TEST_F(EtcdElectionTest, AnotherServerIsNoEtcd) {
   EXPECT_TRUE(says(looked.error(), Code::invalid_argument, "--etcd has the URLs"));
 }
 
+TEST_F(EtcdElectionTest, ErrorsAreUnderstoodAsLaterReleasesWriteThem) {
+  const FaultyProxy proxy(etcd_->port());
+  const auto a = opened(options({proxy.url()}));
+  proxy.set("", "status", 1, 401, R"({\"code\":16,\"message\":\"no token\",\"details\":[]})");
+  const auto refused = a->look();
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(says(refused.error(), Code::invalid_argument, "refuses the login (no token)"));
+  proxy.set("", "status", 1, 503, R"({\"code\":14,\"message\":\"etcdserver: no leader\"})");
+  const auto without = a->look();
+  ASSERT_FALSE(without);
+  EXPECT_TRUE(says(without.error(), Code::unavailable, "etcdserver: no leader"));
+  proxy.set("", "status", 1, 429, R"({\"code\":8,\"message\":\"etcdserver: mvcc: database space exceeded\"})");
+  const auto full = a->look();
+  ASSERT_FALSE(full);
+  EXPECT_TRUE(says(full.error(), Code::unavailable, "database space exceeded"));
+  EXPECT_TRUE(a->look());
+}
+
 TEST_F(EtcdElectionTest, PrefixesAreGroupsOfTheirOwn) {
   EtcdOptions with = options({etcd_->url()});
   const auto a = opened(with);
