@@ -180,6 +180,11 @@ void CurlRequest::set_options() {
 
 void CurlRequest::set_deadlines() {
   set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options_.connect_timeout));
+  if (wanted_.timeout > Duration::zero()) {
+    set(CURLOPT_QUICK_EXIT, 1L);  // else a name server that does not answer holds up the end of the try
+    set(CURLOPT_TIMEOUT_MS, std::max(1L, milliseconds(wanted_.timeout)));
+    return;
+  }
   if (streams()) return;  // it waits for its writer: see keep_streaming()
   set(CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(CURLOPT_LOW_SPEED_TIME, std::max(1L, milliseconds(options_.stall_timeout) / 1000));

@@ -45,6 +45,7 @@ struct HttpRequest {
   std::uint64_t most_bytes = 64u << 20;    // a longer answer is an error
   std::uint64_t likely_bytes = 0;          // room made for it at once
   std::uint32_t most_tries = 0;            // 0: as many as HttpOptions::patience allows
+  Duration timeout{};                      // of each try, from its beginning to the end of its answer; zero: minutes
   bool follow = true;                      // redirects; else they are answers
   /// Each try on a connection of its own: else libcurl repeats it by itself, uncounted, when one that was used before breaks.
   bool fresh_connection = false;

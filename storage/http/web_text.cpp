@@ -15,6 +15,8 @@ int digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 std::optional<std::int64_t> seconds_of(const std::string& text, const char* form) {
   std::tm parts{};
   if (::strptime(text.c_str(), form, &parts) == nullptr) return std::nullopt;
@@ -49,6 +51,34 @@ std::string uri_decoded(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string base64(std::string_view bytes) {
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::string_view group = bytes.substr(i, 3);
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < group.size() ? static_cast<unsigned char>(group[k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) out.push_back(k <= group.size() ? kBase64[bits >> (18 - 6 * k) & 63] : '=');
+  }
+  return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  std::string out;
+  std::uint32_t bits = 0, count = 0;
+  for (const char c : text.substr(0, text.size() - padding)) {
+    const auto digit = kBase64.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out.push_back(static_cast<char>(bits >> count & 0xff));
+    bits &= (1U << count) - 1;
+  }
+  return base64(out) == text ? std::optional(out) : std::nullopt;
 }
 
 std::optional<std::int64_t> seconds_of_http(const std::string& date) { return seconds_of(date, "%a, %d %b %Y %H:%M:%S"); }

@@ -1,4 +1,4 @@
-// How the web writes things: encoded names in URLs, and times. All are pure; any thread may call them.
+// How the web writes things: encoded names in URLs, bytes, and times. All are pure; any thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,11 @@ namespace weft::storage::http {
 std::string uri_encoded(std::string_view text, bool keep_slashes = false);
 /// The opposite, with "+" for a space, as forms and listings have it. What is no %XX stays as it is.
 std::string uri_decoded(std::string_view text);
+
+/// Bytes as letters, digits and "+/", padded with "=" (RFC 4648, section 4).
+std::string base64(std::string_view bytes);
+/// The opposite. Nothing when the text is not exactly that.
+std::optional<std::string> from_base64(std::string_view text);
 
 /// Seconds since 1970 of "Tue, 24 Nov 2026 23:19:21 GMT".
 std::optional<std::int64_t> seconds_of_http(const std::string& date);

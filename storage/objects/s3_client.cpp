@@ -15,6 +15,7 @@
 namespace weft::storage::objects {
 namespace {
 
+using http::base64;
 using http::HttpClient;
 using http::HttpExchange;
 using http::HttpOptions;
@@ -28,12 +29,11 @@ constexpr std::string_view kScheme = "s3://";
 constexpr std::uint64_t kLargestReply = 16u << 20;  // of 1,000 keys of 1,024 bytes, encoded
 constexpr std::size_t kTogether = 16;               // requests of one call under way at once
 
-std::string base64(std::uint32_t checksum) {
-  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::uint64_t bits = std::uint64_t{checksum} << 4;  // 32 bits and 4 zeros: six letters
-  std::string out;
-  for (int shift = 30; shift >= 0; shift -= 6) out.push_back(kLetters[bits >> shift & 63]);
-  return out + "==";
+/// As headers have it: the bytes of the number, highest first.
+std::string base64_of(std::uint32_t checksum) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(checksum >> shift & 0xff));
+  return base64(bytes);
 }
 
 bool valid_bucket(std::string_view name) {
@@ -206,7 +206,7 @@ Result<std::string> S3Client::finish_read(HttpExchange& read, const S3Path& path
 
 Result<void> S3Client::put(const S3Path& path, SharedBytes bytes) {
   HttpRequest wanted = request("PUT", path);
-  wanted.headers.push_back("x-amz-checksum-crc32c: " + base64(crc32c(bytes.bytes)));
+  wanted.headers.push_back("x-amz-checksum-crc32c: " + base64_of(crc32c(bytes.bytes)));
   wanted.body = std::move(bytes);
   WEFT_TRY(exchange(std::move(wanted), path, "write"));
   return {};
@@ -240,7 +240,7 @@ Result<std::string> S3Client::begin_upload(const S3Path& path, const std::string
 std::unique_ptr<HttpExchange> S3Client::start_part(const S3Path& path, const std::string& id, std::uint32_t number,
                                                    SharedBytes bytes) {
   HttpRequest wanted = request("PUT", path, "partNumber=" + std::to_string(number) + "&uploadId=" + uri_encoded(id));
-  wanted.headers.push_back("x-amz-checksum-crc32c: " + base64(crc32c(bytes.bytes)));
+  wanted.headers.push_back("x-amz-checksum-crc32c: " + base64_of(crc32c(bytes.bytes)));
   wanted.body = std::move(bytes);
   return start(std::move(wanted));
 }

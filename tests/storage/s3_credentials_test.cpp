@@ -123,6 +123,25 @@ TEST(WebText, TimesAndNames) {
   EXPECT_EQ(uri_decoded("a%20b+c%2B%c3%BC%2"), "a b c+\xc3\xbc%2");
 }
 
+TEST(WebText, Base64IsThatOfItsStandard) {
+  for (const auto& [bytes, text] : {std::pair("", ""),
+                                    {"f", "Zg=="},
+                                    {"fo", "Zm8="},
+                                    {"foo", "Zm9v"},
+                                    {"foob", "Zm9vYg=="},
+                                    {"fooba", "Zm9vYmE="},
+                                    {"foobar", "Zm9vYmFy"},
+                                    {"\xff\xfb\xf0", "//vw"}}) {  // RFC 4648, section 10
+    EXPECT_EQ(http::base64(bytes), text);
+    EXPECT_EQ(http::from_base64(text), bytes);
+  }
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
+  EXPECT_EQ(http::from_base64(http::base64(all)), all);
+  for (const char* const text : {"Zg", "Zg=", "Zg===", "Zh==", "Z", "Zm9v=", "=", "==", "Zm9v\n", "Z-9v", "Zg==Zg=="})
+    EXPECT_EQ(http::from_base64(text), std::nullopt) << text;
+}
+
 class KeysOfServices : public testing::Test {
  protected:
   KeysOfServices() {
