@@ -34,7 +34,7 @@ MasterLink::MasterLink(Options options, const StopSignal& stop)
     : options_(std::move(options)), stop_(stop), reactor_(rpc::Reactor::start("driver")) {}
 
 MasterLink::~MasterLink() {
-  if (connection_) reactor_->run([this] { connection_->close(); });
+  close();
   reactor_->stop();
 }
 
@@ -43,8 +43,13 @@ bool MasterLink::is_lost(const Error& error) {
 }
 
 Result<void> MasterLink::connect() {
+  close();
   WEFT_ASSIGN(connection_, rpc::connect(*reactor_, options_.master, kConnectDeadline));
   return {};
+}
+
+void MasterLink::close() {
+  if (connection_) reactor_->run([this] { connection_->close(); });
 }
 
 void MasterLink::belongs_to(const Attach& job, bool kept) {
@@ -94,7 +99,7 @@ Result<Submitted> MasterLink::attach_again(Outage& outage, Error why) {
 }
 
 Result<Submitted> MasterLink::attach_once() {
-  if (connection_) reactor_->run([this] { connection_->close(); });  // of a master that hangs, or of a link that is cut
+  close();  // of a master that hangs or does not lead any more, or of a link that is cut
   auto connected =
       unless_stopped<rpc::ConnectionPtr>(*reactor_, stop_, [&reactor = *reactor_, master = options_.master](auto done) {
         reactor.connect(master, kConnectDeadline, {}, {}, std::move(done));

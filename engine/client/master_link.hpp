@@ -22,7 +22,7 @@ inline constexpr Duration kMasterAway = std::chrono::minutes(10);
 class MasterLink {
  public:
   struct Options {
-    rpc::Endpoint master;
+    rpc::Endpoint master;  // or all that may lead (rpc::Endpoint::parse_list)
     Duration away = kMasterAway;
     std::function<void(const std::string&)> say{};  // a line for people
     bool succeeded = false;                         // by another driver, if this one ends before its job
@@ -33,7 +33,7 @@ class MasterLink {
   MasterLink(const MasterLink&) = delete;
   MasterLink& operator=(const MasterLink&) = delete;
 
-  /// One try, without a job.
+  /// One try, without a job. The connection that was there is closed.
   Result<void> connect();
 
   /// From now on the driver of this job is here. `kept`: its master keeps it over a restart.
@@ -69,6 +69,7 @@ class MasterLink {
   static bool is_lost(const Error& error);
 
  private:
+  void close();
   Result<Submitted> attach_once();
   Error why_refused(Error refusal);
   bool wait(Duration pause) const;
