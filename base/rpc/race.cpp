@@ -37,9 +37,8 @@ void Race::start_next() {
   const std::size_t index = started_++;
   if (started_ < addresses_.size()) timer_ = loop_.after(head_start_, [self] { self->start_next(); });
   const Duration left = std::max(deadline_ - std::chrono::steady_clock::now(), Duration{0});
-  runners_[index].abandon = try_(addresses_[index], left, [self, index](Result<ConnectionPtr> result) {
-    self->ended(index, std::move(result));
-  });
+  runners_[index].abandon =
+      try_(addresses_[index], left, [self, index](Result<ConnectionPtr> result) { self->ended(index, std::move(result)); });
 }
 
 void Race::ended(std::size_t index, Result<ConnectionPtr> result) {
@@ -61,9 +60,7 @@ void Race::won(std::size_t index, ConnectionPtr connection) {
 }
 
 Error Race::failure() const {
-  const auto has = [](Code code) {
-    return [code](const Runner& runner) { return runner.failure->code() == code; };
-  };
+  const auto has = [](Code code) { return [code](const Runner& runner) { return runner.failure->code() == code; }; };
   Code code = runners_.front().failure->code();
   if (!std::all_of(runners_.begin(), runners_.end(), has(code))) code = Code::unavailable;
   if (std::any_of(runners_.begin(), runners_.end(), has(Code::version_mismatch))) code = Code::version_mismatch;

@@ -84,7 +84,8 @@ class LoopReactor final : public Reactor {
   /// Returns how to give it up: then `done` is not called, or with a failure.
   Race::Abandon connect_to(const std::string& address, Duration deadline, Handler handler, Limits limits, Connected done) {
     const auto channel = std::make_shared<std::weak_ptr<Channel>>();
-    auto on_socket = [this, handler = std::move(handler), limits, done = std::move(done), channel](Result<Fd> socket, Duration left) {
+    auto on_socket = [this, handler = std::move(handler), limits, done = std::move(done), channel](Result<Fd> socket,
+                                                                                                   Duration left) {
       if (!socket) return done(fail(std::move(socket).error()));
       *channel = open(std::move(*socket), left, handler, limits, done);
     };
@@ -213,8 +214,8 @@ Result<Endpoint> Endpoint::parse_list(std::string_view text) {
     WEFT_ASSIGN(Endpoint one, parse(trim(part)));
     if (std::find(addresses.begin(), addresses.end(), one.text) != addresses.end()) continue;
     if (addresses.size() == kMostAlternatives)
-      return fail(Code::invalid_argument, fmt::format("'{}' is an address too many: a list has {} at most", escaped(one.text),
-                                                      kMostAlternatives));
+      return fail(Code::invalid_argument,
+                  fmt::format("'{}' is an address too many: a list has {} at most", escaped(one.text), kMostAlternatives));
     addresses.push_back(std::move(one.text));
   }
   if (addresses.size() == 1) return Endpoint{std::move(addresses.front())};

@@ -68,7 +68,8 @@ std::string address_error(const std::string& text) {
 }
 
 void declare_place(CLI::App& app, client::RunOptions& run) {
-  auto* cluster = app.add_option("--cluster", run.cluster, "Run on the cluster whose master is at HOST:PORT (several masters: HOST:PORT,HOST:PORT)")
+  auto* cluster = app.add_option("--cluster", run.cluster,
+                                 "Run on the cluster whose master is at HOST:PORT (several masters: HOST:PORT,HOST:PORT)")
                       ->type_name("HOST:PORT")
                       ->group(kGroup);
   app.add_option("--files", run.files,

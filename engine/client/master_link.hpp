@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/rpc/rpc.hpp"
@@ -70,6 +71,7 @@ class MasterLink {
 
  private:
   void close();
+  void leave();
   Result<Submitted> attach_once();
   Error why_refused(Error refusal);
   bool wait(Duration pause) const;
@@ -79,6 +81,10 @@ class MasterLink {
   const StopSignal& stop_;
   std::unique_ptr<rpc::Reactor> reactor_;
   rpc::ConnectionPtr connection_;  // null: none was made yet
+  bool overdue_ = false;           // the last reply on it was
+  /// To masters that hang. When one goes on, it finds what was sent meanwhile: an orderly end would be that of the driver, and of
+  /// its job. They are closed when the job has the driver on another connection.
+  std::vector<rpc::ConnectionPtr> overdue_connections_;
   Attach job_;
   bool kept_ = false;
   bool gave_up_ = false;

@@ -121,8 +121,9 @@ bool Registration::settle(const protocol::Registered& answer) {
 
 void Registration::on_registered(const protocol::Registered& answer) {
   if (answer.epoch < epoch_) {
-    const Error replaced(Code::unavailable, fmt::format("the master at {} is of epoch {}, but epoch {} has begun: it does not lead any more",
-                                                        leader(), answer.epoch, epoch_));
+    const Error replaced(Code::unavailable,
+                         fmt::format("the master at {} is of epoch {}, but epoch {} has begun: it does not lead any more", leader(),
+                                     answer.epoch, epoch_));
     connection_->close();
     return lost(replaced);
   }

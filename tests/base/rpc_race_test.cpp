@@ -97,7 +97,9 @@ class RaceTest : public ::testing::Test {
     std::string address;
     serving_->run([&] {
       Handler handler;
-      handler.on_request = [name](const ConnectionPtr&, const Message&, Responder responder) { responder.reply(text_payload(name)); };
+      handler.on_request = [name](const ConnectionPtr&, const Message&, Responder responder) {
+        responder.reply(text_payload(name));
+      };
       listeners_.push_back(serving_->listen({"127.0.0.1:0"}, {}, [handler](const ConnectionPtr&) { return handler; }).value());
       address = listeners_.back()->endpoint().text;
     });
@@ -232,7 +234,8 @@ TEST_F(RaceTest, WhenAllFailOneLineHasTheReasonOfEach) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::unavailable);
   const std::string line = refused.error().to_string();
-  EXPECT_EQ(line.find("cannot connect to " + a.address() + " (Connection refused), nor to nowhere.invalid:7077 (cannot resolve host"), 0u)
+  EXPECT_EQ(
+      line.find("cannot connect to " + a.address() + " (Connection refused), nor to nowhere.invalid:7077 (cannot resolve host"), 0u)
       << line;
   EXPECT_NE(line.find("), nor to " + b.address() + " (Connection refused)"), std::string::npos) << line;
   EXPECT_EQ(line.find('\n'), std::string::npos);
