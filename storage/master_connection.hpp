@@ -23,8 +23,8 @@ class MasterConnection {
   /// Waits until a master answers, for as long as `retry` allows. The error says what to do.
   Result<void> await(Retry retry);
   /// One request and its reply. `unavailable`, with what to do, when no master answers within 3 s. A connection on which a reply is
-  /// overdue is closed. After `unavailable` as a reply the next request looks for a master anew: a master that ends, and one that
-  /// another has replaced, answers so. Requests of other threads that are under way there get their replies.
+  /// overdue is closed. After `unavailable` as a reply the next request searches for a master again: a master that ends, and one
+  /// that another has replaced, answers so. Requests of other threads that are under way there get their replies.
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload, Duration deadline);
   /// The same, tried again while the master is away, for as long as `retry` allows. `repeated`, unless null, becomes true with the
   /// second try: an earlier one may have been carried out though its answer was lost.

@@ -20,6 +20,7 @@ namespace weft::rpc::testing {
 namespace {
 
 using namespace std::chrono_literals;
+constexpr Duration kLater = 1h;  // a deadline that ends nothing while a test waits
 
 std::string address_of(int fd) { return local_address(fd).to_string(); }
 
@@ -187,7 +188,7 @@ TEST_F(RaceTest, OneThatRefusesIsPassedOverAtOnce) {
 
 TEST_F(RaceTest, OneThatAcceptsAndSaysNothingIsOvertakenAndClosed) {
   const Silent stopped;
-  const auto connected = connect({stopped.address(), serve("leader")});
+  const auto connected = connect({stopped.address(), serve("leader")}, kLater);
   EXPECT_EQ(winner(connected), "leader");
   EXPECT_TRUE(ends(stopped.accept()));
   EXPECT_EQ(winner(connected), "leader") << "the end of the other one is none of it";
@@ -219,7 +220,7 @@ TEST_F(RaceTest, WhoeverShakesHandsFirstIsTakenAndHasItsHandlerAlone) {
     ++closed;
     ended.set(connection);
   };
-  const auto connected = connect({slow.address(), standby.address(), serve("leader")}, kLong, handler);
+  const auto connected = connect({slow.address(), standby.address(), serve("leader")}, kLater, handler);
   ASSERT_TRUE(connected);
   reactor_->run([&] { (*connected)->close(); });
   EXPECT_EQ(ended.get(), *connected);
@@ -302,7 +303,7 @@ TEST_F(RaceTest, WhoAskedMayBeGoneWhenItIsDecided) {
   const std::weak_ptr<int> watched = alive;
   Awaited<bool> decided;
   doomed->run([&] {
-    doomed->connect(list({first.address(), leader}), kLong, {}, {}, [alive, &decided](const Result<ConnectionPtr>& connection) {
+    doomed->connect(list({first.address(), leader}), kLater, {}, {}, [alive, &decided](const Result<ConnectionPtr>& connection) {
       if (connection) (*connection)->close();
       decided.set(connection.has_value());
     });

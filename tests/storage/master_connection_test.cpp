@@ -58,14 +58,19 @@ class MasterConnectionTest : public testing::Test {
   }
   void listen(Master& master, const std::string& where) {
     serving_->run([&] {
-      master.listener = serving_->listen({where}, {}, [&master](const rpc::ConnectionPtr& connection) {
-                                  ++master.connected;
-                                  master.connections.push_back(connection);
-                                  rpc::Handler handler;
-                                  handler.on_request = [&master](const rpc::ConnectionPtr&, const rpc::Message& message,
-                                                                 rpc::Responder responder) { answer(master, message, std::move(responder)); };
-                                  return handler;
-                                }).value();
+      master.listener = serving_
+                            ->listen({where}, {},
+                                     [&master](const rpc::ConnectionPtr& connection) {
+                                       ++master.connected;
+                                       master.connections.push_back(connection);
+                                       rpc::Handler handler;
+                                       handler.on_request = [&master](const rpc::ConnectionPtr&, const rpc::Message& message,
+                                                                      rpc::Responder responder) {
+                                         answer(master, message, std::move(responder));
+                                       };
+                                       return handler;
+                                     })
+                            .value();
       master.address = master.listener->endpoint().text;
     });
   }
@@ -117,8 +122,10 @@ TEST_F(MasterConnectionTest, AnotherMasterOfTheListTakesOver) {
   die(first);
   (void)ask(0s);  // the end of the connection may not have arrived yet
   const std::string none = ask(0s);
-  EXPECT_EQ(none.find("no weft master answers at " + list_ + "; start one with `weft master` or name another with --master: "
-                      "cannot connect to " + first.address + " (Connection refused), nor to " + there + " (Connection refused)"),
+  EXPECT_EQ(none.find("no weft master answers at " + list_ +
+                      "; start one with `weft master` or name another with --master: "
+                      "cannot connect to " +
+                      first.address + " (Connection refused), nor to " + there + " (Connection refused)"),
             0u)
       << none;
   listen(second, there);

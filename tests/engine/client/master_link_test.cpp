@@ -26,7 +26,6 @@ constexpr rpc::MessageType kQuestion = kPoll;
 /// Answers every question with its name, and lets every driver attach. To be told that it dies before its reactor stops.
 class Master {
  public:
-
   Master(rpc::Reactor& reactor, std::string name, std::vector<std::string>& events)
       : reactor_(reactor), name_(std::move(name)), events_(events) {
     listen("127.0.0.1:0");
@@ -36,7 +35,8 @@ class Master {
 
   void listen(const std::string& where) {
     reactor_.run([&] {
-      listener_ = reactor_.listen({where}, {}, [this](const rpc::ConnectionPtr& connection) { return handler(connection); }).value();
+      listener_ =
+          reactor_.listen({where}, {}, [this](const rpc::ConnectionPtr& connection) { return handler(connection); }).value();
     });
     address_ = listener_->endpoint().text;
   }
@@ -102,9 +102,9 @@ class MasterLinkTest : public testing::Test {
     return *masters_.back();
   }
   void connect(Duration away = kLong) {
-    link_ = std::make_unique<MasterLink>(
-        MasterLink::Options{rpc::Endpoint::parse_list(list_).value(), away, [this](const std::string& line) { said_ += line + "\n"; }},
-        stop_);
+    link_ = std::make_unique<MasterLink>(MasterLink::Options{rpc::Endpoint::parse_list(list_).value(), away,
+                                                             [this](const std::string& line) { said_ += line + "\n"; }},
+                                         stop_);
     const auto connected = link_->connect();
     ASSERT_TRUE(connected) << connected.error().to_string();
     link_->belongs_to({JobId(7), 1}, true);
