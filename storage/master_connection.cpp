@@ -1,5 +1,6 @@
 #include "storage/master_connection.hpp"
 
+#include <atomic>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,22 +12,42 @@ constexpr Duration kConnectDeadline = std::chrono::seconds(3);
 
 }  // namespace
 
+/// Closes the connection when nobody uses it any more.
+struct MasterConnection::Link {
+  explicit Link(rpc::Reactor& of) : reactor(of) {}
+  ~Link() {
+    if (connection) reactor.post([gone = std::move(connection)] { gone->close(); });
+  }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  rpc::Reactor& reactor;
+  rpc::ConnectionPtr connection;
+  const std::shared_ptr<std::atomic<bool>> closed = std::make_shared<std::atomic<bool>>(false);
+};
+
 MasterConnection::MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name)
     : reactor_(reactor), endpoint_(std::move(endpoint)), name_(std::move(name)) {}
 
-Result<rpc::ConnectionPtr> MasterConnection::connect() {
+Result<std::shared_ptr<MasterConnection::Link>> MasterConnection::connect() {
   const std::lock_guard lock(mutex_);
-  if (connection_ && !closed_->load()) return connection_;
-  connection_.reset();
-  closed_ = std::make_shared<std::atomic<bool>>(false);
+  if (link_ && !link_->closed->load()) return link_;
+  link_.reset();
+  auto link = std::make_shared<Link>(reactor_);
   rpc::Handler handler;
-  handler.on_close = [closed = closed_](const rpc::ConnectionPtr&, const Error&) { closed->store(true); };
+  handler.on_close = [closed = link->closed](const rpc::ConnectionPtr&, const Error&) { closed->store(true); };
   auto made = rpc::connect(reactor_, endpoint_, kConnectDeadline, std::move(handler));
   if (!made)
     return fail(std::move(made).error().wrap(
         fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master", name_)));
-  connection_ = *std::move(made);
-  return connection_;
+  link->connection = *std::move(made);
+  link_ = std::move(link);
+  return link_;
+}
+
+void MasterConnection::leave(const std::shared_ptr<Link>& link) {
+  const std::lock_guard lock(mutex_);
+  if (link_ == link) link_.reset();
 }
 
 Result<void> MasterConnection::await(Retry retry) {
@@ -40,9 +61,11 @@ Result<void> MasterConnection::await(Retry retry) {
 }
 
 Result<rpc::Message> MasterConnection::call(rpc::MessageType type, rpc::Payload payload, Duration deadline) {
-  WEFT_ASSIGN(const rpc::ConnectionPtr to, connect());
-  auto answer = rpc::call(reactor_, to, type, std::move(payload), deadline);
-  if (!answer && answer.error().code() == Code::deadline_exceeded) reactor_.post([to] { to->close(); });
+  WEFT_ASSIGN(const std::shared_ptr<Link> link, connect());
+  auto answer = rpc::call(reactor_, link->connection, type, std::move(payload), deadline);
+  if (answer) return answer;
+  if (answer.error().code() == Code::deadline_exceeded) reactor_.post([to = link->connection] { to->close(); });
+  if (answer.error().code() == Code::unavailable) leave(link);
   return answer;
 }
 
@@ -57,7 +80,7 @@ Result<rpc::Message> MasterConnection::call(rpc::MessageType type, const std::fu
 
 void MasterConnection::close() {
   reactor_.run([this] {
-    if (connection_) connection_->close();
+    if (link_) link_->connection->close();
   });
 }
 

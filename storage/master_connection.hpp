@@ -1,7 +1,6 @@
-// A client's connection to the master, made again when it was closed.
+// A client's connection to the master, made again when it was closed, or when who answers on it does not lead any more.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -17,14 +16,15 @@ namespace weft::storage {
 /// Any thread except the reactor's; blocks.
 class MasterConnection {
  public:
-  /// `reactor` outlives this; before it stops, close() is called. `name`: the master's address as the user wrote it.
+  /// `endpoint`: the master, or all that may lead (rpc::Endpoint::parse_list). `name`: the same as the user wrote it. `reactor`
+  /// outlives this; before it stops, close() is called.
   MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name);
 
-  /// The open connection or a new one. `unavailable`, with what to do, when no master answers within 3 s.
-  Result<rpc::ConnectionPtr> connect();
-  /// Waits until a master answers, for as long as `retry` allows.
+  /// Waits until a master answers, for as long as `retry` allows. The error says what to do.
   Result<void> await(Retry retry);
-  /// One request and its reply. A connection on which a reply is overdue is closed.
+  /// One request and its reply. `unavailable`, with what to do, when no master answers within 3 s. A connection on which a reply is
+  /// overdue is closed. After `unavailable` as a reply the next request searches for a master again: a master that ends, and one
+  /// that another has replaced, answers so. Requests of other threads that are under way there get their replies.
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload, Duration deadline);
   /// The same, tried again while the master is away, for as long as `retry` allows. `repeated`, unless null, becomes true with the
   /// second try: an earlier one may have been carried out though its answer was lost.
@@ -34,12 +34,18 @@ class MasterConnection {
   void close();
 
  private:
+  struct Link;
+
+  /// The open connection or a new one.
+  Result<std::shared_ptr<Link>> connect();
+  /// The next request is not made on it.
+  void leave(const std::shared_ptr<Link>& link);
+
   rpc::Reactor& reactor_;
   const rpc::Endpoint endpoint_;
   const std::string name_;
   std::mutex mutex_;  // guards what follows
-  rpc::ConnectionPtr connection_;
-  std::shared_ptr<std::atomic<bool>> closed_;  // connection_ is
+  std::shared_ptr<Link> link_;
 };
 
 /// Whether a change is done. A request that was repeated is done, too, when its answer says that nothing was left to do

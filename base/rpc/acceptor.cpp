@@ -42,6 +42,8 @@ Result<ReservedAddress> reserve_address(const Endpoint& endpoint) {
 Acceptor::Acceptor(Loop& loop, Owner owner) : loop_(loop), owner_(std::move(owner)) {}
 
 Result<void> Acceptor::open(const Endpoint& endpoint) {
+  if (!endpoint.alternatives.empty())
+    return fail(Code::invalid_argument, fmt::format("'{}' are several addresses; listen on one", endpoint.text));
   WEFT_ASSIGN(const auto parts, split_endpoint(endpoint.text));
   WEFT_ASSIGN(const auto addresses, resolve_blocking(parts));
   Result<Fd> listening = fail(Code::unavailable, fmt::format("{} has no address", endpoint.text));

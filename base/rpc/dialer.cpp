@@ -18,11 +18,11 @@ Dialer::Dialer(Loop& loop, Duration deadline, Done done)
       deadline_(std::chrono::steady_clock::now() + std::clamp(deadline, Duration{0}, Duration(std::chrono::hours(24)))),
       done_(std::move(done)) {}
 
-void Dialer::dial(const Endpoint& endpoint) {
+void Dialer::dial(const std::string& address) {
   const auto self = shared_from_this();
   timer_ = loop_.after(deadline_ - std::chrono::steady_clock::now(),
                        [self] { self->finish(fail(Code::deadline_exceeded, "no answer in time")); });
-  auto parts = split_endpoint(endpoint.text);
+  auto parts = split_endpoint(address);
   if (!parts) return finish(fail(std::move(parts).error()));
   if (!parts->path.empty()) {
     addresses_.push_back(Address::unix_path(parts->path));
@@ -64,6 +64,13 @@ void Dialer::connected() {
   if (error == 0) return finish(std::move(socket));
   last_error_ = connect_error(error);
   try_next();
+}
+
+void Dialer::cancel() {
+  const auto self = shared_from_this();
+  done_ = nullptr;
+  timer_.reset();
+  watch_.reset();
 }
 
 void Dialer::finish(Result<Fd> result) {

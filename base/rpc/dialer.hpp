@@ -16,7 +16,9 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
   using Done = std::function<void(Result<Fd>, Duration left)>;
 
   Dialer(Loop& loop, Duration deadline, Done done);
-  void dial(const Endpoint& endpoint);
+  void dial(const std::string& address);
+  /// Ends it without a call of `done`.
+  void cancel();
 
  private:
   void try_next();

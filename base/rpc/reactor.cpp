@@ -1,4 +1,5 @@
 // The Reactor: owns the loop and every connection in it.
+#include <algorithm>
 #include <future>
 #include <optional>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "base/rpc/loop.hpp"
 #include "base/rpc/newcomers.hpp"
 #include "base/rpc/peer_log.hpp"
+#include "base/rpc/race.hpp"
 #include "base/text.hpp"
 
 namespace weft::rpc {
@@ -45,15 +47,17 @@ class LoopReactor final : public Reactor {
 
   void connect(const Endpoint& endpoint, Duration deadline, Handler handler, Limits limits, Connected done) override {
     WEFT_ASSERT(in_thread());
+    if (!endpoint.alternatives.empty()) {
+      auto one = [this, handler = std::move(handler), limits](const std::string& address, Duration left, Connected result) {
+        return connect_to(address, left, handler, limits, std::move(result));
+      };
+      return std::make_shared<Race>(loop_, endpoint.alternatives, deadline, std::move(one), std::move(done))->start();
+    }
     auto wrapped = [done = std::move(done), text = endpoint.text](Result<ConnectionPtr> result) {
       if (!result) result = fail(std::move(result).error().wrap(fmt::format("cannot connect to {}", escaped(text))));
       done(std::move(result));
     };
-    auto on_socket = [this, handler = std::move(handler), limits, wrapped](Result<Fd> socket, Duration left) {
-      if (!socket) return wrapped(fail(std::move(socket).error()));
-      open(std::move(*socket), left, handler, limits, wrapped);
-    };
-    std::make_shared<Dialer>(loop_, deadline, std::move(on_socket))->dial(endpoint);
+    (void)connect_to(endpoint.text, deadline, std::move(handler), limits, std::move(wrapped));
   }
 
   void adopt(Fd socket, Duration deadline, Handler handler, Limits limits, Connected done) override {
@@ -61,7 +65,7 @@ class LoopReactor final : public Reactor {
     if (auto ready = make_non_blocking(socket.get()); !ready) {
       return loop_.defer([done = std::move(done), error = std::move(ready).error()] { done(fail(error)); });
     }
-    open(std::move(socket), deadline, std::move(handler), limits, std::move(done));
+    (void)open(std::move(socket), deadline, std::move(handler), limits, std::move(done));
   }
 
   Result<std::unique_ptr<Listener>> listen(const Endpoint& endpoint, Limits limits,
@@ -77,12 +81,28 @@ class LoopReactor final : public Reactor {
   }
 
  private:
-  void open(Fd socket, Duration deadline, Handler handler, Limits limits, Connected done) {
+  /// Returns how to give it up: then `done` is not called, or with a failure.
+  Race::Abandon connect_to(const std::string& address, Duration deadline, Handler handler, Limits limits, Connected done) {
+    const auto channel = std::make_shared<std::weak_ptr<Channel>>();
+    auto on_socket = [this, handler = std::move(handler), limits, done = std::move(done), channel](Result<Fd> socket,
+                                                                                                   Duration left) {
+      if (!socket) return done(fail(std::move(socket).error()));
+      *channel = open(std::move(*socket), left, handler, limits, done);
+    };
+    const auto dialer = std::make_shared<Dialer>(loop_, deadline, std::move(on_socket));
+    dialer->dial(address);
+    return [dialing = std::weak_ptr(dialer), channel] {
+      if (const auto still = dialing.lock()) still->cancel();
+      if (const auto shaking_hands = channel->lock()) shaking_hands->close();
+    };
+  }
+
+  std::shared_ptr<Channel> open(Fd socket, Duration deadline, Handler handler, Limits limits, Connected done) {
     Channel::Owner owner;
     owner.opened = [handler = std::move(handler)](const ConnectionPtr&) { return handler; };
     owner.ready = done;
     owner.failed = [done](Error error) { done(fail(std::move(error))); };
-    add(++last_number_, std::move(socket), deadline, limits, std::move(owner));
+    return add(++last_number_, std::move(socket), deadline, limits, std::move(owner));
   }
 
   void accept(Fd socket, Limits limits, const std::function<Handler(const ConnectionPtr&)>& accepted) {
@@ -103,7 +123,7 @@ class LoopReactor final : public Reactor {
     owner.failed = [this, peer](const Error& error) { warn(fmt::format("refused {}: {}", peer, error.to_string())); };
     owner.spoke = [this, number] { newcomers_.left(number); };
     owner.misbehaved = [this, peer](const Error& error) { warn(fmt::format("disconnected {}: {}", peer, error.to_string())); };
-    add(number, std::move(socket), limits.handshake_timeout, limits, std::move(owner));
+    (void)add(number, std::move(socket), limits.handshake_timeout, limits, std::move(owner));
   }
 
   /// Closes connections until the socket has a descriptor below the reserved ones, and takes the place of one of them: a place left
@@ -135,7 +155,7 @@ class LoopReactor final : public Reactor {
     if (peer_log_) peer_log_->warn(std::move(line));
   }
 
-  void add(Newcomers::Number number, Fd socket, Duration deadline, Limits limits, Channel::Owner owner) {
+  std::shared_ptr<Channel> add(Newcomers::Number number, Fd socket, Duration deadline, Limits limits, Channel::Owner owner) {
     owner.gone = [this, number] {
       newcomers_.left(number);
       channels_.erase(number);
@@ -144,6 +164,7 @@ class LoopReactor final : public Reactor {
     const auto channel = std::make_shared<Channel>(loop_, receive_buffer_, limits, std::move(owner));
     channels_.emplace(number, channel);
     channel->start(std::move(socket), deadline);
+    return channel;
   }
 
   /// The allocator would keep what thousands of connections took, between pieces that others hold. Rarely: it costs milliseconds.
@@ -185,6 +206,20 @@ void Reactor::run(std::function<void()> task) {
 Result<Endpoint> Endpoint::parse(std::string_view text) {
   WEFT_TRY(split_endpoint(text));
   return Endpoint{std::string(text)};
+}
+
+Result<Endpoint> Endpoint::parse_list(std::string_view text) {
+  std::vector<std::string> addresses;
+  for (const std::string_view part : split(text, ',')) {
+    WEFT_ASSIGN(Endpoint one, parse(trim(part)));
+    if (std::find(addresses.begin(), addresses.end(), one.text) != addresses.end()) continue;
+    if (addresses.size() == kMostAlternatives)
+      return fail(Code::invalid_argument,
+                  fmt::format("'{}' is an address too many: a list has {} at most", escaped(one.text), kMostAlternatives));
+    addresses.push_back(std::move(one.text));
+  }
+  if (addresses.size() == 1) return Endpoint{std::move(addresses.front())};
+  return Endpoint{join(addresses, ","), std::move(addresses)};
 }
 
 Result<ConnectionPtr> connect(Reactor& reactor, const Endpoint& endpoint, Duration deadline, Handler handler, Limits limits) {

@@ -27,8 +27,15 @@ using MessageType = std::uint16_t;
 /// Unix sockets take connections of the same user (and root) only.
 struct Endpoint {
   std::string text;
+  /// Of a list: its addresses, two or more. Reactor::connect() connects to one of them; nobody listens on a list.
+  std::vector<std::string> alternatives{};
+
   static Result<Endpoint> parse(std::string_view text);  // invalid_argument with the expected form
+  /// One address, or up to kMostAlternatives of them separated by commas, where one process answers at a time: the masters of a
+  /// cluster. Blanks around an address and repeated addresses are dropped. invalid_argument names the one that is wrong.
+  static Result<Endpoint> parse_list(std::string_view text);
 };
+inline constexpr std::size_t kMostAlternatives = 16;
 
 /// What one message carries. `header` is a flat Cap'n Proto message or a derived one; `bulk` pieces follow the frame raw, sent
 /// straight from their owners' memory; descriptors travel on Unix sockets only.
@@ -164,7 +171,9 @@ class Reactor {
   // Reactor thread only from here on.
 
   virtual std::unique_ptr<Timer> after(Duration delay, std::function<void()> task) = 0;
-  /// Connects and shakes hands (protocol magic and version, software version; version_mismatch names both sides).
+  /// Connects and shakes hands (protocol magic and version, software version; version_mismatch names both sides). Of a list it is
+  /// the first address that shakes hands (base/rpc/race.hpp), and the others are closed. When none does, the error has the reason
+  /// of each, and is version_mismatch when it is that of one of them.
   virtual void connect(const Endpoint& endpoint, Duration deadline, Handler handler, Limits limits,
                        std::function<void(Result<ConnectionPtr>)> done) = 0;
   /// A connection over an already connected socket (socketpair of a child process). Shakes hands like connect().

@@ -63,12 +63,13 @@ void refuse_empty(CLI::App& app) {
 }
 
 std::string address_error(const std::string& text) {
-  const auto address = rpc::Endpoint::parse(text);
+  const auto address = rpc::Endpoint::parse_list(text);
   return address ? std::string() : address.error().to_string();
 }
 
 void declare_place(CLI::App& app, client::RunOptions& run) {
-  auto* cluster = app.add_option("--cluster", run.cluster, "Run on the cluster whose master is at HOST:PORT")
+  auto* cluster = app.add_option("--cluster", run.cluster,
+                                 "Run on the cluster whose master is at HOST:PORT (several masters: HOST:PORT,HOST:PORT)")
                       ->type_name("HOST:PORT")
                       ->group(kGroup);
   app.add_option("--files", run.files,

@@ -21,7 +21,7 @@ Admin::~Admin() {
 }
 
 Result<std::unique_ptr<Admin>> Admin::connect(const std::string& master, AdminOptions options) {
-  WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse(master));
+  WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse_list(master));
   std::unique_ptr<Admin> admin(new Admin(std::move(endpoint), master, std::move(options)));
   WEFT_TRY(admin->link_.await(storage::Retry::at_first(admin->options_, kAdminPauses)));
   return admin;

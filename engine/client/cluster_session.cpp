@@ -226,7 +226,7 @@ Result<std::unique_ptr<Session>> open_cluster_session(const RunOptions& options,
 }
 
 Result<std::unique_ptr<Session>> open_cluster(const RunOptions& options) {
-  WEFT_ASSIGN(auto master, rpc::Endpoint::parse(options.cluster));
+  WEFT_ASSIGN(auto master, rpc::Endpoint::parse_list(options.cluster));
   return open_cluster_session(options, {std::move(master), false, 0, {}});
 }
 

@@ -28,13 +28,15 @@ std::optional<Result<T>> unless_stopped(rpc::Reactor& reactor, const StopSignal&
   return result.get();
 }
 
+bool is_overdue(const Result<rpc::Message>& answer) { return !answer && answer.error().code() == Code::deadline_exceeded; }
+
 }  // namespace
 
 MasterLink::MasterLink(Options options, const StopSignal& stop)
     : options_(std::move(options)), stop_(stop), reactor_(rpc::Reactor::start("driver")) {}
 
 MasterLink::~MasterLink() {
-  if (connection_) reactor_->run([this] { connection_->close(); });
+  close();
   reactor_->stop();
 }
 
@@ -43,8 +45,21 @@ bool MasterLink::is_lost(const Error& error) {
 }
 
 Result<void> MasterLink::connect() {
+  close();
   WEFT_ASSIGN(connection_, rpc::connect(*reactor_, options_.master, kConnectDeadline));
   return {};
+}
+
+void MasterLink::close() {
+  if (connection_) reactor_->run([this] { connection_->close(); });
+}
+
+/// The master does not lead any more, it hangs, or the link is cut.
+void MasterLink::leave() {
+  if (std::exchange(overdue_, false))
+    overdue_connections_.push_back(connection_);
+  else
+    close();
 }
 
 void MasterLink::belongs_to(const Attach& job, bool kept) {
@@ -54,6 +69,7 @@ void MasterLink::belongs_to(const Attach& job, bool kept) {
 
 Result<rpc::Message> MasterLink::call_once(rpc::MessageType type, rpc::Payload payload, Duration deadline) {
   auto answer = rpc::call(*reactor_, connection_, type, std::move(payload), deadline);
+  overdue_ = is_overdue(answer);
   if (answer || !is_lost(answer.error())) return answer;
   return fail(std::move(answer).error().wrap(fmt::format("lost the master at {}", options_.master.text)));
 }
@@ -94,7 +110,7 @@ Result<Submitted> MasterLink::attach_again(Outage& outage, Error why) {
 }
 
 Result<Submitted> MasterLink::attach_once() {
-  if (connection_) reactor_->run([this] { connection_->close(); });  // of a master that hangs, or of a link that is cut
+  leave();
   auto connected =
       unless_stopped<rpc::ConnectionPtr>(*reactor_, stop_, [&reactor = *reactor_, master = options_.master](auto done) {
         reactor.connect(master, kConnectDeadline, {}, {}, std::move(done));
@@ -109,7 +125,13 @@ Result<Submitted> MasterLink::attach_once() {
     connection->request(kAttachJob, encode(job), kAttachDeadline, std::move(done));
   });
   if (!answer) return stopped();
-  if (*answer) return decode<Submitted>(**answer);
+  overdue_ = is_overdue(*answer);
+  if (*answer) {
+    reactor_->run([left = std::exchange(overdue_connections_, {})] {
+      for (const rpc::ConnectionPtr& connection : left) connection->close();
+    });
+    return decode<Submitted>(**answer);
+  }
   if (is_lost(answer->error())) return fail(std::move(*answer).error());
   return fail(why_refused(std::move(*answer).error()));
 }

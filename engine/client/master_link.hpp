@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/rpc/rpc.hpp"
@@ -22,7 +23,7 @@ inline constexpr Duration kMasterAway = std::chrono::minutes(10);
 class MasterLink {
  public:
   struct Options {
-    rpc::Endpoint master;
+    rpc::Endpoint master;  // or all that may lead (rpc::Endpoint::parse_list)
     Duration away = kMasterAway;
     std::function<void(const std::string&)> say{};  // a line for people
     bool succeeded = false;                         // by another driver, if this one ends before its job
@@ -33,7 +34,7 @@ class MasterLink {
   MasterLink(const MasterLink&) = delete;
   MasterLink& operator=(const MasterLink&) = delete;
 
-  /// One try, without a job.
+  /// One try, without a job. The connection that was there is closed.
   Result<void> connect();
 
   /// From now on the driver of this job is here. `kept`: its master keeps it over a restart.
@@ -69,6 +70,8 @@ class MasterLink {
   static bool is_lost(const Error& error);
 
  private:
+  void close();
+  void leave();
   Result<Submitted> attach_once();
   Error why_refused(Error refusal);
   bool wait(Duration pause) const;
@@ -78,6 +81,10 @@ class MasterLink {
   const StopSignal& stop_;
   std::unique_ptr<rpc::Reactor> reactor_;
   rpc::ConnectionPtr connection_;  // null: none was made yet
+  bool overdue_ = false;           // the last reply on it was
+  /// To masters that hang. When one goes on, it finds what was sent meanwhile: an orderly end would be that of the driver, and of
+  /// its job. They are closed when the job has the driver on another connection.
+  std::vector<rpc::ConnectionPtr> overdue_connections_;
   Attach job_;
   bool kept_ = false;
   bool gave_up_ = false;

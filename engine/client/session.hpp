@@ -32,7 +32,7 @@ inline constexpr const char* kDriverKey = "WEFT_DRIVER_KEY";
 struct RunOptions {
   std::string job_name;
   std::vector<std::string> arguments;  // argv[1..], as executors get them
-  std::string cluster;                 // --cluster HOST:PORT
+  std::string cluster;                 // --cluster HOST:PORT, or a list (rpc::Endpoint::parse_list); so is `files`
   std::string files;               // --files HOST:PORT: master of the files that weft:// means, when it is not that of `cluster`
   std::uint32_t workers = 0;       // --workers N: private cluster
   std::uint32_t threads = 0;       // --threads N: task slots in all, embedded; per worker with --workers (0: cores, shared out)

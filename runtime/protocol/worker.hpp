@@ -64,6 +64,7 @@ struct Register {
   bool named = false;            // the name was given at its start: another one will not do
   std::uint64_t process = 0;     // random: by it the master knows a worker that registers again before it was missed
   std::optional<Held> held{};    // of the time before, when it registers again
+  std::uint64_t seen_epoch = 0;  // the highest Registered::epoch that it has been given
 };
 
 struct Registered {
@@ -77,6 +78,9 @@ struct Registered {
   /// The master keeps its jobs over a restart: when the connection is lost, the worker goes on, keeps the ends of attempts that
   /// the master has not kept, and registers again with what it holds.
   bool keeps_jobs = false;
+  /// Of several masters: how many have led before this one, and itself; 0: there is a single one. The worker refuses an answer with
+  /// a lower epoch than it has seen: that master was replaced and does not know it yet.
+  std::uint64_t epoch = 0;
 };
 
 /// How many ends of attempts, of those that were reported on this registration, are on the master's disk: from the first on. The

@@ -22,7 +22,7 @@ inline constexpr const char* kDriverKeyVariable = "WEFT_DRIVER_KEY";
 struct DriverStart {
   protocol::StartDriver command;
   std::string path;                               // of the binary
-  std::string master;                             // of the worker, which becomes the driver's --cluster
+  std::string master;                             // or masters, of the worker, which become the driver's --cluster
   std::string log_path;                           // stdout and stderr are appended to it
   std::string directory;                          // entered when the command's own is not there; exists
   Duration stop_grace = std::chrono::seconds(2);  // between SIGTERM and SIGKILL

@@ -31,7 +31,8 @@ Result<void> check_memory(const WorkerOptions& options) {
 }  // namespace
 
 void declare(Config& config, WorkerOptions& options) {
-  config.text("worker.master", options.master, "Address of the master");
+  config.text("worker.master", options.master,
+              "Address of the master, or of each, separated by commas: the one that leads is found");
   config.text("worker.name", options.name, "Name in listings (empty: host and process id)");
   config.text("worker.host", options.host, "This machine, as inputs name it (empty: its host name)");
   config.text("worker.rack", options.rack, "Rack of this machine, for locality");
@@ -90,7 +91,7 @@ Result<void> complete(WorkerOptions& options) {
   if (options.drain_chunks != kDrainChunksSole && options.drain_chunks != kDrainChunksAll)
     return fail(Code::invalid_argument,
                 fmt::format("worker.drain_chunks is '{}'; it can be sole or all", escaped(options.drain_chunks)));
-  WEFT_TRY(rpc::Endpoint::parse(options.master));
+  WEFT_TRY(rpc::Endpoint::parse_list(options.master));
   WEFT_TRY(rpc::Endpoint::parse(options.listen));
   WEFT_TRY(parse_attributes(options.attributes));
   for (std::string& directory : options.local_data) {

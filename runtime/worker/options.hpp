@@ -22,7 +22,7 @@ struct Heartbeat;
 inline constexpr std::string_view kDrainChunksSole = "sole", kDrainChunksAll = "all";
 
 struct WorkerOptions {
-  std::string master = "127.0.0.1:7077";
+  std::string master = "127.0.0.1:7077";          // or a list (rpc::Endpoint::parse_list)
   std::string name;                               // default: <host>-<pid>
   std::string host;                               // default: this machine's name; what splits' hosts are compared with
   std::string rack = "default";                   // unless the master knows better (weft master --topology)

@@ -83,6 +83,7 @@ void Registration::connect() {
 
 protocol::Register Registration::to_register() {
   protocol::Register with = registration_;
+  with.seen_epoch = epoch_;
   if (!keeps_jobs_) return with;
   unkept_.add(std::exchange(events_, {}));
   with.held = callbacks_.held();
@@ -103,13 +104,15 @@ void Registration::register_worker(rpc::ConnectionPtr connection) {
                        }));
 }
 
+std::string Registration::leader() const { return master_.alternatives.empty() ? master_.text : connection_->peer(); }
+
 bool Registration::settle(const protocol::Registered& answer) {
   if (!answer.resumed) {
     if (keeps_jobs_) end_registration(Error(Code::unavailable, "the master goes on without what this worker did before"), false);
     return true;
   }
   if (keeps_jobs_ && answer.node == node_) return true;
-  log_.warn("the master at {} resumed a registration as node {} that this worker does not have; registering again", master_.text,
+  log_.warn("the master at {} resumed a registration as node {} that this worker does not have; registering again", leader(),
             answer.node.value());
   if (keeps_jobs_) end_registration(Error(Code::corrupt, "the master has mistaken it for another node"), false);
   connection_->close();
@@ -117,6 +120,14 @@ bool Registration::settle(const protocol::Registered& answer) {
 }
 
 void Registration::on_registered(const protocol::Registered& answer) {
+  if (answer.epoch < epoch_) {
+    const Error replaced(Code::unavailable,
+                         fmt::format("the master at {} is of epoch {}, but epoch {} has begun: it does not lead any more", leader(),
+                                     answer.epoch, epoch_));
+    connection_->close();
+    return lost(replaced);
+  }
+  epoch_ = answer.epoch;
   if (!settle(answer)) return;
   registered_ = true;
   failures_ = 0;
@@ -126,16 +137,16 @@ void Registration::on_registered(const protocol::Registered& answer) {
   heartbeat_ = std::clamp<Duration>(answer.heartbeat, 10ms, 60s);
   unkept_.begin();
   if (answer.resumed) {
-    log_.info("the master at {} is back; this worker goes on as its node {}", master_.text, answer.node.value());
+    log_.info("the master at {} is back; this worker goes on as its node {}", leader(), answer.node.value());
     unkept_.send(*connection_);
     if (!keeps_jobs_) unkept_.clear();
   } else if (answer.name == registration_.name) {
-    log_.info("registered with {} as node {}", master_.text, answer.node.value());
+    log_.info("registered with {} as node {}", leader(), answer.node.value());
   } else {
     log_.warn(
         "registered with {} as node {} under the name {}, for there is a worker {} already: give it a --name that is its own also "
         "when it is started again, above all when it keeps chunks or tables",
-        master_.text, answer.node.value(), answer.name, registration_.name);
+        leader(), answer.node.value(), answer.name, registration_.name);
     registration_.name = answer.name;
   }
   if (auto set = set_last_words(connection_->peer(), answer.node); !set)

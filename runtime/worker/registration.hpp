@@ -38,6 +38,7 @@ class Registration {
 
   /// `persistent`: it registers again after the connection was lost. `patience`: for how long what the master commanded goes on
   /// without it; 0: not at all.
+  /// `master`: or all that may lead (rpc::Endpoint::parse_list).
   Registration(rpc::Reactor& reactor, rpc::Endpoint master, protocol::Register registration, bool persistent, Duration patience,
                Callbacks callbacks)
       : reactor_(reactor),
@@ -70,6 +71,8 @@ class Registration {
   void on_registered(const protocol::Registered& answer);
   /// False when the master believes that the worker has what it has not.
   bool settle(const protocol::Registered& answer);
+  /// The master that is connected, of those that may lead.
+  std::string leader() const;
   Result<void> on_notify(const rpc::Message& message);
   Result<void> on_kept(const rpc::Message& message);
   void lost(const Error& error);
@@ -91,6 +94,7 @@ class Registration {
   bool registered_ = false, closed_ = false, flush_posted_ = false;
   bool keeps_jobs_ = false;     // the last registration is kept by its master: it can be resumed
   NodeId node_{};               // of that
+  std::uint64_t epoch_ = 0;     // the highest that was seen
   std::uint32_t failures_ = 0;  // in a row
   Duration heartbeat_{0};
   std::vector<protocol::Event> events_;  // of this turn of the loop

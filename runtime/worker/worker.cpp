@@ -80,7 +80,7 @@ class WorkerImpl final : public Worker {
     WEFT_TRY(prepare_directories());
     WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes, context_.options.slots));
     context_.store = store_.get();
-    WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse(context_.options.master));
+    WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse_list(context_.options.master));
     Result<void> began;
     reactor_->run([&] { began = begin_serving(master); });
     return began;

@@ -29,7 +29,7 @@ ChunkClientOptions client_options(const FileSystemOptions& options) {
 }  // namespace
 
 Result<std::shared_ptr<FileSystem>> FileSystem::connect(const std::string& master, FileSystemOptions options) {
-  WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse(master));
+  WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse_list(master));
   auto files = std::make_shared<FileSystemImpl>(master, std::move(endpoint), std::move(options));
   WEFT_TRY(files->begin());
   return std::shared_ptr<FileSystem>(std::move(files));

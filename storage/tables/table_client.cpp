@@ -45,7 +45,7 @@ KeyRange KeyRange::prefix(const std::string& prefix) {
 }
 
 Result<std::shared_ptr<TableClient>> TableClient::connect(const std::string& master, TableClientOptions options) {
-  WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse(master));
+  WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse_list(master));
   auto client = std::make_shared<TableClientImpl>(master, std::move(endpoint), std::move(options));
   WEFT_TRY(client->begin_client());
   return std::shared_ptr<TableClient>(std::move(client));

@@ -36,7 +36,8 @@ Result<void> check_distinct(const std::string& option, const std::vector<std::st
 void add_master_address(CLI::App& command, MasterOption& master) {
   // Not by CLI11's envname(): that would overwrite what was given to another command with the same variable.
   if (const char* named = std::getenv("WEFT_MASTER"); named != nullptr && *named != '\0') master.address = named;
-  add_value(command, "--master", master.address, "HOST:PORT", "Address of the master (default: $WEFT_MASTER, else 127.0.0.1:7077)");
+  add_value(command, "--master", master.address, "HOST:PORT",
+            "Address of the master, or of each, separated by commas (default: $WEFT_MASTER, else 127.0.0.1:7077)");
 }
 
 void add_master_option(CLI::App& command, MasterOption& master) {

@@ -53,7 +53,7 @@ constexpr Example kExamples[] = {
 constexpr std::string_view kClosing = R"(.SH ENVIRONMENT
 .TP
 .B WEFT_MASTER
-Default of \fB\-\-master\fR; without it 127.0.0.1:7077.
+Default of \fB\-\-master\fR; without it 127.0.0.1:7077. The addresses of several masters are separated by commas.
 .TP
 .B WEFT_CRASH_LOG
 A file to which every process that dies of a fatal signal appends a line with its name, the address and a backtrace; the line goes to its log anyway.

@@ -113,7 +113,8 @@ void add_settings(CLI::App& command, std::vector<std::string>& settings) {
     };
     command.add_option_function<std::vector<std::string>>(option.name, set, option.help)->type_name(option.value);
   };
-  const KeyOption master{"--master", "worker.master", "HOST:PORT", "Address of the master (default: 127.0.0.1:7077)"};
+  const KeyOption master{"--master", "worker.master", "HOST:PORT",
+                         "Address of the master, or of each, separated by commas (default: 127.0.0.1:7077)"};
   add_key_option(command, master, settings)->envname("WEFT_MASTER");
   for (const KeyOption& option : kWorkerOptions) add_key_option(command, option, settings);
   const KeyOption capacity{"--capacity-from", "worker.capacity_from", "FILE",

@@ -95,6 +95,7 @@ class RegistrationTest : public testing::Test {
     protocol::Registered as{node, 60s, "default", "w"};
     as.resumed = resumed;
     as.keeps_jobs = keeps;
+    as.epoch = epoch_;
     connection().reply(rpc::Message{protocol::kRegister, protocol::encode(as).header, {}, {}});
     turn();
   }
@@ -150,6 +151,7 @@ class RegistrationTest : public testing::Test {
   std::vector<std::shared_ptr<FakeConnection>> connections_;
   std::vector<TimePoint> tries_;
   bool unreachable_ = false;
+  std::uint64_t epoch_ = 0;  // of the master
   protocol::Held held_;
   int registered_ = 0, away_ = 0, lost_ = 0;
   bool resumed_ = false, final_ = false;
@@ -398,6 +400,53 @@ TEST_F(RegistrationTest, PatienceThatEndsBeforeTheAnswerMakesItAnotherNode) {
   answer(true);
   EXPECT_TRUE(connection().closed) << "the master must not wait for what has ended";
   EXPECT_EQ(registered_, 1);
+}
+
+TEST_F(RegistrationTest, AMasterThatWasReplacedIsNotBelieved) {
+  EXPECT_EQ(connection().registration.seen_epoch, 0u);
+  epoch_ = 5;
+  answer();
+  held_.jobs = {JobId(7)};
+  ends(1);
+  restart_master();
+  for (const std::uint64_t before : {3u, 0u}) {
+    EXPECT_EQ(connection().registration.seen_epoch, 5u);
+    epoch_ = before;
+    testing::internal::CaptureStderr();
+    const std::size_t tries = registrations();
+    answer(true);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("(the master at 127.0.0.1:1 is of epoch " + std::to_string(before) +
+                        ", but epoch 5 has begun: it does not lead any more); trying again in "),
+              std::string::npos)
+        << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    EXPECT_TRUE(connection().closed);
+    EXPECT_FALSE(link_->registered());
+    EXPECT_EQ(reported(), Tasks{}) << "it would not keep them";
+    ASSERT_TRUE(reactor_.until([&] { return registrations() > tries; }));
+  }
+  EXPECT_EQ(registered_, 1);
+  EXPECT_EQ(lost_, 0) << "its jobs go on";
+  EXPECT_EQ(away_, 3);
+  EXPECT_EQ(connection().registration.held.value().jobs, held_.jobs);
+  epoch_ = 6;
+  answer(true);
+  EXPECT_EQ(registered_, 2);
+  EXPECT_EQ(reported(), Tasks{1});
+  restart_master();
+  EXPECT_EQ(connection().registration.seen_epoch, 6u);
+  answer(true);
+  EXPECT_EQ(registered_, 3) << "the same master again";
+}
+
+TEST_F(RegistrationTest, WhatWasReplacedMayNotEndItsJobsEither) {
+  epoch_ = 2;
+  answer();
+  restart_master();
+  epoch_ = 1;
+  answer(false, NodeId(9));
+  EXPECT_EQ(lost_, 0);
 }
 
 TEST_F(RegistrationTest, NoPatienceKeepsNothing) {

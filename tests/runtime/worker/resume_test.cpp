@@ -30,9 +30,9 @@ class ResumeTest : public testing::Test {
     master_->run([&] { listener_.reset(); });
     master_->stop();
   }
-  void start_worker(Duration patience = 10min) {
+  void start_worker(Duration patience = 10min, const std::string& masters = "") {
     WorkerOptions options;
-    options.master = endpoint_.text;
+    options.master = masters.empty() ? endpoint_.text : masters;
     options.name = "w1";
     options.slots = 2;
     options.memory_bytes = options.store_bytes = 64u << 20;
@@ -250,6 +250,20 @@ TEST_F(ResumeTest, WhatAMasterDoesNotResumeEndsAndTheJobMayBeGivenAgain) {
   command(launch(8, 2));
   (void)result(8, 2);
   EXPECT_EQ(reported_.size(), 2u) << "this node has not run the earlier attempt";
+}
+
+TEST_F(ResumeTest, AnotherMasterOfTheListTakesOver) {
+  const std::string first = endpoint_.text, second = first + "2";
+  start_worker(10min, first + "," + second);
+  const pid_t executor = run_task();
+  acknowledge(1);
+  stop_master();
+  endpoint_.text = second;
+  restart_master();
+  ASSERT_TRUE(registration_->held);
+  EXPECT_EQ(registration_->held->running, std::vector{launch(7).attempt});
+  allow_end();
+  EXPECT_EQ(result(7), std::to_string(executor));
 }
 
 TEST_F(ResumeTest, WithAMasterThatKeepsNothingEverythingEndsAtOnce) {
