@@ -1,6 +1,5 @@
 #include "engine/master/replication/follower.hpp"
 
-
 namespace weft::master {
 
 namespace {

@@ -21,11 +21,11 @@ struct PulledHeader {
 
 }  // namespace
 
-#define WEFT_REPLICATION_MESSAGE(M, what)                                  \
+#define WEFT_REPLICATION_MESSAGE(M, what)                                                    \
   rpc::Payload encode(const M& message) { return rpc::versioned_payload<wire::M>(message); } \
-  template <>                                                              \
-  Result<M> decode(const rpc::Message& message) {                          \
-    return rpc::decode_versioned<wire::M, M>(message.header.view(), what); \
+  template <>                                                                                \
+  Result<M> decode(const rpc::Message& message) {                                            \
+    return rpc::decode_versioned<wire::M, M>(message.header.view(), what);                   \
   }
 
 WEFT_REPLICATION_MESSAGE(Follow, "request to follow")

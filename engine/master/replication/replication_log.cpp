@@ -11,17 +11,14 @@ namespace weft::master {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);
-constexpr Duration kMostSilence = std::chrono::seconds(2);  // of a follower; promises wait for it that long
+constexpr Duration kMostSilence = std::chrono::seconds(2);     // of a follower; promises wait for it that long
 constexpr std::uint64_t kMostQueued = std::uint64_t{1} << 30;  // bytes of the log for a follower that does not keep up
 constexpr std::size_t kMostFollowers = 16, kMostName = 256;
 
 }  // namespace
 
 ReplicationLog::ReplicationLog(Leadership& leadership, rpc::Reactor& reactor, std::function<void(const Error&)> deposed)
-    : leadership_(leadership),
-      reactor_(reactor),
-      deposed_(std::move(deposed)),
-      disk_(rpc::Reactor::start("weft-snapshots")) {
+    : leadership_(leadership), reactor_(reactor), deposed_(std::move(deposed)), disk_(rpc::Reactor::start("weft-snapshots")) {
   tick();
 }
 
@@ -67,9 +64,10 @@ void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::
   if (follow->member.empty() || follow->member.size() > kMostName || follow->member == leadership_.member())
     return responder.fail(Error(Code::invalid_argument, "a follower without a name of its own"));
   if (!follow->cluster.empty() && follow->cluster != leadership_.cluster())
-    return responder.fail(Error(Code::invalid_argument,
-                                fmt::format("this is a master of cluster {}, not of {}; name another data directory or another group",
-                                            leadership_.cluster(), escaped(follow->cluster))));
+    return responder.fail(
+        Error(Code::invalid_argument,
+              fmt::format("this is a master of cluster {}, not of {}; name another data directory or another group",
+                          leadership_.cluster(), escaped(follow->cluster))));
   for (auto at = followers_.begin(); at != followers_.end();) {
     const auto session = at++;
     if (session->second.member == follow->member || session->second.connection == connection)
@@ -114,7 +112,6 @@ void ReplicationLog::on_pull(const rpc::ConnectionPtr& connection, const rpc::Me
   Follower& follower = *session->follower;
   if (auto pulled = follower.pull(pull->kept, announced_.contains(session->member), std::move(responder)); !pulled)
     return drop(followers_.find(pull->session), pulled.error());
-  session->caught_up = session->caught_up || (session->snapshots == sources_.size() && follower.near());
   if (const auto required = kept_.find(session->member); required != kept_.end()) required->second = follower.kept();
   settle();
   release();
@@ -157,8 +154,11 @@ bool ReplicationLog::is_required(const std::string& member) const {
 /// Announces who is in sync when that has changed, and lets those begin that may.
 void ReplicationLog::settle() {
   std::set<std::string> wanted;
-  for (const auto& [id, session] : followers_)
+  for (auto& [id, session] : followers_) {
+    const bool near = session.follower && session.snapshots == sources_.size() && session.follower->near();
+    session.caught_up = session.caught_up || near;
     if (session.caught_up) wanted.insert(session.member);
+  }
   if (!announcing_ && wanted != announced_) announce(std::move(wanted));
   for (auto& [id, session] : followers_)
     if (!session.follower && !is_required(session.member)) begin(id, session);
@@ -203,6 +203,7 @@ void ReplicationLog::tick() {
       session->second.follower->answer_if_older(now - kLongestPull);
     }
   }
+  settle();  // a snapshot may have come to its end
   timer_ = reactor_.after(kTick, [this] { tick(); });
 }
 

@@ -86,11 +86,11 @@ class ReplicationLog {
   Sessions followers_;
   std::uint64_t next_session_ = 1;
   std::uint64_t appended_ = 0;
-  std::set<std::string> announced_, to_announce_;   // members in sync; the same but while that is being changed
+  std::set<std::string> announced_, to_announce_;  // members in sync; the same but while that is being changed
   bool announcing_ = false;
-  std::map<std::string, std::uint64_t> kept_;       // of the members in both: up to which entry
+  std::map<std::string, std::uint64_t> kept_;  // of the members in both: up to which entry
   std::multimap<std::uint64_t, std::function<void()>> waiting_;
-  std::unique_ptr<rpc::Reactor> disk_;              // reads snapshots
+  std::unique_ptr<rpc::Reactor> disk_;  // reads snapshots
   std::unique_ptr<rpc::Timer> timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Log log_{"master"};

@@ -40,6 +40,13 @@ void WorkerAdmission::on_register(const rpc::ConnectionPtr& connection, const rp
   }
   auto info = protocol::decode<protocol::Register>(message);
   if (!info) return responder.fail(info.error());
+  if (const std::uint64_t own = epoch(); info->seen_epoch > own) {
+    const Error deposed(Code::unavailable, fmt::format("this master is of epoch {} and does not lead any more: worker {} at {} was "
+                                                       "registered in epoch {}",
+                                                       own, escaped(info->name), connection->peer(), info->seen_epoch));
+    log_.error("{}", deposed.to_string());
+    return responder.fail(deposed);
+  }
   const auto tag = std::make_shared<WorkerTag>();
   connection->context = tag;
   const auto to = std::make_shared<rpc::Responder>(std::move(responder));
@@ -164,7 +171,11 @@ Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connectio
 }
 
 protocol::Registered WorkerAdmission::answer_to(NodeId id, const RegisteredWorker& worker, bool resumed) const {
-  return {id, context_.options.heartbeat, worker.info.rack, worker.info.name, resumed, context_.recorder.keeps_jobs()};
+  return {id, context_.options.heartbeat, worker.info.rack, worker.info.name, resumed, context_.recorder.keeps_jobs(), epoch()};
+}
+
+std::uint64_t WorkerAdmission::epoch() const {
+  return context_.options.leadership == nullptr ? 0 : context_.options.leadership->epoch();
 }
 
 Result<rpc::Payload> WorkerAdmission::join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,

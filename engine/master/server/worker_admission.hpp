@@ -1,6 +1,7 @@
 // How a worker joins: under a name that is its own, in its rack, with an id that no later master can give to another.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "base/log.hpp"
@@ -31,6 +32,8 @@ class WorkerAdmission {
   Result<rpc::Payload> rejoin(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info);
   /// A worker by that name was started again: the node that it was is lost.
   void lose_predecessor(const protocol::Register& info);
+  /// Of this master's leadership; 0: it is the only one.
+  std::uint64_t epoch() const;
   protocol::Registered answer_to(NodeId id, const RegisteredWorker& worker, bool resumed) const;
   Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,
                             const schedulers::UplinkRate& uplink);

@@ -21,6 +21,7 @@
 #include "engine/master/server/server.hpp"
 #include "engine/master/storage/file_service.hpp"
 #include "engine/tools/cli/command.hpp"
+#include "engine/tools/cli/master_group.hpp"
 #include "engine/tools/web/service.hpp"
 
 namespace weft::tools {
@@ -35,6 +36,7 @@ struct MasterOptions {
   std::string http = "127.0.0.1:7078";
   bool http_given = false;
   std::string submit_dir;
+  MasterGroupOptions group;
 };
 
 /// Beside the journal, else in the data directory; empty when neither is given.
@@ -82,41 +84,53 @@ Result<void> check_lease(const master::FileServiceOptions& files) {
                                                   format_duration(files.options.lease), format_duration(kShortest)));
 }
 
-Result<void> run(MasterOptions options) {
-  keep_files_private();
-  rpc::raise_descriptor_limit();
-  const client::StopSignal stop(client::StopSignal::Hangup::reloads);
-  std::atomic<bool> broken{false};
-  if (!options.files.data_directory.empty()) options.server.storage = master::file_service(options.files);
+/// What is wrong with the options is reported before anything starts; and where they leave a choice, it is made.
+Result<void> complete(MasterOptions& options) {
+  const std::string& data = options.files.data_directory;
+  WEFT_TRY(check(options.group, data));
+  if (!options.group.wanted() && !data.empty()) WEFT_TRY(master::check_alone(data));
+  if (!data.empty()) options.server.storage = master::file_service(options.files);
   WEFT_TRY(check_lease(options.files));
   WEFT_TRY(check_directory("--profiles", options.profiles));
   WEFT_TRY(check_directory("--submit-dir", options.submit_dir));
   if (!options.submit_dir.empty() && !std::filesystem::is_directory(options.submit_dir))
     return fail(Code::invalid_argument,
                 fmt::format("--submit-dir: there is no {}; name the directory of job programs", options.submit_dir));
-  if (const std::string directory = directory_of_profiles(options); !directory.empty())
-    options.server.profiles = master::profile_database(directory);
+  options.profiles = directory_of_profiles(options);
+  if (!options.profiles.empty()) options.server.profiles = master::profile_database(options.profiles);
   WEFT_TRY(keep_jobs(options));
   if (!options.server.event_log.empty()) {  // where its pieces are, for all readers
     auto file = replaceable_file(options.server.event_log);
     if (!file) return fail(std::move(file).error().wrap("cannot open the event log"));
     if (*file) options.server.event_log = **file;
   }
+  return {};
+}
+
+/// An error is reported before anything else, where the address is not known yet.
+Result<void> write_port_file(const MasterOptions& options, const std::string& address) {
+  if (options.port_file.empty()) return {};
+  const auto replaced = replaceable_file(options.port_file);
+  if (!address.empty()) return write_file(options.port_file, address + "\n");
+  auto known = !replaced ? fail(replaced.error()) : *replaced ? write_file(options.port_file, "") : Result<void>();
+  if (!known) return fail(std::move(known).error().wrap("--port-file"));
+  return {};
+}
+
+/// Serves until a signal comes; an error is why the master cannot go on.
+Result<void> serve_until_stopped(MasterOptions& options, const client::StopSignal& stop) {
+  std::atomic<bool> broken{false};
   std::optional<Error> why;  // written before `broken` is
   options.server.on_fatal = [&](const Error& error) {
     why = error;
     broken = true;
   };
   WEFT_ASSIGN(auto server, master::Server::start(options.server));
-  if (!options.port_file.empty()) {  // an error is reported before anything else
-    const auto replaced = replaceable_file(options.port_file);
-    auto known = !replaced ? fail(replaced.error()) : *replaced ? write_file(options.port_file, "") : Result<void>();
-    if (!known) return fail(std::move(known).error().wrap("--port-file"));
-  }
+  WEFT_TRY(write_port_file(options, ""));
   std::printf("weft master listens on %s\n", server->address().c_str());
   WEFT_ASSIGN(auto service, serve(options, *server));
   std::fflush(stdout);
-  if (!options.port_file.empty()) WEFT_TRY(write_file(options.port_file, server->address() + "\n"));
+  WEFT_TRY(write_port_file(options, server->address()));
   while (!stop.requested() && !broken) {
     if (stop.take_reload()) server->reload();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -125,6 +139,36 @@ Result<void> run(MasterOptions options) {
   server.reset();
   if (why) return fail(*why);
   return {};
+}
+
+/// One of several masters: follows, and serves when it leads. A leadership that is lost is no reason to end.
+Result<void> serve_in_group(MasterOptions& options, const client::StopSignal& stop) {
+  WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(options.server.listen));
+  WEFT_ASSIGN(const rpc::ReservedAddress reserved, rpc::reserve_address(listen));
+  options.server.listen = reserved.endpoint.text;
+  const std::string& data = options.files.data_directory;
+  WEFT_ASSIGN(const auto member,
+              join_group(options.group, options.server.listen, data,
+                         {options.server.journal, data + "/namespace", options.server.directory, options.profiles}));
+  WEFT_TRY(write_port_file(options, options.server.listen));
+  while (!stop.requested()) {
+    WEFT_ASSIGN(const auto leadership, member->lead([&stop] { return stop.requested(); }));
+    if (!leadership) break;
+    options.server.leadership = leadership.get();
+    const auto served = serve_until_stopped(options, stop);
+    if (served) break;
+    if (!leadership->lost()) return served;
+    Log("master").error("{}; it follows from now on", served.error().to_string());
+  }
+  return {};
+}
+
+Result<void> run(MasterOptions options) {
+  keep_files_private();
+  rpc::raise_descriptor_limit();
+  const client::StopSignal stop(client::StopSignal::Hangup::reloads);
+  WEFT_TRY(complete(options));
+  return options.group.wanted() ? serve_in_group(options, stop) : serve_until_stopped(options, stop);
 }
 
 void add_scheduler_options(CLI::App& command, master::ServerOptions& server) {
@@ -231,6 +275,7 @@ void add_master(CLI::App& app, Action& action) {
             "Directory of what is learned of programs; continued when it exists (default: the journal's name and\n"
             ".profiles, else `profiles` in the data directory; without either they last as long as the master)");
   add_file_options(command, options.files);
+  add_group_options(command, options.group);
   add_value(command, "--port-file", options.port_file, "FILE", "Write the address to this file when the master listens");
 }
 

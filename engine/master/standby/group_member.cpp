@@ -1,0 +1,153 @@
+#include "engine/master/standby/group_member.hpp"
+
+#include <algorithm>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/directory_claim.hpp"
+#include "base/private_directory.hpp"
+#include "base/text.hpp"
+#include "engine/master/standby/leader_link.hpp"
+#include "engine/master/standby/lease_keeper.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr Duration kLook = std::chrono::milliseconds(200);   // between two looks at who leads
+constexpr Duration kSayAgain = std::chrono::seconds(10);     // the same line in the log
+
+std::string new_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
+}
+
+/// Whether waiting can help.
+bool may_pass(const Error& error) { return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded; }
+
+}  // namespace
+
+Result<std::unique_ptr<GroupMember>> GroupMember::open(GroupOptions options, const MakeElection& make) {
+  WEFT_TRY(make_private_directory(options.data_directory));
+  auto claim = claim_directory(options.data_directory, "master");
+  if (!claim) return fail(std::move(claim).error().wrap("--data-dir"));
+  WEFT_ASSIGN(const auto known, read_membership(options.data_directory));
+  const Membership membership = known.value_or(Membership{new_id(), "", false});
+  if (!known) WEFT_TRY(write_membership(options.data_directory, membership));
+  WEFT_ASSIGN(auto election, make(membership.member));
+  return std::unique_ptr<GroupMember>(
+      new GroupMember(std::move(options), membership, std::move(*claim), std::move(election)));
+}
+
+Result<std::unique_ptr<Leadership>> GroupMember::lead(const std::function<bool()>& stop) {
+  while (!stop()) {
+    const auto seen = election_->look();
+    if (!seen && !may_pass(seen.error())) return fail(seen.error());
+    if (!seen) {
+      say(fmt::format("it cannot be seen who leads: {}", seen.error().to_string()));
+    } else {
+      WEFT_TRY(check(*seen));
+      if (!seen->led && may_lead(*seen)) {
+        auto leadership = take(*seen);
+        if (!leadership && !may_pass(leadership.error())) return leadership;
+        if (leadership && *leadership) return leadership;
+        if (!leadership) say(fmt::format("this master cannot take the lead: {}", leadership.error().to_string()));
+      } else if (seen->led && seen->record && seen->record->leader != membership_.member) {
+        follow(*seen->record, stop);
+      } else {
+        say_what_is_awaited(*seen);
+      }
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  return nullptr;
+}
+
+Result<void> GroupMember::check(const Election::Seen& seen) const {
+  if (!seen.record || membership_.cluster.empty() || membership_.cluster == seen.record->cluster) return {};
+  return fail(Code::invalid_argument,
+              fmt::format("--data-dir: {} is of cluster {}, and these masters are of cluster {}; name another directory, or the "
+                          "place in the store where that cluster's masters meet",
+                          options_.data_directory, escaped(membership_.cluster), escaped(seen.record->cluster)));
+}
+
+bool GroupMember::may_lead(const Election::Seen& seen) const {
+  if (!seen.record) return !options_.standby && !membership_.copying;
+  const auto& in_sync = seen.record->in_sync;
+  return std::find(in_sync.begin(), in_sync.end(), membership_.member) != in_sync.end();
+}
+
+/// Null: another master was quicker.
+Result<std::unique_ptr<Leadership>> GroupMember::take(const Election::Seen& seen) {
+  LeaderRecord record;
+  record.cluster = seen.record ? seen.record->cluster : membership_.cluster.empty() ? new_id() : membership_.cluster;
+  record.epoch = (seen.record ? seen.record->epoch : 0) + 1;
+  record.leader = membership_.member;
+  record.address = options_.address;
+  record.in_sync = {membership_.member};
+  // Before the lead is taken: what is here is whole, and is this cluster's.
+  WEFT_TRY(save({membership_.member, record.cluster, false}));
+  const TimePoint began = SystemClock().now();
+  WEFT_ASSIGN(const bool taken, election_->take(seen, record));
+  if (!taken) return nullptr;
+  log_.info("this master leads cluster {} in epoch {}", record.cluster, record.epoch);
+  said_.clear();
+  return std::make_unique<LeaseKeeper>(*election_, std::move(record), options_.lease, began + options_.lease);
+}
+
+Result<void> GroupMember::save(Membership membership) {
+  WEFT_TRY(write_membership(options_.data_directory, membership));
+  membership_ = std::move(membership);
+  return {};
+}
+
+void GroupMember::follow(const LeaderRecord& leader, const std::function<bool()>& stop) {
+  const Error why = follow_until_gone(leader, stop);
+  if (!stop()) say(fmt::format("master {} at {} cannot be followed: {}", escaped(leader.leader), escaped(leader.address), why.to_string()));
+}
+
+Error GroupMember::follow_until_gone(const LeaderRecord& leader, const std::function<bool()>& stop) {
+  auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster});
+  if (!link) return link.error();
+  if (auto saved = save({membership_.member, (*link)->leader().cluster, true}); !saved) return saved.error();
+  auto replica = Replica::begin(options_.paths, [&link = **link](const Hash128& program, std::uint64_t offset) {
+    return link.fetch(program, offset);
+  });
+  if (!replica) return replica.error();
+  log_.info("this master stands by: it copies what master {} at {} keeps", escaped(leader.leader), escaped(leader.address));
+  said_.clear();
+  bool in_sync = false;
+  while (!stop()) {
+    const auto pulled = (*link)->pull();
+    if (!pulled) return pulled.error();
+    if (auto applied = (*replica)->apply(pulled->entries); !applied) return applied.error();
+    if (!std::exchange(in_sync, pulled->in_sync) && in_sync)
+      log_.info("this master has everything, and takes over when {} is gone", escaped(leader.address));
+  }
+  return Error(Code::cancelled, "this master ends");
+}
+
+/// A line that says what it said last only now and then.
+void GroupMember::say(const std::string& what) {
+  const TimePoint now = SystemClock().now();
+  if (what == said_ && now - said_at_ < kSayAgain) return;
+  said_ = what;
+  said_at_ = now;
+  log_.warn("{}", what);
+}
+
+void GroupMember::say_what_is_awaited(const Election::Seen& seen) {
+  if (!seen.record)
+    return say(membership_.copying
+                   ? "no master has led yet, and what is in this one's data directory may be incomplete: it waits for another"
+                   : "no master has led yet, and this one was started with --standby: it waits for another");
+  if (seen.led) return say("this member's own lease of before has not ended yet");
+  say(fmt::format("only masters {} have everything that was acknowledged, and none of them is there: this one waits for them",
+                  escaped(fmt::format("{}", fmt::join(seen.record->in_sync, ", ")))));
+}
+
+}  // namespace weft::master

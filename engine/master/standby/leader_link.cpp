@@ -1,0 +1,47 @@
+#include "engine/master/standby/leader_link.hpp"
+
+#include "runtime/protocol/worker.hpp"
+
+namespace weft::master {
+
+namespace {
+
+namespace protocol = runtime::protocol;
+using namespace std::chrono_literals;
+constexpr Duration kConnectDeadline = 2s;
+constexpr Duration kFollowDeadline = 30s;  // the leader may have to announce first that this member is not in sync
+constexpr Duration kPullDeadline = kLongestPull + 1500ms;
+constexpr Duration kFetchDeadline = 10s;
+
+}  // namespace
+
+Result<std::unique_ptr<LeaderLink>> LeaderLink::open(const std::string& address, const Follow& follow) {
+  std::unique_ptr<LeaderLink> link(new LeaderLink);
+  WEFT_ASSIGN(const rpc::Endpoint leader, rpc::Endpoint::parse(address));
+  WEFT_ASSIGN(link->connection_,
+              rpc::connect(*link->reactor_, leader, kConnectDeadline, {}, protocol::one_release_limits()));
+  WEFT_ASSIGN(const rpc::Message answer, rpc::call(*link->reactor_, link->connection_, kFollow, encode(follow), kFollowDeadline));
+  WEFT_ASSIGN(link->following_, decode<Following>(answer));
+  return link;
+}
+
+LeaderLink::~LeaderLink() {
+  if (connection_) reactor_->run([this] { connection_->close(); });
+  reactor_->stop();
+}
+
+Result<Pulled> LeaderLink::pull() {
+  WEFT_ASSIGN(const rpc::Message answer, rpc::call(*reactor_, connection_, kPull, encode(Pull{following_.session, pulled_}), kPullDeadline));
+  WEFT_ASSIGN(Pulled pulled, decode<Pulled>(answer));
+  pulled_ += pulled.entries.size();
+  return pulled;
+}
+
+Result<BinaryStore::Piece> LeaderLink::fetch(const Hash128& program, std::uint64_t offset) {
+  WEFT_ASSIGN(rpc::Message answer, rpc::call(*reactor_, connection_, protocol::kFetchBinary,
+                                             protocol::encode(protocol::BinaryRequest{program, offset}), kFetchDeadline));
+  WEFT_ASSIGN(const protocol::BinaryChunk chunk, protocol::decode<protocol::BinaryChunk>(answer));
+  return BinaryStore::Piece{std::move(answer.bulk), chunk.total};
+}
+
+}  // namespace weft::master

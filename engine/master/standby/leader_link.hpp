@@ -1,0 +1,39 @@
+// A follower's connection to the master that leads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/rpc/rpc.hpp"
+#include "engine/master/replication/protocol.hpp"
+#include "engine/master/server/binary_store.hpp"
+
+namespace weft::master {
+
+/// One thread. Calls block, each for a few seconds at most. An error says that the leader is gone, or that it refuses: then the link
+/// is of no more use.
+class LeaderLink {
+ public:
+  /// Connects, and begins to follow. From then on the leader does not count on this member, so that its old copy may go.
+  static Result<std::unique_ptr<LeaderLink>> open(const std::string& address, const Follow& follow);
+  ~LeaderLink();
+  LeaderLink(const LeaderLink&) = delete;
+  LeaderLink& operator=(const LeaderLink&) = delete;
+
+  const Following& leader() const { return following_; }
+  /// The next entries, or none after a while. What the pulls before gave is on this member's disk.
+  Result<Pulled> pull();
+  /// A piece of a program that the leader has.
+  Result<BinaryStore::Piece> fetch(const Hash128& program, std::uint64_t offset);
+
+ private:
+  LeaderLink() : reactor_(rpc::Reactor::start("weft-follower")) {}
+
+  std::unique_ptr<rpc::Reactor> reactor_;
+  rpc::ConnectionPtr connection_;
+  Following following_;
+  std::uint64_t pulled_ = 0;  // entries
+};
+
+}  // namespace weft::master

@@ -1,0 +1,117 @@
+#include "engine/master/standby/lease_keeper.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr int kRenewals = 5;  // in the time of a lease
+constexpr Duration kRetry = std::chrono::milliseconds(100);
+
+}  // namespace
+
+LeaseKeeper::LeaseKeeper(Election& election, LeaderRecord record, Duration lease, TimePoint until)
+    : election_(election), record_(std::move(record)), lease_(lease), renewed_(until - lease), until_(until), thread_([this] { run(); }) {}
+
+LeaseKeeper::~LeaseKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  end(Error(Code::unavailable, "the master ends"));
+  election_.resign();
+}
+
+std::optional<Error> LeaseKeeper::lost() const {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return ended_;
+  if (SystemClock().now() < until_) return std::nullopt;
+  return Error(Code::unavailable,
+               fmt::format("this master does not lead any more: its lease of {} could not be prolonged{}{}", format_duration(lease_),
+                           failure_.empty() ? "" : ": ", failure_));
+}
+
+void LeaseKeeper::set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) {
+      changes_.push_back({std::move(members), std::move(then)});
+      wake_.notify_one();
+      return;
+    }
+  }
+  then(fail(*lost()));
+}
+
+void LeaseKeeper::run() {
+  while (true) {
+    const auto change = next(renewed_ + lease_ / kRenewals);
+    {
+      const std::lock_guard lock(mutex_);
+      if (closing_ || ended_) return;
+    }
+    if (change && !carry_out(*change)) pause();
+    if (SystemClock().now() >= renewed_ + lease_ / kRenewals) renew();
+  }
+}
+
+/// The first change that waits, or nothing at that time.
+std::optional<LeaseKeeper::Change> LeaseKeeper::next(TimePoint until) {
+  std::unique_lock lock(mutex_);
+  wake_.wait_until(lock, until, [this] { return closing_ || !changes_.empty(); });
+  return changes_.empty() ? std::nullopt : std::optional(changes_.front());
+}
+
+void LeaseKeeper::pause() {
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, kRetry, [this] { return closing_; });
+}
+
+/// False: it has to be tried again.
+bool LeaseKeeper::carry_out(const Change& change) {
+  LeaderRecord record = record_;
+  record.in_sync = {record.leader};
+  record.in_sync.insert(record.in_sync.end(), change.members.begin(), change.members.end());
+  const auto replaced = election_.replace(record);
+  if (replaced && !*replaced) {
+    end(Error(Code::unavailable, "another master leads, or may lead: the lease of this one ended"));
+    return true;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!replaced) failure_ = replaced.error().to_string();
+    if (!replaced) return false;
+    changes_.pop_front();
+  }
+  change.then({});
+  return true;
+}
+
+void LeaseKeeper::renew() {
+  renewed_ = SystemClock().now();
+  const auto renewal = election_.renew();
+  if (renewal && !*renewal)
+    return end(Error(Code::unavailable, "another master leads, or may lead: the lease of this one ended"));
+  const std::lock_guard lock(mutex_);
+  failure_ = renewal ? std::string() : renewal.error().to_string();
+  if (renewal) until_ = renewed_ + lease_;
+}
+
+void LeaseKeeper::end(const Error& why) {
+  std::deque<Change> changes;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) ended_ = why;
+    changes = std::exchange(changes_, {});
+  }
+  for (const Change& change : changes) change.then(fail(why));
+}
+
+}  // namespace weft::master

@@ -1,0 +1,59 @@
+// Keeps the lease of a master that leads, on a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "engine/master/election/election.hpp"
+#include "engine/master/replication/leadership.hpp"
+
+namespace weft::master {
+
+class LeaseKeeper final : public Leadership {
+ public:
+  /// Of a leadership that was taken: nobody else can lead before `until`. While it lives, it alone uses `election`, which outlives it.
+  LeaseKeeper(Election& election, LeaderRecord record, Duration lease, TimePoint until);
+  /// Gives the leadership back, so that another master can lead at once.
+  ~LeaseKeeper() override;
+
+  const std::string& cluster() const override { return record_.cluster; }
+  const std::string& member() const override { return record_.leader; }
+  std::uint64_t epoch() const override { return record_.epoch; }
+  std::optional<Error> lost() const override;
+  void set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) override;
+
+ private:
+  struct Change {
+    std::vector<std::string> members;
+    std::function<void(const Result<void>&)> then;
+  };
+  void run();
+  std::optional<Change> next(TimePoint until);
+  bool carry_out(const Change& change);
+  void pause();
+  void renew();
+  void end(const Error& why);
+
+  Election& election_;
+  const LeaderRecord record_;  // when it was taken
+  const Duration lease_;
+  TimePoint renewed_;  // the thread's: last, or tried
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable wake_;
+  std::deque<Change> changes_;
+  TimePoint until_;
+  std::string failure_;         // of the last try to prolong it
+  std::optional<Error> ended_;  // another master may lead
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weft::master

@@ -1,0 +1,65 @@
+#include "engine/master/standby/membership.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "base/json_reader.hpp"
+
+namespace weft::master {
+
+namespace {
+
+constexpr std::uint64_t kMostBytes = 64u << 10;
+
+std::string file_in(const std::string& directory) { return directory + "/member.json"; }
+
+}  // namespace
+
+Result<std::optional<Membership>> read_membership(const std::string& data_directory) {
+  const std::string file = file_in(data_directory);
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return std::nullopt;
+  WEFT_ASSIGN(const std::string text, read_file(file, kMostBytes));
+  Membership membership;
+  JsonReader json(text, file);
+  WEFT_TRY(json.object([&](std::string_view key) -> Result<void> {
+    if (key == "member") {
+      WEFT_ASSIGN(membership.member, json.text());
+    } else if (key == "cluster") {
+      WEFT_ASSIGN(membership.cluster, json.text());
+    } else if (key == "copying") {
+      WEFT_ASSIGN(membership.copying, json.flag());
+    } else {
+      return json.skip();
+    }
+    return {};
+  }));
+  WEFT_TRY(json.finish());
+  if (membership.member.empty()) return fail(Code::corrupt, fmt::format("{}: there is no member id in it", file));
+  return membership;
+}
+
+Result<void> write_membership(const std::string& data_directory, const Membership& membership) {
+  JsonWriter json;
+  json.begin_object()
+      .member("member", membership.member)
+      .member("cluster", membership.cluster)
+      .member("copying", membership.copying)
+      .end_object();
+  return write_file(file_in(data_directory), json.text() + "\n");
+}
+
+Result<void> check_alone(const std::string& data_directory) {
+  WEFT_ASSIGN(const auto membership, read_membership(data_directory));
+  if (!membership) return {};
+  return fail(Code::invalid_argument,
+              fmt::format("--data-dir: {} is of a master of a group{}; start it with --etcd or --kubernetes-lease, as the others, or "
+                          "remove {} if it is to be the only master from now on",
+                          data_directory, membership->copying ? ", and a copy that may not be complete" : "",
+                          file_in(data_directory)));
+}
+
+}  // namespace weft::master

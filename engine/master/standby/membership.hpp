@@ -1,0 +1,24 @@
+// Which group of masters a data directory belongs to: the file `member.json` in it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace weft::master {
+
+struct Membership {
+  std::string member;    // id of this data directory
+  std::string cluster;   // empty: of none yet
+  bool copying = false;  // what else is in the directory is a copy of a leader's, which may not be complete
+};
+
+/// Nothing where there is no such file. Errors name the file.
+Result<std::optional<Membership>> read_membership(const std::string& data_directory);
+/// Durably.
+Result<void> write_membership(const std::string& data_directory, const Membership& membership);
+/// For a master that is alone. Refused when the directory belongs to a group: another master may lead it.
+Result<void> check_alone(const std::string& data_directory);
+
+}  // namespace weft::master

@@ -1,0 +1,100 @@
+#include "engine/tools/cli/master_group.hpp"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/machine.hpp"
+#include "base/rpc/rpc.hpp"
+#include "base/text.hpp"
+#include "engine/master/election/etcd_election.hpp"
+#include "engine/master/election/kubernetes_election.hpp"
+#include "engine/tools/cli/command.hpp"
+
+namespace weft::tools {
+
+namespace {
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+Result<std::unique_ptr<master::Election>> election(const MasterGroupOptions& options, const std::string& member) {
+  if (options.etcd.empty()) {
+    master::KubernetesOptions kubernetes;
+    kubernetes.lease_name = options.kubernetes_lease;
+    kubernetes.server = options.kubernetes_server;
+    kubernetes.member = member;
+    kubernetes.lease = options.lease;
+    return master::kubernetes_election(std::move(kubernetes));
+  }
+  master::EtcdOptions etcd;
+  etcd.urls = options.etcd;
+  etcd.prefix = options.etcd_prefix;
+  etcd.certificates = options.etcd_certificates;
+  etcd.user = environment("WEFT_ETCD_USER");
+  etcd.password = environment("WEFT_ETCD_PASSWORD");
+  etcd.member = member;
+  etcd.lease = options.lease;
+  return master::etcd_election(std::move(etcd));
+}
+
+/// Host and port by which other masters reach this one.
+Result<std::string> advertised(const MasterGroupOptions& options, const std::string& listen) {
+  const std::size_t colon = listen.rfind(':');
+  std::string host = options.advertise.empty() ? listen.substr(0, colon) : options.advertise;
+  if (host == "0.0.0.0" || host == "[::]") host = machine_name();
+  const std::string address = host + listen.substr(colon);
+  if (!rpc::Endpoint::parse(address))
+    return fail(Code::invalid_argument,
+                fmt::format("--advertise: '{}' is no host; name one, or an address, without a port", escaped(options.advertise)));
+  return address;
+}
+
+}  // namespace
+
+void add_group_options(CLI::App& command, MasterGroupOptions& options) {
+  add_value(command, "--etcd", options.etcd, "URL[,URL...]",
+            "One of several masters: who leads is decided in this etcd; the others follow, and take over (needs --data-dir)")
+      ->delimiter(',');
+  add_value(command, "--etcd-prefix", options.etcd_prefix, "KEY", "Of the keys in etcd; masters of one cluster have the same")
+      ->capture_default_str();
+  add_value(command, "--etcd-certificates", options.etcd_certificates, "FILE",
+            "Authorities that are trusted with an https:// URL of etcd (default: those of the system)");
+  add_value(command, "--kubernetes-lease", options.kubernetes_lease, "NAME",
+            "The same without an etcd of one's own: who leads is decided by this Lease object in the pod's namespace");
+  add_value(command, "--kubernetes-server", options.kubernetes_server, "URL",
+            "Of the API server, outside of a pod: that of `kubectl proxy` (default: that of the pod)");
+  command.add_flag("--standby", options.standby,
+                   "Where no master has led yet, wait until another leads, because this one has nothing to begin with");
+  add_value(command, "--advertise", options.advertise, "HOST",
+            "Host name or address by which other masters reach this one (default: as in --listen)");
+  add_duration_option(command, "--leader-lease", options.lease, Zero::refused,
+                      "After how much silence of the one that leads another takes over, from 2s on (default: 3s)");
+}
+
+Result<void> check(const MasterGroupOptions& options, const std::string& data_directory) {
+  if (!options.etcd.empty() && !options.kubernetes_lease.empty())
+    return fail(Code::invalid_argument, "--etcd and --kubernetes-lease are two ways to decide who leads; name one of them");
+  if (!options.wanted() && (options.standby || !options.advertise.empty() || !options.kubernetes_server.empty()))
+    return fail(Code::invalid_argument,
+                fmt::format("{} is for one of several masters; name where they meet by --etcd or --kubernetes-lease",
+                            options.standby ? "--standby" : options.advertise.empty() ? "--kubernetes-server" : "--advertise"));
+  if (options.wanted() && data_directory.empty())
+    return fail(Code::invalid_argument, "one of several masters needs a directory for its copy: name it by --data-dir");
+  return {};
+}
+
+Result<std::unique_ptr<master::GroupMember>> join_group(const MasterGroupOptions& options, const std::string& listen,
+                                                        const std::string& data_directory, const master::StorePaths& paths) {
+  master::GroupOptions group;
+  group.data_directory = data_directory;
+  group.paths = paths;
+  group.standby = options.standby;
+  group.lease = options.lease;
+  WEFT_ASSIGN(group.address, advertised(options, listen));
+  return master::GroupMember::open(std::move(group), [&](const std::string& member) { return election(options, member); });
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,36 @@
+// Options of a master that is one of several, and how it joins them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "engine/master/standby/group_member.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace weft::tools {
+
+struct MasterGroupOptions {
+  std::vector<std::string> etcd;
+  std::string etcd_prefix = "/weft", etcd_certificates;
+  std::string kubernetes_lease, kubernetes_server;
+  bool standby = false;
+  std::string advertise;  // host; empty: that of the address where it listens
+  Duration lease = std::chrono::seconds(3);
+
+  bool wanted() const { return !etcd.empty() || !kubernetes_lease.empty(); }
+};
+
+void add_group_options(CLI::App& command, MasterGroupOptions& options);
+/// invalid_argument when options contradict one another; `data_directory` is --data-dir.
+Result<void> check(const MasterGroupOptions& options, const std::string& data_directory);
+/// `listen` is where the master listens when it leads.
+Result<std::unique_ptr<master::GroupMember>> join_group(const MasterGroupOptions& options, const std::string& listen,
+                                                        const std::string& data_directory, const master::StorePaths& paths);
+
+}  // namespace weft::tools

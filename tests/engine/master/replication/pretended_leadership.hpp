@@ -1,0 +1,54 @@
+// A leadership whose announcements a test answers by hand.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/master/replication/leadership.hpp"
+
+namespace weft::master::test {
+
+class PretendedLeadership final : public Leadership {
+ public:
+  const std::string& cluster() const override { return cluster_; }
+  const std::string& member() const override { return member_; }
+  std::uint64_t epoch() const override { return 7; }
+  std::optional<Error> lost() const override { return std::nullopt; }
+  void set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) override {
+    const std::lock_guard lock(mutex_);
+    announcements_.emplace_back(std::move(members), std::move(then));
+    wake_.notify_all();
+  }
+
+  /// Waits for the next announcement, and returns who is in sync by it. It is not carried out before answer().
+  std::vector<std::string> announcement() {
+    std::unique_lock lock(mutex_);
+    if (!wake_.wait_for(lock, std::chrono::seconds(30), [this] { return !announcements_.empty(); })) return {"no announcement"};
+    return announcements_.front().first;
+  }
+  bool announces() {
+    const std::lock_guard lock(mutex_);
+    return !announcements_.empty();
+  }
+  void answer(const Result<void>& result) {
+    std::unique_lock lock(mutex_);
+    const auto then = std::move(announcements_.front().second);
+    announcements_.pop_front();
+    lock.unlock();
+    then(result);
+  }
+
+ private:
+  const std::string cluster_ = "c", member_ = "leader";
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::pair<std::vector<std::string>, std::function<void(const Result<void>&)>>> announcements_;
+};
+
+}  // namespace weft::master::test

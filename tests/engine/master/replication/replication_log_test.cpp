@@ -1,0 +1,312 @@
+// The log of a leader, followed over real connections; who may lead after it is announced when the test says so.
+#include "engine/master/replication/replication_log.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/master/replication/pretended_leadership.hpp"
+
+namespace weft::master {
+namespace {
+
+using test::PretendedLeadership;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using namespace std::chrono_literals;
+
+LogEntry entry(std::string_view text) { return {Store::journal, SharedBytes(Buffer::copy_of(as_bytes(text)))}; }
+
+/// A follower that pulls when the test says so.
+class Peer {
+ public:
+  explicit Peer(const rpc::Endpoint& leader, std::string name = "b") : name_(std::move(name)) {
+    connection_ = rpc::connect(*reactor_, leader, 10s).value();
+  }
+  ~Peer() {
+    leave();
+    reactor_->stop();
+  }
+  void leave() {
+    reactor_->run([this] { connection_->close(); });
+  }
+  Result<Following> follow(const std::string& cluster = "") {
+    auto answer = rpc::call(*reactor_, connection_, kFollow, encode(Follow{name_, cluster}), 20s);
+    if (!answer) return fail(answer.error());
+    auto following = decode<Following>(*answer);
+    if (following) session_ = following->session;
+    return following;
+  }
+  Result<Pulled> pull(std::uint64_t kept) {
+    WEFT_ASSIGN(const rpc::Message answer, rpc::call(*reactor_, connection_, kPull, encode(Pull{session_, kept}), 20s));
+    return decode<Pulled>(answer);
+  }
+  /// Pulls until it has this many entries more, and returns them. All are kept that came before the last answer.
+  std::vector<std::string> pull_entries(std::size_t count) {
+    std::vector<std::string> entries;
+    while (entries.size() < count) {
+      const auto pulled = pull(has_);
+      if (!pulled) {
+        ADD_FAILURE() << pulled.error().to_string();
+        return entries;
+      }
+      in_sync = pulled->in_sync;
+      has_ += pulled->entries.size();
+      for (const LogEntry& each : pulled->entries) entries.emplace_back(as_chars(each.bytes.bytes));
+    }
+    return entries;
+  }
+  /// Says that it keeps everything it has.
+  void keep() { in_sync = pull(has_).value().in_sync; }
+
+  bool in_sync = false;
+
+ private:
+  std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("peer");
+  rpc::ConnectionPtr connection_;
+  std::string name_;
+  std::uint64_t session_ = 0, has_ = 0;
+};
+
+class TheLog : public testing::Test {
+ protected:
+  void SetUp() override {
+    reactor->run([this] {
+      log = std::make_unique<ReplicationLog>(leadership, *reactor, [this](const Error& why) {
+        deposed = why.to_string();
+        ++times_deposed;
+      });
+      log->add([this](auto then) { then(std::make_unique<ListedSnapshot>(copy)); });
+      rpc::Handler handler;
+      handler.on_request = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
+        if (message.type == kFollow) return log->on_follow(connection, message, std::move(responder));
+        log->on_pull(connection, message, std::move(responder));
+      };
+      handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& why) {
+        if (log) log->on_close(connection, why);
+      };
+      listener = reactor->listen({"127.0.0.1:0"}, {}, [handler](const rpc::ConnectionPtr&) { return handler; }).value();
+      address = listener->endpoint();
+    });
+  }
+  void TearDown() override {
+    reactor->run([this] {
+      listener->close();
+      log.reset();
+    });
+    reactor->stop();
+  }
+  void append(std::string_view text) {
+    reactor->run([&] {
+      log->append(entry(text));
+      log->when_kept(log->appended(), [this] { ++promises; });
+    });
+  }
+  /// What the reactor was given before is done.
+  int kept_promises() {
+    int kept = 0;
+    reactor->run([&] { kept = promises; });
+    return kept;
+  }
+  void await_promises(int count) {
+    while (kept_promises() < count) std::this_thread::yield();
+  }
+  /// It has everything, and that is announced.
+  void bring_in_sync(Peer& peer, std::size_t entries) {
+    EXPECT_EQ(peer.pull_entries(entries).size(), entries);
+    peer.keep();
+    leadership.announcement();
+    leadership.answer({});
+  }
+
+  PretendedLeadership leadership;
+  std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("leader");
+  std::vector<LogEntry> copy{entry("old")};
+  std::unique_ptr<ReplicationLog> log;
+  std::unique_ptr<rpc::Listener> listener;
+  rpc::Endpoint address;
+  int promises = 0;
+  std::string deposed;
+  std::atomic<int> times_deposed{0};
+};
+
+TEST_F(TheLog, KeepsAPromiseAtOnceWhileNobodyFollows) {
+  append("a");
+  EXPECT_EQ(kept_promises(), 1);
+}
+
+TEST_F(TheLog, IsSentBehindACopyOfWhatWasThereBefore) {
+  Peer peer(address);
+  const auto following = peer.follow("c");
+  ASSERT_TRUE(following) << following.error().to_string();
+  EXPECT_EQ(following->epoch, 7u);
+  EXPECT_EQ(following->cluster, "c");
+  append("a");
+  append("b");
+  EXPECT_THAT(peer.pull_entries(3), ElementsAre("old", "a", "b"));
+}
+
+TEST_F(TheLog, DoesNotWaitForAFollowerThatIsStillCopying) {
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  append("a");
+  EXPECT_EQ(kept_promises(), 1);
+}
+
+/// Whoever may lead next must have it: that may be so from the moment at which the announcement is made.
+TEST_F(TheLog, WaitsForAFollowerBeforeThatIsAnnounced) {
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  EXPECT_THAT(peer.pull_entries(1), ElementsAre("old"));
+  peer.keep();
+  EXPECT_THAT(leadership.announcement(), ElementsAre("b"));
+  append("a");
+  EXPECT_EQ(kept_promises(), 0);
+  EXPECT_THAT(peer.pull_entries(1), ElementsAre("a"));
+  EXPECT_FALSE(peer.in_sync) << "that is not known to all";
+  EXPECT_EQ(kept_promises(), 0) << "it was sent, and may not be on the follower's disk";
+  leadership.answer({});
+  peer.keep();
+  await_promises(1);
+  peer.keep();
+  EXPECT_TRUE(peer.in_sync);
+}
+
+TEST_F(TheLog, WaitsForAFollowerThatIsGoneUntilNobodyCountsOnItAnyMore) {
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  bring_in_sync(peer, 1);
+  peer.leave();
+  EXPECT_THAT(leadership.announcement(), IsEmpty());
+  append("a");
+  EXPECT_EQ(kept_promises(), 0) << "it may lead, and it does not have this";
+  leadership.answer({});
+  await_promises(1);
+  append("b");
+  EXPECT_EQ(kept_promises(), 2);
+}
+
+/// Its old copy is about to be replaced by one that is not whole.
+TEST_F(TheLog, BeginsWithAMemberThatIsBackOnlyWhenThatCannotLeadAnyMore) {
+  {
+    Peer before(address);
+    ASSERT_TRUE(before.follow());
+    bring_in_sync(before, 1);
+  }
+  leadership.announcement();  // that it is gone: not carried out yet
+  Peer after(address);
+  std::atomic<bool> begun{false};
+  std::thread follower([&] {
+    EXPECT_TRUE(after.follow());
+    begun = true;
+  });
+  append("a");
+  EXPECT_EQ(kept_promises(), 0);
+  EXPECT_FALSE(begun);
+  copy.push_back(entry("a"));
+  leadership.answer({});
+  follower.join();
+  EXPECT_THAT(after.pull_entries(2), ElementsAre("old", "a"));
+}
+
+TEST_F(TheLog, IsFollowedAnewByAMemberWhoseFirstConnectionHangs) {
+  Peer first(address);
+  ASSERT_TRUE(first.follow());
+  Peer second(address);
+  ASSERT_TRUE(second.follow());
+  EXPECT_FALSE(first.pull(0));
+  append("a");
+  EXPECT_THAT(second.pull_entries(2), ElementsAre("old", "a"));
+}
+
+TEST_F(TheLog, WaitsForTheSlowestOfTwo) {
+  Peer one(address, "b"), two(address, "c");
+  ASSERT_TRUE(one.follow());
+  bring_in_sync(one, 1);
+  ASSERT_TRUE(two.follow());
+  bring_in_sync(two, 1);
+  append("a");
+  EXPECT_THAT(one.pull_entries(1), ElementsAre("a"));
+  one.keep();
+  EXPECT_EQ(kept_promises(), 0);
+  EXPECT_THAT(two.pull_entries(1), ElementsAre("a"));
+  two.keep();
+  await_promises(1);
+}
+
+TEST_F(TheLog, BreaksAllPromisesOfAMasterThatDoesNotLeadAnyMore) {
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  bring_in_sync(peer, 1);
+  append("a");
+  peer.leave();
+  leadership.announcement();
+  leadership.answer(fail(Code::unavailable, "another leads"));
+  while (times_deposed == 0) std::this_thread::yield();
+  reactor->run([&] { EXPECT_THAT(deposed, HasSubstr("another leads")); });
+  EXPECT_EQ(kept_promises(), 0);
+}
+
+TEST_F(TheLog, GivesUpOnAFollowerThatIsSilent) {
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  bring_in_sync(peer, 1);
+  append("a");
+  EXPECT_THAT(leadership.announcement(), IsEmpty()) << "after a while";
+  leadership.answer({});
+  await_promises(1);
+  EXPECT_FALSE(peer.pull(1));
+}
+
+TEST_F(TheLog, DropsAFollowerThatKeepsWhatItWasNotSent) {
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  EXPECT_FALSE(peer.pull(1));
+  Peer another(address, "c");
+  EXPECT_TRUE(another.follow());
+}
+
+TEST_F(TheLog, RefusesThoseThatAreNoFollowers) {
+  Peer stranger(address);
+  EXPECT_THAT(stranger.follow("another").error().to_string(), HasSubstr("this is a master of cluster c, not of another"));
+  Peer nameless(address, "");
+  EXPECT_FALSE(nameless.follow());
+  Peer itself(address, "leader");
+  EXPECT_FALSE(itself.follow());
+  EXPECT_THAT(stranger.pull(0).error().to_string(), HasSubstr("not known"));
+}
+
+TEST_F(TheLog, DropsAFollowerWhoseSnapshotCannotBeRead) {
+  struct Broken final : StoreSnapshot {
+    Result<std::vector<LogEntry>> next(std::size_t) override { return fail(Code::io, "the disk is gone"); }
+  };
+  reactor->run([this] { log->add([](auto then) { then(std::make_unique<Broken>()); }); });
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  ASSERT_TRUE(peer.pull(0));
+  EXPECT_FALSE(peer.pull(1));
+  EXPECT_FALSE(leadership.announces());
+}
+
+TEST_F(TheLog, SendsALargeSnapshotInPieces) {
+  struct Large final : StoreSnapshot {
+    int left = 20;
+    Result<std::vector<LogEntry>> next(std::size_t) override {
+      if (left-- == 0) return std::vector<LogEntry>{};
+      return std::vector{entry(std::string(1u << 20, 'x'))};
+    }
+  };
+  reactor->run([this] { log->add([](auto then) { then(std::make_unique<Large>()); }); });
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  append("a");
+  const auto entries = peer.pull_entries(22);
+  ASSERT_EQ(entries.size(), 22u);
+  EXPECT_EQ(entries.back(), "a");
+}
+
+}  // namespace
+}  // namespace weft::master
