@@ -240,6 +240,7 @@ TEST_P(ElectionTest, ARecordThatChangedSinceItWasSeenRefusesTake) {
   before.led = false;
   EXPECT_TRUE(no(b->take(before, record("b", 2))));
   EXPECT_FALSE(seen(*b).led);
+  EXPECT_TRUE(no(b->take(before, record("b", 2))));  // what was seen since does not count
   EXPECT_EQ(seen(*b).record, record("a", 1, {"a"}));
 }
 
