@@ -176,11 +176,18 @@ TEST_F(EtcdElectionTest, ALoginIsUsedAndRenewed) {
   EXPECT_TRUE(says(refused.error(), Code::invalid_argument, "/weft/state"));
   with.user = "root";
   with.password = "secret";
+  const FaultyProxy proxy(etcd_->port());
+  with.urls = {proxy.url()};
   const auto a = opened(with);
   EXPECT_EQ(lead(*a), true);
-  etcd_->kill();
-  etcd_->start();  // tokens are in its memory only
-  EXPECT_TRUE(eventually([&] { return a->renew() == true; }));
+  const std::string expired =
+      R"({\"error\":\"etcdserver: invalid auth token\",\"code\":16})";  // after five minutes without a request
+  proxy.set("kv/txn", "status", 1, 401, expired);
+  EXPECT_EQ(a->renew(), true);
+  proxy.set("kv/txn", "status", 2, 401, expired);
+  const auto renewed = a->renew();
+  ASSERT_FALSE(renewed);
+  EXPECT_TRUE(says(renewed.error(), Code::invalid_argument, "invalid auth token"));
   EXPECT_EQ(a->replace(kFirstRecord), true);
 }
 
