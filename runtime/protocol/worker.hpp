@@ -64,6 +64,7 @@ struct Register {
   bool named = false;            // the name was given at its start: another one will not do
   std::uint64_t process = 0;     // random: by it the master knows a worker that registers again before it was missed
   std::optional<Held> held{};    // of the time before, when it registers again
+  std::uint64_t seen_epoch = 0;  // the highest Registered::epoch that it has seen
 };
 
 struct Registered {
@@ -77,6 +78,7 @@ struct Registered {
   /// The master keeps its jobs over a restart: when the connection is lost, the worker goes on, keeps the ends of attempts that
   /// the master has not kept, and registers again with what it holds.
   bool keeps_jobs = false;
+  std::uint64_t epoch = 0;  // of the master, where several take turns; otherwise 0
 };
 
 /// How many ends of attempts, of those that were reported on this registration, are on the master's disk: from the first on. The
@@ -213,6 +215,7 @@ using Command = std::variant<JobSetup, ActionValue, Launch, KillTask, ShuffleLoc
 
 struct Commands {
   static constexpr std::string_view kName = "commands";
+  static constexpr bool kSkipsUnknown = true;
   std::vector<Command> commands;
 };
 
