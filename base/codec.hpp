@@ -1,6 +1,5 @@
 // How values become bytes: Codec<T> for arithmetic types, enums, ids, durations, strings, pairs, tuples, arrays, vectors, sets,
-// maps, optionals and plain aggregates of those. Specialise weft::Codec<T> for anything else. Messages within a release use the
-// same forms (base/rpc/derived.hpp).
+// maps, optionals and plain aggregates of those. Specialise weft::Codec<T> for anything else.
 //
 //   numbers, enums,     their own size, little-endian            vector, string   varint count, then the elements
 //   ids, durations

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <type_traits>
+#include <vector>
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
@@ -15,6 +16,23 @@ namespace weft::rpc {
 
 /// The message as one flat array, as Payload::header and journal records want it.
 Buffer flatten(capnp::MessageBuilder& message);
+
+/// A message that lies in the array that take() returns, so that nothing of it is copied.
+class FlatMessage final : public capnp::MessageBuilder {
+ public:
+  /// `words`: about as many as it takes. With more it is put together in the end.
+  explicit FlatMessage(std::size_t words);
+  ~FlatMessage() noexcept(false) override = default;
+  /// Once, last.
+  Buffer take();
+
+ private:
+  kj::ArrayPtr<capnp::word> allocateSegment(unsigned minimum) override;
+
+  Buffer flat_;  // a word for the table of the segments, then the first segment
+  std::vector<kj::Array<capnp::word>> others_;
+  bool begun_ = false;
+};
 
 namespace detail {
 /// The words of `bytes`; copied to `aligned` when they are not aligned to 8. Throws kj::Exception unless they are whole words.

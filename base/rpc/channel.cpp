@@ -161,15 +161,15 @@ void Channel::dispatch(Frame frame) {
 void Channel::on_hello(const Frame& frame) {
   auto hello = decode_hello(frame.header.view());
   if (!hello) return break_off(std::move(hello).error());
-  if (frame.head.version != kProtocolVersion) {
+  if (frame.head.version != kFrameVersion) {
     return break_off(
         Error(Code::version_mismatch,
-              fmt::format("the peer is {} and speaks protocol {}, this is {} and speaks protocol {}: use the same release",
-                          hello->software, frame.head.version, software_version(), kProtocolVersion)));
+              fmt::format("the peer is {} and sends frames of version {}, this is {} and sends version {}: use the same release",
+                          hello->software, frame.head.version, software_version(), kFrameVersion)));
   }
   peer_hello_ = std::move(*hello);
-  if (limits_.one_release)
-    if (auto same = one_release(); !same) return break_off(std::move(same).error());
+  if (limits_.common_protocol || (peer_hello_.protocols.highest != 0 && limits_.protocols.highest != 0))
+    if (auto common = protocol(); !common) return break_off(std::move(common).error());
   state_ = State::open;
   end_timer_.reset();
   reader_.set_bounds({limits_.max_header, limits_.max_bulk, limits_.max_fds});

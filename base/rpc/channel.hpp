@@ -49,7 +49,8 @@ class Channel final : public Connection {
   void notify(MessageType type, Payload payload) override;
   void close() override;
   const std::string& peer() const override { return peer_; }
-  Result<void> one_release() const override { return check_release(peer_hello_, own_hello()); }
+  Result<Protocol> protocol() const override { return common_protocol(peer_hello_, own_hello()); }
+  const std::string& peer_software() const override { return peer_hello_.software; }
 
   /// For Responder.
   void answer(std::uint64_t request_id, Payload payload);
@@ -64,7 +65,7 @@ class Channel final : public Connection {
   void receive_what_came();
   void dispatch_all();
   void dispatch(Frame frame);
-  Hello own_hello() const { return {software_version(), limits_.layout}; }
+  Hello own_hello() const { return {software_version(), limits_.protocols}; }
   void on_hello(const Frame& frame);
   void on_request(Frame frame);
   void on_answer(Frame frame);

@@ -7,7 +7,9 @@ $Cxx.namespace("weft::rpc::wire");
 # The first frame of each side. Readable by every version of the protocol: fields may be added, never changed.
 struct Hello {
   software @0 :Text;   # "weft 0.1.0"
-  layout @1 :UInt64;   # of the derived messages that this side speaks; 0: none
+  retired @1 :UInt64;  # not used: releases before protocol 1 had a hash of their messages here
+  lowest @2 :UInt16;   # the lowest protocol that this side speaks; 0: it is of a release before protocol 1
+  highest @3 :UInt16;  # the highest
 }
 
 # The header of an error reply: the failure, then its causes, outermost first.

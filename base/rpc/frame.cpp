@@ -41,6 +41,12 @@ std::uint32_t checksum(std::span<const std::byte, kFixedSize> fixed, ByteView he
   return crc32c(header, crc32c(fixed.first<kCrcAt>()));
 }
 
+std::string to_string(ProtocolRange protocols) {
+  if (protocols.highest == 0) return "none";
+  if (protocols.lowest == protocols.highest) return fmt::format("protocol {}", protocols.highest);
+  return fmt::format("protocols {} to {}", protocols.lowest, protocols.highest);
+}
+
 bool known(FrameKind kind) { return kind >= FrameKind::hello && kind <= FrameKind::goodbye; }
 
 Code known_code(std::uint8_t value) {
@@ -83,9 +89,9 @@ Result<FrameHead> decode_head(std::span<const std::byte, kFixedSize> fixed) {
   head.header_length = get<std::uint32_t>(fixed, kHeaderAt);
   head.fd_count = get<std::uint16_t>(fixed, kFdsAt);
   head.bulk_length = get<std::uint64_t>(fixed, kBulkAt);
-  if (head.version != kProtocolVersion && head.kind != FrameKind::hello) {
+  if (head.version != kFrameVersion && head.kind != FrameKind::hello) {
     return fail(Code::version_mismatch,
-                fmt::format("frame of protocol {}, this side speaks protocol {}", head.version, kProtocolVersion));
+                fmt::format("frame of version {}, this side reads version {}", head.version, kFrameVersion));
   }
   if (!known(head.kind)) return fail(Code::corrupt, fmt::format("frame of unknown kind {}", static_cast<unsigned>(head.kind)));
   if (get<std::uint16_t>(fixed, kFlagsAt) != 0) return fail(Code::corrupt, "frame with unknown flags");
@@ -104,22 +110,30 @@ Buffer encode_hello(const Hello& hello) {
   capnp::MallocMessageBuilder message;
   auto out = message.initRoot<wire::Hello>();
   out.setSoftware(capnp::Text::Reader(hello.software.c_str(), hello.software.size()));
-  out.setLayout(hello.layout);
+  out.setLowest(hello.protocols.lowest);
+  out.setHighest(hello.protocols.highest);
   return flatten(message);
 }
 
 Result<Hello> decode_hello(ByteView header) {
   return read_message<wire::Hello>(header, "handshake", [](wire::Hello::Reader hello) -> Result<Hello> {
-    return Hello{escaped(text_view(hello.getSoftware()).substr(0, 200)), hello.getLayout()};
+    const ProtocolRange protocols{hello.getLowest(), hello.getHighest()};
+    if (protocols.lowest > protocols.highest) return fail(Code::corrupt, "a handshake with an impossible range of protocols");
+    return Hello{escaped(text_view(hello.getSoftware()).substr(0, 200)), protocols};
   });
 }
 
-Result<void> check_release(const Hello& peer, const Hello& own) {
-  if (peer == own) return {};
+Result<Protocol> common_protocol(const Hello& peer, const Hello& own) {
+  const Protocol highest = std::min(peer.protocols.highest, own.protocols.highest);
+  if (highest != 0 && highest >= peer.protocols.lowest && highest >= own.protocols.lowest) return highest;
+  const char* what = "upgrade this side, or to a release in between first";
+  if (peer.protocols.highest == 0)
+    what = "upgrade the peer; a release without protocols cannot be upgraded while it runs, so end all of it first";
+  else if (peer.protocols.highest < own.protocols.lowest)
+    what = "upgrade the peer, or this side only to a release in between";
   return fail(Code::version_mismatch,
-              fmt::format("the peer is {} with messages {:016x}, this is {} with messages {:016x}: a master, its workers and the "
-                          "programs that run on them must be of one release",
-                          peer.software, peer.layout, own.software, own.layout));
+              fmt::format("no protocol in common: the peer is {} and speaks {}, this is {} and speaks {}: {}", peer.software,
+                          to_string(peer.protocols), own.software, to_string(own.protocols), what));
 }
 
 Buffer encode_error(const Error& error) {

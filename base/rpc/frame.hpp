@@ -12,7 +12,8 @@
 
 namespace weft::rpc {
 
-inline constexpr std::uint8_t kProtocolVersion = 1;
+/// Of the frame itself. Messages have protocols (ProtocolRange).
+inline constexpr std::uint8_t kFrameVersion = 1;
 inline constexpr std::size_t kFixedSize = 40;
 /// What the kernel passes with one message.
 inline constexpr std::size_t kMaxFdsPerFrame = 253;
@@ -29,7 +30,7 @@ enum class FrameKind : std::uint8_t {
 /// The fields of a frame's fixed part, apart from what is the same in all.
 struct FrameHead {
   FrameKind kind = FrameKind::hello;
-  std::uint8_t version = kProtocolVersion;
+  std::uint8_t version = kFrameVersion;
   MessageType type = 0;
   std::uint64_t request_id = 0;
   std::uint32_t header_length = 0;
@@ -55,14 +56,14 @@ std::string software_version();
 /// What a side sends about itself first.
 struct Hello {
   std::string software = software_version();
-  std::uint64_t layout = 0;  // of the derived messages that it speaks (base/rpc/derived.hpp); 0: none
+  ProtocolRange protocols = kProtocols;
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 Buffer encode_hello(const Hello& hello);
-/// The software is cut and escaped: fit to be shown.
+/// The software is cut and escaped: fit to be shown. corrupt when the range is none.
 Result<Hello> decode_hello(ByteView header);
-/// Nothing when `peer` is of this release: its software and its layout are those of `own`. Otherwise version_mismatch, naming both.
-Result<void> check_release(const Hello& peer, const Hello& own);
+/// The highest protocol that both speak. Without one version_mismatch, which names both, their protocols, and what to upgrade.
+Result<Protocol> common_protocol(const Hello& peer, const Hello& own);
 
 /// The chain of an error as the header of an error reply, and back. Long chains and messages are cut.
 Buffer encode_error(const Error& error);

@@ -37,7 +37,24 @@ struct Endpoint {
 };
 inline constexpr std::size_t kMostAlternatives = 16;
 
-/// What one message carries. `header` is a flat Cap'n Proto message or a derived one; `bulk` pieces follow the frame raw, sent
+/// A number for what messages and their fields mean, and for which of them there are. Releases that speak a protocol in common work
+/// together (docs/formats/frame.md says when a change needs the next number).
+using Protocol = std::uint16_t;
+
+/// The protocols that a side speaks. 0 and 0: of a release before there were any, whose messages to workers and executors no other
+/// release reads.
+struct ProtocolRange {
+  Protocol lowest = 0, highest = 0;
+  friend bool operator==(const ProtocolRange&, const ProtocolRange&) = default;
+};
+/// Those of this release.
+#ifdef WEFT_LATER_RELEASE
+inline constexpr ProtocolRange kProtocols{1, 2};  // of a program that stands for the next release (scripts/upgrade-test)
+#else
+inline constexpr ProtocolRange kProtocols{1, 1};
+#endif
+
+/// What one message carries. `header` is a flat Cap'n Proto message; `bulk` pieces follow the frame raw, sent
 /// straight from their owners' memory; descriptors travel on Unix sockets only.
 struct Payload {
   Buffer header;
@@ -70,9 +87,8 @@ struct Limits {
   std::size_t max_requests = 4096;  // requests of the peer being served at once; more are answered with resource_exhausted
   Duration handshake_timeout = std::chrono::seconds(10);
   Duration frame_timeout = std::chrono::seconds(20);  // for a message once begun; a long one gets as much again with every 16 KiB
-  std::uint64_t layout = 0;  // of the derived messages that this side speaks (base/rpc/derived.hpp), for its hello; 0: none
-  bool one_release =
-      false;  // the peer must be of this release: version_mismatch, naming both, unless its hello has the same layout
+  ProtocolRange protocols = kProtocols;               // that this side speaks
+  bool common_protocol = false;  // a peer of before there were protocols is refused, too (Connection::protocol())
 };
 
 class Connection;
@@ -133,8 +149,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual void close() = 0;
   /// "127.0.0.1:4711" or "unix".
   virtual const std::string& peer() const = 0;
-  /// Nothing when the peer is of this release, so that derived messages may come from it; otherwise version_mismatch, naming both.
-  virtual Result<void> one_release() const = 0;
+  /// The highest protocol that both sides speak: what the peer does not know must not be sent to it. version_mismatch, naming both
+  /// sides and what to do, when the peer is of a release before there were protocols. (One that speaks only others is
+  /// disconnected.)
+  virtual Result<Protocol> protocol() const = 0;
+  /// "weft 0.1.0": what the peer says it is. Fit to be shown.
+  virtual const std::string& peer_software() const = 0;
   /// Anything the owner wants to keep with the connection.
   std::shared_ptr<void> context;
 };
@@ -171,9 +191,9 @@ class Reactor {
   // Reactor thread only from here on.
 
   virtual std::unique_ptr<Timer> after(Duration delay, std::function<void()> task) = 0;
-  /// Connects and shakes hands (protocol magic and version, software version; version_mismatch names both sides). Of a list it is
-  /// the first address that shakes hands (base/rpc/race.hpp), and the others are closed. When none does, the error has the reason
-  /// of each, and is version_mismatch when it is that of one of them.
+  /// Connects and shakes hands (magic, version of the frame, software, protocols; version_mismatch names both sides). Of a list it
+  /// is the first address that shakes hands (base/rpc/race.hpp), and the others are closed. When none does, the error has the
+  /// reason of each, and is version_mismatch when it is that of one of them.
   virtual void connect(const Endpoint& endpoint, Duration deadline, Handler handler, Limits limits,
                        std::function<void(Result<ConnectionPtr>)> done) = 0;
   /// A connection over an already connected socket (socketpair of a child process). Shakes hands like connect().

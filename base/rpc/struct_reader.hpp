@@ -1,6 +1,7 @@
 // Plain structs out of Cap'n Proto structs, as base/rpc/versioned.hpp says. Private to that header.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/rpc/bulk.hpp"
@@ -9,15 +10,22 @@
 
 namespace weft::rpc::detail {
 
+/// What belongs to a message and not to one of its structs.
+struct ReadContext {
+  BulkReader bulk{{}};
+  bool may_skip = false;  // elements of unknown kinds, in lists of which T::kSkipsUnknown says so
+  unsigned skipped = 0;   // how many were
+};
+
 /// Reads values from the fields of one struct, one after the other. Throws kj::Exception.
 class StructReader {
  public:
-  StructReader(capnp::AnyStruct::Reader in, const WireStruct& wire, BulkReader& bulk)
-      : data_(in.getDataSection()), pointers_(in.getPointerSection()), at_(wire.fields.cbegin()), bulk_(bulk) {}
+  StructReader(capnp::AnyStruct::Reader in, const WireStruct& wire, ReadContext& context)
+      : data_(in.getDataSection()), pointers_(in.getPointerSection()), at_(wire.fields.cbegin()), context_(context) {}
 
   template <class T>
-  static void read(capnp::AnyStruct::Reader in, const WireStruct& wire, T& value, BulkReader& bulk) {
-    StructReader reader(in, wire, bulk);
+  static void read(capnp::AnyStruct::Reader in, const WireStruct& wire, T& value, ReadContext& context) {
+    StructReader reader(in, wire, context);
     if constexpr (kIs<std::variant, T>) {
       const auto chosen = reader.stored<std::uint16_t>(wire.choice);
       KJ_REQUIRE(chosen < std::variant_size_v<T>, "it is of a kind that this version does not know", chosen);
@@ -36,11 +44,29 @@ class StructReader {
 
   template <class T>
   void fields(T& value) {
+    skips_ = requires { T::kSkipsUnknown; };
     std::apply([&](auto&... part) { (field(part), ...); }, parts_of(value));
   }
 
   template <class T>
   void field(T& value) {
+    if constexpr (HasWireForm<T>) {
+      typename WireForm<T>::Wire wire{};
+      field(wire);
+      Result<T> made = WireForm<T>::from_wire(std::move(wire));
+      if (!made) refuse(made.error());
+      value = std::move(*made);
+    } else if constexpr (SharedList<T>::value) {
+      typename SharedList<T>::List list;
+      field(list);
+      value = std::make_shared<const typename SharedList<T>::List>(std::move(list));
+    } else {
+      own_field(value);
+    }
+  }
+
+  template <class T>
+  void own_field(T& value) {
     if constexpr (kIsPlain<T>) {
       if (in_place<T>(at_->type)) return fields(value);
     }
@@ -49,8 +75,8 @@ class StructReader {
     }
     if constexpr (WireNumber<T>) {
       value = number<T>();
-    } else if constexpr (std::is_same_v<T, Buffer>) {
-      value = take(number<std::uint64_t>());
+    } else if constexpr (kIsBytes<T>) {
+      value = T(take(number<std::uint64_t>()));
     } else {
       const WireStruct::Field& at = *at_++;
       if constexpr (!std::is_empty_v<T>) {
@@ -102,7 +128,7 @@ class StructReader {
       if constexpr (kIsList<T>) {
         if (type.isList()) return list(in, type.asList().getElementType(), value);
       }
-      read(in.getAs<capnp::AnyStruct>(), wire_struct<T>(type), value, bulk_);
+      read(in.getAs<capnp::AnyStruct>(), wire_struct<T>(type), value, context_);
     }
   }
 
@@ -124,6 +150,11 @@ class StructReader {
       const auto any = in.getAs<capnp::AnyList>();
       KJ_REQUIRE(any.getElementSize() != capnp::ElementSize::BIT, "a list of structs has bits");
       const auto list = any.as<capnp::List<capnp::AnyStruct>>();
+      constexpr unsigned kTrusted = 1024;  // elements may be empty
+      if constexpr (kIs<std::vector, T>) values.reserve(std::min<unsigned>(list.size(), kTrusted));
+      if constexpr (is_flat<Element>()) {
+        if (wire.flat && list.size() != 0 && list[0].getDataSection().size() >= sizeof(Element)) return copy(list, values);
+      }
       for (unsigned i = 0; i < list.size(); ++i) element(list[i], wire, values);
     }
   }
@@ -132,14 +163,32 @@ class StructReader {
     values.reserve(list.size());
     for (const auto element : list) values.push_back(made(element));
   }
+  /// All elements of a list have numbers of one size, one behind the other.
+  template <class T>
+  static void copy(const capnp::List<capnp::AnyStruct>::Reader& list, std::vector<T>& values) {
+    const capnp::byte* from = list[0].getDataSection().begin();
+    const std::ptrdiff_t stride = list.size() > 1 ? list[1].getDataSection().begin() - from : 0;
+    values.resize(list.size());
+    for (T& value : values) {
+      std::memcpy(&value, from, sizeof(T));
+      from += stride;
+    }
+  }
   template <class T>
   void element(capnp::AnyStruct::Reader in, const WireStruct& wire, std::vector<T>& values) {
-    read(in, wire, values.emplace_back(), bulk_);
+    if constexpr (kIs<std::variant, T>) {
+      if (skips_ && context_.may_skip &&
+          StructReader(in, wire, context_).stored<std::uint16_t>(wire.choice) >= std::variant_size_v<T>) {
+        ++context_.skipped;
+        return;
+      }
+    }
+    read(in, wire, values.emplace_back(), context_);
   }
   template <class T>
   void element(capnp::AnyStruct::Reader in, const WireStruct& wire, std::map<std::string, T>& values) {
     std::pair<std::string, T> entry;
-    read(in, wire, entry, bulk_);
+    read(in, wire, entry, context_);
     values.insert_or_assign(std::move(entry.first), std::move(entry.second));
   }
 
@@ -151,7 +200,7 @@ class StructReader {
     if (!parsed) refuse(parsed.error());
   }
   Buffer take(std::uint64_t size) {
-    auto bytes = bulk_.take(size);
+    auto bytes = context_.bulk.take(size);
     if (!bytes) refuse(bytes.error());
     return std::move(*bytes);
   }
@@ -163,7 +212,8 @@ class StructReader {
   kj::ArrayPtr<const capnp::byte> data_;
   capnp::List<capnp::AnyPointer>::Reader pointers_;
   Fields::const_iterator at_;
-  BulkReader& bulk_;
+  ReadContext& context_;
+  bool skips_ = false;  // the struct has kSkipsUnknown
 };
 
 }  // namespace weft::rpc::detail

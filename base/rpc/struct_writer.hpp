@@ -12,13 +12,19 @@ namespace weft::rpc::detail {
 /// About how many words the value takes beside the struct it is a field of.
 template <class T>
 std::size_t words_beside(const T& value) {
-  if constexpr (std::is_same_v<T, std::string>) {
+  if constexpr (HasWireForm<T>) {
+    return WireForm<T>::bytes(value) / sizeof(capnp::word) + 4;
+  } else if constexpr (SharedList<T>::value) {
+    return words_beside(*value);
+  } else if constexpr (std::is_same_v<T, std::string>) {
     return value.size() / sizeof(capnp::word) + 1;
   } else if constexpr (kIs<std::optional, T>) {
     return value ? words_beside(*value) : 0;
   } else if constexpr (kIsList<T>) {
     std::size_t words = 1 + value.size();
-    if constexpr (!WireNumber<typename T::value_type>) {
+    if constexpr (is_flat<typename T::value_type>()) {
+      words += value.size() * (sizeof(typename T::value_type) / sizeof(capnp::word));
+    } else if constexpr (!WireNumber<typename T::value_type>) {
       for (const auto& element : value) words += words_beside(element);
     }
     return words;
@@ -35,7 +41,9 @@ std::size_t words_beside(const T& value) {
 class StructWriter {
  public:
   StructWriter(capnp::AnyStruct::Builder out, const WireStruct& wire, std::vector<SharedBytes>& bulk)
-      : data_(out.getDataSection()), pointers_(out.getPointerSection()), at_(wire.fields.cbegin()), bulk_(bulk) {}
+      : data_(out.getDataSection()), pointers_(out.getPointerSection()), at_(wire.fields.cbegin()), bulk_(bulk) {
+    if constexpr (kLaterFields != 0) write_later_fields();
+  }
 
   template <class T>
   static void write(capnp::AnyStruct::Builder out, const WireStruct& wire, const T& value, std::vector<SharedBytes>& bulk) {
@@ -53,11 +61,23 @@ class StructWriter {
  private:
   template <class T>
   void fields(const T& value) {
+    skips_ = requires { T::kSkipsUnknown; };
     std::apply([&](const auto&... part) { (field(part), ...); }, parts_of(value));
   }
 
   template <class T>
   void field(const T& value) {
+    if constexpr (HasWireForm<T>) {
+      return field(WireForm<T>::to_wire(value));
+    } else if constexpr (SharedList<T>::value) {
+      return field(*value);
+    } else {
+      own_field(value);
+    }
+  }
+
+  template <class T>
+  void own_field(const T& value) {
     if constexpr (kIsPlain<T>) {
       if (in_place<T>(at_->type)) return fields(value);
     }
@@ -67,11 +87,13 @@ class StructWriter {
     }
     if constexpr (WireNumber<T>) {
       number(value);
-    } else if constexpr (std::is_same_v<T, Buffer>) {
-      number(std::uint64_t{value.size()});
+    } else if constexpr (kIsBytes<T>) {
+      number(std::uint64_t{bytes_of(value).size()});
       append(value);
     } else if constexpr (std::is_empty_v<T>) {
       ++at_;
+    } else if constexpr (kIs<Pieces, T>) {
+      put_together(pointers_[(at_++)->offset], value);
     } else {
       const WireStruct::Field& at = *at_++;
       if constexpr (std::is_same_v<T, std::string> || kIsList<T>) {
@@ -117,6 +139,9 @@ class StructWriter {
   void list(capnp::AnyPointer::Builder out, const capnp::Type& type, const T& values) {
     using Element = typename T::value_type;
     const auto size = static_cast<unsigned>(values.size());
+    if constexpr (kLaterFields != 0 && kIs<std::variant, Element>) {
+      if (skips_) return write_with_later_kind(out, wire_struct<Element>(type), values);
+    }
     if constexpr (std::is_same_v<Element, Buffer>) {
       fill(out.initAs<capnp::List<std::uint64_t>>(size), values, [](const Buffer& bytes) { return bytes.size(); });
       for (const Buffer& bytes : values) append(bytes);
@@ -131,8 +156,33 @@ class StructWriter {
     } else {
       const WireStruct& wire = wire_struct<Element>(type);
       auto list = out.initAsListOfAnyStruct(wire.words, wire.pointers, size);
+      if constexpr (is_flat<Element>()) {
+        if (wire.flat && size != 0) return copy(values, list[0].getDataSection().begin(), wire);
+      }
       unsigned i = 0;
-      for (const Element& value : values) write(list[i++], wire, value, bulk_);
+      for (const auto& value : values) write(list[i++], wire, value, bulk_);
+    }
+  }
+
+  template <class T>
+  static void copy(const std::vector<T>& values, capnp::byte* to, const WireStruct& wire) {
+    const std::size_t stride = (std::size_t{wire.words} + wire.pointers) * sizeof(capnp::word);
+    for (const T& value : values) {
+      std::memcpy(to, &value, sizeof(T));
+      to += stride;
+    }
+  }
+
+  template <class N>
+  static void put_together(capnp::AnyPointer::Builder out, const Pieces<N>& value) {
+    std::size_t size = 0;
+    for (const std::span<const N> piece : value.pieces) size += piece.size();
+    if (size == 0) return;
+    auto list = out.initAs<capnp::List<N>>(static_cast<unsigned>(size));
+    auto* to = const_cast<capnp::byte*>(capnp::AnyList::Reader(list.asReader()).getRawBytes().begin());  // which the builder owns
+    for (const std::span<const N> piece : value.pieces) {
+      if (!piece.empty()) std::memcpy(to, piece.data(), piece.size_bytes());
+      to += piece.size_bytes();
     }
   }
 
@@ -145,11 +195,32 @@ class StructWriter {
   void append(const Buffer& bytes) {
     if (!bytes.empty()) bulk_.emplace_back(std::move(const_cast<Buffer&>(bytes)));
   }
+  void append(const SharedBytes& bytes) {
+    if (!bytes.bytes.empty()) bulk_.push_back(bytes);
+  }
+  static ByteView bytes_of(const Buffer& bytes) { return bytes.view(); }
+  static ByteView bytes_of(const SharedBytes& bytes) { return bytes.bytes; }
+
+  /// The list, and behind it an element of a kind that no reader of this release knows.
+  template <class T>
+  void write_with_later_kind(capnp::AnyPointer::Builder out, const WireStruct& wire, const T& values) {
+    const auto size = static_cast<unsigned>(values.size());
+    auto list = out.initAsListOfAnyStruct(wire.words, wire.pointers, size + 1);
+    for (unsigned i = 0; i < size; ++i) write(list[i], wire, values[i], bulk_);
+    constexpr std::uint16_t kLater = UINT16_MAX;
+    std::memcpy(list[size].getDataSection().begin() + wire.choice * sizeof(kLater), &kLater, sizeof(kLater));
+  }
+  /// What no reader of this release knows.
+  void write_later_fields() {
+    std::memset(data_.end() - sizeof(capnp::word), 0xa5, sizeof(capnp::word));
+    pointers_[pointers_.size() - 1].setAs<capnp::Text>("of a later release");
+  }
 
   kj::ArrayPtr<capnp::byte> data_;
   capnp::List<capnp::AnyPointer>::Builder pointers_;
   Fields::const_iterator at_;
   std::vector<SharedBytes>& bulk_;
+  bool skips_ = false;  // the struct has kSkipsUnknown
 };
 
 }  // namespace weft::rpc::detail

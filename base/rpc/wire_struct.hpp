@@ -5,7 +5,9 @@
 #include <concepts>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -24,7 +26,34 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 
+namespace weft::rpc {
+
+/// How a T travels that is none of the values that base/rpc/versioned.hpp lists: as a `Wire`, which is one. Specialised where
+/// messages have Ts:
+///   using Wire = …;
+///   static Wire to_wire(const T&);        // or another struct that lies in messages as a Wire does
+///   static Result<T> from_wire(Wire);
+///   static std::size_t bytes(const T&);   // about as many as its Wire takes
+template <class T>
+struct WireForm {};
+
+/// A list of numbers that is written piece by piece, without being put together before.
+template <class N>
+struct Pieces {
+  std::vector<std::span<const N>> pieces;
+};
+
+}  // namespace weft::rpc
+
 namespace weft::rpc::detail {
+
+/// How many numbers and how many pointers every struct of a message has behind those of the schema. Not 0 in programs that stand
+/// for a later release, whose schemas have grown (-DWEFT_LATER_RELEASE=ON, for scripts/upgrade-test).
+#ifdef WEFT_LATER_RELEASE
+inline constexpr std::uint16_t kLaterFields = 1;
+#else
+inline constexpr std::uint16_t kLaterFields = 0;
+#endif
 
 /// Where the fields of a struct lie in its messages.
 struct WireStruct {
@@ -38,6 +67,7 @@ struct WireStruct {
   std::uint16_t words = 0, pointers = 0;
   std::uint32_t choice = 0;  // where a union has the number of its field, in units of two bytes
   std::vector<Field> fields;
+  bool flat = false;                 // the beginning of its numbers has the bytes of the C++ struct
   const WireStruct* next = nullptr;  // of the same C++ type in another schema
 };
 
@@ -97,11 +127,24 @@ template <WireNumber T>
 struct OptionalNumber<std::optional<T>> : std::true_type {};
 template <class T>
 inline constexpr bool kIsList = kIs<std::vector, T> || kIs<std::map, T>;
+template <class T>
+inline constexpr bool kIsBytes = std::is_same_v<T, Buffer> || std::is_same_v<T, SharedBytes>;
+template <class T>
+concept HasWireForm = requires {
+  typename WireForm<T>::Wire;
+};
+/// A list that several messages share.
+template <class T>
+struct SharedList : std::false_type {};
+template <class T>
+struct SharedList<std::shared_ptr<const std::vector<T>>> : std::true_type {
+  using List = std::vector<T>;
+};
 /// A struct with fields that may lie among those of the struct around it.
 template <class T>
 inline constexpr bool kIsPlain = false;
 template <PlainAggregate T>
-inline constexpr bool kIsPlain<T> = !std::is_empty_v<T>;
+inline constexpr bool kIsPlain<T> = !std::is_empty_v<T> && !kIs<Pieces, T>;
 
 inline capnp::Text::Reader text_reader(std::string_view text) { return {text.data(), text.size()}; }  // a NUL follows
 
@@ -137,11 +180,17 @@ bool fits_type(const capnp::Type& type) {
   if constexpr (TextForm<T>) {
     if (type.isText()) return true;
   }
-  if constexpr (WireNumber<T>) {
+  if constexpr (HasWireForm<T>) {
+    return fits_type<typename WireForm<T>::Wire>(type);
+  } else if constexpr (SharedList<T>::value) {
+    return fits_type<typename SharedList<T>::List>(type);
+  } else if constexpr (WireNumber<T>) {
     return type.which() == number_type<Number<T>>();
   } else if constexpr (std::is_same_v<T, std::string>) {
     return type.isText() || type.isData();
-  } else if constexpr (std::is_same_v<T, Buffer>) {
+  } else if constexpr (kIs<Pieces, T>) {
+    return type.isList() && !type.asList().getElementType().isStruct();
+  } else if constexpr (kIsBytes<T>) {
     return type.isUInt64();
   } else if constexpr (kIs<std::optional, T>) {
     return fits_type<typename T::value_type>(type);
@@ -178,6 +227,7 @@ bool all_fit(Fields::const_iterator& at, Fields::const_iterator end, std::type_i
 template <class T>
 bool fits(Fields::const_iterator& at, Fields::const_iterator end) {
   if (at == end) return false;
+  if constexpr (HasWireForm<T>) return fits<typename WireForm<T>::Wire>(at, end);
   if constexpr (kIsPlain<T>) {
     if (in_place<T>(at->type)) return all_fit(at, end, std::type_identity<FieldsOf<T>>());
   }
@@ -185,6 +235,36 @@ bool fits(Fields::const_iterator& at, Fields::const_iterator end) {
     if (at->type.isBool() && ++at == end) return false;
   }
   return fits_type<T>((at++)->type);
+}
+
+/// A struct of nothing but numbers of which every value counts, without gaps: its bytes are its value.
+template <class T>
+constexpr bool is_flat() {
+  if constexpr (HasWireForm<T> || std::is_same_v<T, bool>) {
+    return false;
+  } else if constexpr (WireNumber<T>) {
+    return !requires { last_of(T{}); };
+  } else if constexpr (kIsPlain<T> && std::is_trivially_copyable_v<T>) {
+    return []<class... Part>(std::type_identity<std::tuple<Part&...>>) {
+      return (is_flat<Part>() && ...) && (sizeof(Part) + ... + 0) == sizeof(T);
+    }(std::type_identity<FieldsOf<T>>());
+  } else {
+    return false;
+  }
+}
+
+/// Whether the numbers of a flat T lie in the fields from `at` on as they lie in a T that begins at that byte; moves both on.
+template <class T>
+bool lies_flat(Fields::const_iterator& at, std::size_t& byte) {
+  if constexpr (WireNumber<T>) {
+    const bool there = (at++)->offset * sizeof(T) == byte;
+    byte += sizeof(T);
+    return there;
+  } else {
+    return [&]<class... Part>(std::type_identity<std::tuple<Part&...>>) {
+      return (lies_flat<Part>(at, byte) && ...);
+    }(std::type_identity<FieldsOf<T>>());
+  }
 }
 
 /// Made with the first value of T that travels as that schema, and kept for good.
@@ -202,6 +282,11 @@ const WireStruct& wire_struct(const capnp::Type& type) {
     WEFT_ASSERT(all_fit(at, made->fields.cend(), std::type_identity<decltype(parts_of(std::declval<T&>()))>()));
   }
   WEFT_ASSERT(at == made->fields.cend());
+  if constexpr (is_flat<T>()) {
+    std::size_t byte = 0;
+    at = made->fields.cbegin();
+    made->flat = made->pointers == kLaterFields && lies_flat<T>(at, byte);
+  }
   made->next = known;
   while (!known.compare_exchange_weak(made->next, made)) {
   }

@@ -68,8 +68,7 @@ class Workers {
  public:
   Workers(const std::string& master, int count) : reactor_(rpc::Reactor::start("workers")) {
     const rpc::Endpoint endpoint = need(rpc::Endpoint::parse(master));
-    rpc::Limits limits;
-    limits.layout = protocol::layout();
+    const rpc::Limits limits = protocol::peer_limits();
     for (int i = 0; i < count; ++i) {
       connections_.push_back(need(rpc::connect(*reactor_, endpoint, 30s, {}, limits)));
       const std::string name = "w" + std::to_string(i);

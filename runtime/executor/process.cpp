@@ -17,6 +17,7 @@
 
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
+#include "base/rpc/frame.hpp"
 #include "base/sanitized.hpp"
 #include "base/text.hpp"
 #include "runtime/executor/crash_notes.hpp"
@@ -83,7 +84,11 @@ class Executor {
         return {};
       }
       default:
-        return fail(Code::corrupt, fmt::format("the worker sent an unknown message ({})", message.type));
+        if (!std::exchange(unknown_noted_, true))
+          fmt::print(stderr,
+                     "executor: the worker is {} and sent message {}, which this program, of {}, does not know: passed over\n",
+                     connection_->peer_software(), message.type, rpc::software_version());
+        return {};
     }
   }
 
@@ -131,6 +136,7 @@ class Executor {
     traffic_turn_ = reactor_.after(kTrafficInterval, [this] { tell_traffic_in_turn(); });
   }
 
+  bool unknown_noted_ = false;
   rpc::Reactor& reactor_;
   std::unique_ptr<JobProgram> program_;
   rpc::ConnectionPtr connection_;
@@ -202,12 +208,11 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   auto* reactor = rpc::Reactor::start("weft-executor").release();
   auto* executor = new Executor(*reactor, std::move(job));
   reactor->post([=, socket = std::make_shared<Fd>(*fd)] {
-    reactor->adopt(std::move(*socket), 30s, executor->handler(), protocol::one_release_limits(),
-                   [](Result<rpc::ConnectionPtr> connected) {
-                     if (connected) return;
-                     fmt::print(stderr, "executor: {}\n", connected.error().to_string());
-                     _exit(2);
-                   });
+    reactor->adopt(std::move(*socket), 30s, executor->handler(), protocol::peer_limits(), [](Result<rpc::ConnectionPtr> connected) {
+      if (connected) return;
+      fmt::print(stderr, "executor: {}\n", connected.error().to_string());
+      _exit(2);
+    });
   });
   sleep_until_closed();
 }

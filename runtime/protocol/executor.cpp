@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/protocol/messages.hpp"
+#include "runtime/protocol/protocol.capnp.h"
 
 namespace weft::runtime::protocol {
 
@@ -14,6 +15,15 @@ WEFT_PROTOCOL_MESSAGE(Forget);
 WEFT_PROTOCOL_MESSAGE(ChunkTraffic);
 WEFT_PROTOCOL_MESSAGE(Commit);
 WEFT_PROTOCOL_MESSAGE(ReadRequest);
+
+template <>
+rpc::Payload encode(shuffle::PartContents part) {
+  return rpc::versioned_payload<wire::PartContents>(part);
+}
+template <>
+Result<shuffle::PartContents> decode(const rpc::Message& message, unsigned*) {
+  return decode_as<wire::PartContents, shuffle::PartContents>(message, nullptr);
+}
 
 rpc::Payload encode_part(shuffle::ReadPart part) {
   rpc::Payload payload = encode(std::move(static_cast<shuffle::PartContents&>(part)));

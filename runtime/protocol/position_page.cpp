@@ -1,6 +1,7 @@
 #include "runtime/protocol/position_page.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -24,7 +25,9 @@ constexpr std::uint32_t kMaxSlots = 4096;
 }
 
 Result<PositionPage> PositionPage::create(std::uint32_t slots, Fd& descriptor) {
-  static_assert(sizeof(Slot) == 512);
+  // A worker and its executor may be of different releases: what was released stays where it is.
+  static_assert(sizeof(Slot) == 512 && offsetof(Slot, died_here) == 4 && offsetof(Slot, job) == 8 && offsetof(Slot, stage) == 16 &&
+                offsetof(Slot, attempt) == 24 && offsetof(Slot, offset) == 32 && offsetof(Slot, path) == 40);
   if (slots == 0 || slots > kMaxSlots) return fail(Code::invalid_argument, "a worker has between 1 and 4096 slots");
   Fd fd(memfd_create("weft-positions", MFD_CLOEXEC));
   if (!fd.valid() || ftruncate(fd.get(), static_cast<off_t>(slots * sizeof(Slot))) != 0)

@@ -3,37 +3,63 @@
 #include <utility>
 
 #include "runtime/protocol/messages.hpp"
+#include "runtime/protocol/protocol.capnp.h"
 
 namespace weft::runtime::protocol {
 
 WEFT_PROTOCOL_MESSAGE(Launches);
-WEFT_PROTOCOL_MESSAGE(Events);
 
 namespace {
 
 constexpr std::uint64_t kMostResults = 64u << 20;
 constexpr std::uint64_t kMostFields = 8u << 20;  // of events that have waited; the header of a message is bounded
 
-/// The events from `first` to `end` as an Events message: their number, and one after the other.
+/// The events from `first` to `end` as an Events message.
 rpc::Payload join(const std::deque<EncodedEvent>& events, std::size_t first, std::size_t end) {
-  Encoder header;
-  header.append_varint(end - first);
+  std::size_t words = 8;
+  for (std::size_t i = first; i < end; ++i) words += events[i].fields.size() / sizeof(capnp::word) + 2;
+  rpc::FlatMessage message(words);
+  auto list = message.initRoot<wire::Events>().initEvents(static_cast<unsigned>(end - first));
   rpc::Payload payload;
   for (std::size_t i = first; i < end; ++i) {
-    header.append(events[i].fields.view());
+    list.set(static_cast<unsigned>(i - first), rpc::data_reader(events[i].fields.view()));
     if (!events[i].result.bytes.empty()) payload.bulk.push_back(events[i].result);
   }
-  payload.header = Buffer::copy_of(header.view());
+  payload.header = message.take();
   return payload;
+}
+
+std::deque<EncodedEvent> encode_all(std::vector<Event> events) {
+  std::deque<EncodedEvent> encoded;
+  for (Event& event : events) encoded.push_back(encode_event(std::move(event)));
+  return encoded;
 }
 
 }  // namespace
 
+template <>
+rpc::Payload encode(Events message) {
+  const std::deque<EncodedEvent> events = encode_all(std::move(message.events));
+  return join(events, 0, events.size());
+}
+
+template <>
+Result<Events> decode(const rpc::Message& message, unsigned*) {
+  rpc::detail::ReadContext context{rpc::BulkReader(message.bulk.view())};
+  return rpc::read_message<wire::Events>(message.header.view(), Events::kName, [&](wire::Events::Reader in) -> Result<Events> {
+    Events read;
+    for (const auto fields : in.getEvents()) {
+      WEFT_ASSIGN(Event event, (rpc::decode_versioned<wire::Event, Event>(rpc::data_view(fields), Events::kName, context)));
+      read.events.push_back(std::move(event));
+    }
+    return read;
+  });
+}
+
 EncodedEvent encode_event(Event event) {
-  rpc::DerivedOut out;
   const AttemptId attempt = event.attempt;
-  rpc::Derived<Event>::write(event, out);
-  return {attempt, Buffer::copy_of(out.header.view()), out.bulk.empty() ? SharedBytes() : std::move(out.bulk.front())};
+  rpc::Payload payload = rpc::versioned_payload<wire::Event>(event);
+  return {attempt, std::move(payload.header), payload.bulk.empty() ? SharedBytes() : std::move(payload.bulk.front())};
 }
 
 void notify_events(rpc::Connection& to, rpc::MessageType type, const std::deque<EncodedEvent>& events, std::size_t skipped) {
@@ -51,25 +77,13 @@ void notify_events(rpc::Connection& to, rpc::MessageType type, const std::deque<
 }
 
 void notify_events(rpc::Connection& to, rpc::MessageType type, std::vector<Event> events) {
-  std::vector<Event> batch;
-  std::uint64_t bytes = 0;
-  for (Event& event : events) {
-    bytes += event.result.size();
-    batch.push_back(std::move(event));
-    if (bytes < kMostResults) continue;
-    to.notify(type, encode(Events{std::exchange(batch, {})}));
-    bytes = 0;
-  }
-  if (!batch.empty()) to.notify(type, encode(Events{std::move(batch)}));
+  notify_events(to, type, encode_all(std::move(events)), 0);
 }
 
-std::uint64_t layout() { return Messages::layout(); }
-
-rpc::Limits one_release_limits() {
+rpc::Limits peer_limits() {
   rpc::Limits limits;
   limits.max_queued = 2u << 30;
-  limits.layout = layout();
-  limits.one_release = true;
+  limits.common_protocol = true;
   return limits;
 }
 

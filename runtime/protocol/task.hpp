@@ -60,13 +60,14 @@ struct Events {
   std::vector<Event> events;
 };
 
-/// A message of this folder as a frame carries it, by the declaration of its struct (base/rpc/derived.hpp). Bulk bytes in it are
-/// moved.
+/// A message of this folder as a frame carries it, field by field as its schema in protocol.capnp (base/rpc/versioned.hpp). Bulk
+/// bytes in it are moved.
 template <class M>
 rpc::Payload encode(M message);
-/// Code::corrupt, naming the message (M::kName), when the frame holds none.
+/// Code::corrupt, naming the message (M::kName), when the frame holds none, or one of a kind that this release does not know. With
+/// `skipped` elements of unknown kinds are left out of lists of a message with M::kSkipsUnknown, and counted there.
 template <class M>
-Result<M> decode(const rpc::Message& message);
+Result<M> decode(const rpc::Message& message, unsigned* skipped = nullptr);
 
 /// Sends the events, Events messages of that type; one has about 64 MiB of results at most.
 void notify_events(rpc::Connection& to, rpc::MessageType type, std::vector<Event> events);
@@ -74,16 +75,14 @@ void notify_events(rpc::Connection& to, rpc::MessageType type, std::vector<Event
 /// An event that may be sent more than once: messages share its result.
 struct EncodedEvent {
   AttemptId attempt;
-  Buffer fields;  // as an Events message has them
+  Buffer fields;  // as Events messages have them
   SharedBytes result;
 };
 EncodedEvent encode_event(Event event);
 /// As notify_events() above: those behind the first `skipped`, which stay.
 void notify_events(rpc::Connection& to, rpc::MessageType type, const std::deque<EncodedEvent>& events, std::size_t skipped);
 
-/// The hash of the layouts of all messages between sides of one release (docs/formats/frame.md); their hello carries it.
-std::uint64_t layout();
-/// What a side allows its peer that must be of the same release.
-rpc::Limits one_release_limits();
+/// What master, workers and executors allow each other: a peer has to speak a protocol in common.
+rpc::Limits peer_limits();
 
 }  // namespace weft::runtime::protocol

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/protocol/messages.hpp"
+#include "runtime/protocol/protocol.capnp.h"
 
 namespace weft::runtime::protocol {
 

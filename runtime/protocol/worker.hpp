@@ -217,6 +217,7 @@ using Command = std::variant<JobSetup, ActionValue, Launch, KillTask, ShuffleLoc
 
 struct Commands {
   static constexpr std::string_view kName = "commands";
+  static constexpr bool kSkipsUnknown = true;
   std::vector<Command> commands;
 };
 

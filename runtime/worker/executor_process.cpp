@@ -14,6 +14,7 @@
 
 #include "base/cgroup.hpp"
 #include "base/guarded.hpp"
+#include "base/rpc/frame.hpp"
 #include "base/text.hpp"
 #include "runtime/executor/process.hpp"
 #include "runtime/protocol/output_mark.hpp"
@@ -73,7 +74,7 @@ Result<void> ExecutorProcess::spawn_process() {
 }
 
 void ExecutorProcess::shake_hands(Fd socket) {
-  reactor_.adopt(std::move(socket), kStartDeadline, handler(), protocol::one_release_limits(),
+  reactor_.adopt(std::move(socket), kStartDeadline, handler(), protocol::peer_limits(),
                  guarded(alive_, [this](Result<rpc::ConnectionPtr> connected) {
                    if (!connected) return closed(connected.error().to_string());
                    connection_ = std::move(*connected);
@@ -119,7 +120,11 @@ Result<void> ExecutorProcess::on_message(const rpc::Message& message) {
       return {};
     }
     default:
-      return fail(Code::corrupt, "the executor sent an unknown message");
+      if (!std::exchange(unknown_noted_, true))
+        log_.warn(
+            "the executor of {} is {} and sent message {}, which this worker, {}, does not know: passed over; upgrade the worker",
+            start_.path, connection_ ? connection_->peer_software() : "another release", message.type, rpc::software_version());
+      return {};
   }
 }
 

@@ -103,6 +103,7 @@ class ExecutorProcess {
   std::map<AttemptId, Running> running_;
   std::unique_ptr<rpc::Timer> reap_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  bool unknown_noted_ = false;
   Log log_{"worker"};
 };
 

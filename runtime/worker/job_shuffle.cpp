@@ -108,7 +108,10 @@ void JobShuffle::on_request(rpc::Message message, rpc::Responder responder) {
     case protocol::kRead:
       return read(message, std::move(responder));
     default:
-      return responder.fail(Error(Code::invalid_argument, fmt::format("unknown request {}", message.type)));
+      return responder.fail(
+          Error(Code::invalid_argument,
+                fmt::format("the worker is of a release that does not know request {} of its executor: upgrade the worker",
+                            message.type)));
   }
 }
 

@@ -39,7 +39,7 @@ void append(std::string& bytes, rpc::FrameHead head, ByteView header) {
 
 Buffer conversation(NodeId node, int signal) {
   std::string bytes;
-  append(bytes, {}, rpc::encode_hello({rpc::software_version(), protocol::layout()}).view());
+  append(bytes, {}, rpc::encode_hello(rpc::Hello()).view());
   rpc::FrameHead head;
   head.kind = rpc::FrameKind::notify;
   head.type = protocol::kDying;

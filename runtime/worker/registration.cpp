@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/guarded.hpp"
+#include "base/rpc/frame.hpp"
 #include "base/text.hpp"
 #include "runtime/worker/last_words.hpp"
 
@@ -33,7 +34,10 @@ rpc::Handler Registration::handler() {
       if (!query) return responder.fail(query.error());
       return callbacks_.on_find_files(std::move(*query), std::move(responder));
     }
-    if (message.type != protocol::kReadLog) return responder.fail(Error(Code::invalid_argument, "unknown request"));
+    if (message.type != protocol::kReadLog)
+      return responder.fail(Error(
+          Code::invalid_argument,
+          fmt::format("this worker is {} and does not know request {} of the master", rpc::software_version(), message.type)));
     auto request = protocol::decode<protocol::LogRequest>(message);
     if (!request) return responder.fail(request.error());
     callbacks_.on_read_log(*request, std::move(responder));
@@ -53,12 +57,26 @@ rpc::Handler Registration::handler() {
 Result<void> Registration::on_notify(const rpc::Message& message) {
   if (message.type == protocol::kEventsKept) return on_kept(message);
   if (message.type == protocol::kCommands) {
-    WEFT_ASSIGN(protocol::Commands commands, protocol::decode<protocol::Commands>(message));
+    unsigned skipped = 0;
+    WEFT_ASSIGN(protocol::Commands commands, protocol::decode<protocol::Commands>(message, &skipped));
+    if (skipped != 0) note_unknown("commands");
     callbacks_.on_commands(std::move(commands.commands));
     return {};
   }
-  if (callbacks_.on_other && callbacks_.on_other(message)) return {};
-  return fail(Code::corrupt, "the master sent an unknown message");
+  bool known = false;
+  if (callbacks_.on_other) {
+    WEFT_ASSIGN(known, callbacks_.on_other(message));
+  }
+  if (!known) note_unknown(fmt::format("message {}", message.type));
+  return {};
+}
+
+/// A master of a later release may send what a worker can do without (docs/formats/frame.md).
+void Registration::note_unknown(const std::string& what) {
+  if (std::exchange(unknown_noted_, true)) return;
+  log_.warn(
+      "the master at {} is {} and sent {} that this worker, {}, does not know: passed over, as others will be; upgrade the worker",
+      master_.text, connection_ ? connection_->peer_software() : "another release", what, rpc::software_version());
 }
 
 Result<void> Registration::on_kept(const rpc::Message& message) {
@@ -69,7 +87,7 @@ Result<void> Registration::on_kept(const rpc::Message& message) {
 
 void Registration::connect() {
   if (closed_) return;
-  reactor_.connect(master_, kConnectDeadline, handler(), protocol::one_release_limits(),
+  reactor_.connect(master_, kConnectDeadline, handler(), protocol::peer_limits(),
                    guarded(alive_, [this](Result<rpc::ConnectionPtr> connected) {
                      if (closed_) {
                        if (connected) (*connected)->close();
@@ -130,6 +148,7 @@ void Registration::on_registered(const protocol::Registered& answer) {
   epoch_ = answer.epoch;
   if (!settle(answer)) return;
   registered_ = true;
+  unknown_noted_ = false;
   failures_ = 0;
   patience_timer_.reset();
   keeps_jobs_ = answer.keeps_jobs && persistent_ && patience_ > Duration(0);

@@ -24,8 +24,9 @@ class Registration {
     std::function<void(std::vector<protocol::Command>)> on_commands;
     std::function<void(protocol::LogRequest, rpc::Responder)> on_read_log;
     std::function<void(protocol::FileQuery, rpc::Responder)> on_find_files;
-    std::function<protocol::Heartbeat()> heartbeat;     // also the moment to look after things
-    std::function<bool(const rpc::Message&)> on_other;  // a notification that is not Commands; false: it is unknown
+    std::function<protocol::Heartbeat()> heartbeat;  // also the moment to look after things
+    /// A notification that is not Commands; false: it is unknown. An error ends the connection.
+    std::function<Result<bool>(const rpc::Message&)> on_other;
     /// The master cannot be reached, but the registration may be resumed: what it commanded goes on. Called at the loss of the
     /// connection and after each try that failed.
     std::function<void()> on_away;
@@ -75,6 +76,7 @@ class Registration {
   std::string leader() const;
   Result<void> on_notify(const rpc::Message& message);
   Result<void> on_kept(const rpc::Message& message);
+  void note_unknown(const std::string& what);
   void lost(const Error& error);
   void wait_for_master();
   /// What the master commanded ends.
@@ -92,6 +94,7 @@ class Registration {
   Callbacks callbacks_;
   rpc::ConnectionPtr connection_;
   bool registered_ = false, closed_ = false, flush_posted_ = false;
+  bool unknown_noted_ = false;  // on this registration
   bool keeps_jobs_ = false;     // the last registration is kept by its master: it can be resumed
   NodeId node_{};               // of that
   std::uint64_t epoch_ = 0;     // the highest that was seen

@@ -164,8 +164,9 @@ class WorkerImpl final : public Worker {
       drivers_->report_again();
       if (context_.options.on_registration) context_.options.on_registration(true);
     };
-    callbacks.on_other = [this](const rpc::Message& message) {
-      return message.type == protocol::kRemains ? on_remains(message) : chunks_ && chunks_->on_notify(message);
+    callbacks.on_other = [this](const rpc::Message& message) -> Result<bool> {
+      if (message.type == protocol::kRemains) WEFT_TRY(on_remains(message));
+      return message.type == protocol::kRemains || (chunks_ && chunks_->on_notify(message));
     };
     callbacks.on_commands = [this](std::vector<protocol::Command> commands) { obey(std::move(commands)); };
     callbacks.on_read_log = [this](protocol::LogRequest request, rpc::Responder responder) {
@@ -219,10 +220,10 @@ class WorkerImpl final : public Worker {
     return held;
   }
 
-  bool on_remains(const rpc::Message& message) {
-    const auto remains = protocol::decode<protocol::Remains>(message);
-    if (remains && departure_) departure_->on_remains(*remains);
-    return remains.has_value();
+  Result<void> on_remains(const rpc::Message& message) {
+    WEFT_ASSIGN(const protocol::Remains remains, protocol::decode<protocol::Remains>(message));
+    if (departure_) departure_->on_remains(remains);
+    return {};
   }
 
   protocol::Heartbeat look_after() {

@@ -10,7 +10,6 @@
 #include "base/guarded.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
-#include "base/rpc/derived.hpp"
 #include "storage/chunks/chunk_store.hpp"
 #include "storage/files/protocol.hpp"
 #include "storage/transfer/chunk_server.hpp"
@@ -48,7 +47,7 @@ class WorkerChunks final : public ChunkService {
     registration_ = std::make_shared<bool>(true);
     master->request(kStorageHello, {}, kMasterDeadline, guarded(alive_, [this, master](Result<rpc::Message> answer) {
                       if (master != master_) return;
-                      auto site = answer ? rpc::decode_derived<StorageSite>(*answer) : fail(std::move(answer).error());
+                      auto site = answer ? decode<StorageSite>(*answer) : fail(std::move(answer).error());
                       if (!site) return again(site.error());
                       if (!site->enabled)
                         return log_.warn("the master keeps no files (no --data-dir): the chunk directories stay idle");
@@ -66,7 +65,11 @@ class WorkerChunks final : public ChunkService {
 
   bool on_notify(const rpc::Message& message) override {
     if (message.type != kChunkCommands) return false;
-    auto commands = rpc::decode_derived<ChunkCommands>(message);
+    unsigned skipped = 0;
+    auto commands = decode<ChunkCommands>(message, &skipped);
+    if (skipped != 0 && !std::exchange(unknown_noted_, true))
+      log_.warn("the master is {} and sent commands about chunks that this worker does not know: passed over; upgrade the worker",
+                master_ ? master_->peer_software() : "another release");
     if (!commands) {
       again(commands.error());
       return true;
@@ -86,7 +89,7 @@ class WorkerChunks final : public ChunkService {
   void heartbeat() override {
     if (!joined_) return;
     // At once: other chores that wait for disks, such as a mass deletion, must not make this worker look dead.
-    if (SystemClock().now() - measured_ < kSilence) master_->notify(kStorageSpace, rpc::encode_derived(StorageJoin{"", space_}));
+    if (SystemClock().now() - measured_ < kSilence) master_->notify(kStorageSpace, encode(StorageJoin{"", space_}));
     if (std::exchange(measuring_, true)) return;
     do_chore([store = store_] { return space_of(*store); },
              [this](const Space& space) {
@@ -175,7 +178,7 @@ class WorkerChunks final : public ChunkService {
              [this](const Space& space) {
                if (!master_) return;
                measured(space);
-               master_->request(kStorageJoin, rpc::encode_derived(StorageJoin{shell_.data_address, space}), kMasterDeadline,
+               master_->request(kStorageJoin, encode(StorageJoin{shell_.data_address, space}), kMasterDeadline,
                                 guarded(alive_, [this, to = master_](Result<rpc::Message> answer) {
                                   if (to != master_) return;
                                   if (!answer) return again(answer.error());
@@ -191,7 +194,7 @@ class WorkerChunks final : public ChunkService {
   void report() {
     joined_ = true;
     listing_ = true;
-    master_->notify(kBlockReport, rpc::encode_derived(ChunkReport{{}, true, false}));
+    master_->notify(kBlockReport, encode(ChunkReport{{}, true, false}));
     do_chore([store = store_] { return std::pair(store->list(), store->quarantined()); },
              [this, to = master_](const auto& chunks) {
                if (to == master_) report(chunks.first, chunks.second);
@@ -203,7 +206,7 @@ class WorkerChunks final : public ChunkService {
       const std::size_t end = std::min(stored.size(), from + kReportedAtOnce);
       ChunkReport piece{{}, false, end == stored.size()};
       for (std::size_t i = from; i < end; ++i) piece.chunks.push_back(stored[i].info);
-      master_->notify(kBlockReport, rpc::encode_derived(piece));
+      master_->notify(kBlockReport, encode(piece));
     }
     std::vector<ChunkNote> aside;
     for (const StoredChunk& chunk : damaged) aside.push_back({ChunkEvent::corrupt, chunk.info});
@@ -247,7 +250,7 @@ class WorkerChunks final : public ChunkService {
   void flush() {
     if (!joined_ || listing_) return;
     if (update_.notes.empty() && update_.failed_copies.empty()) return;
-    master_->notify(kChunkUpdate, rpc::encode_derived(std::exchange(update_, {})));
+    master_->notify(kChunkUpdate, encode(std::exchange(update_, {})));
   }
 
   void copy(const CopyChunk& command) {
@@ -270,7 +273,7 @@ class WorkerChunks final : public ChunkService {
   std::shared_ptr<bool> registration_;  // lives as long as that
   std::unique_ptr<rpc::Timer> retry_;
   std::uint32_t tries_ = 0;  // to open directories that another process has locked
-  bool opening_ = false, joined_ = false, listing_ = false, measuring_ = false;
+  bool opening_ = false, joined_ = false, listing_ = false, measuring_ = false, unknown_noted_ = false;
   Space space_;  // as of then
   TimePoint measured_;
   Random random_;

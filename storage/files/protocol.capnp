@@ -1,5 +1,6 @@
-# What clients ask the master about files of the cluster (message 502), field by field as the structs of storage/files/protocol.hpp
-# and storage/namespace/types.hpp, which say what each means. Fields and operations are added at the end.
+# What clients ask the master about files of the cluster (message 502), and what workers and the master tell each other about chunks
+# (510 to 515), field by field as the structs of storage/files/protocol.hpp and storage/namespace/types.hpp, which say what each means.
+# Fields and operations are added at the end (docs/formats/frame.md).
 @0xc3f0f6b7d9a4e215;
 
 using Cxx = import "/capnp/c++.capnp";
@@ -242,4 +243,66 @@ struct StorageReport {
   trashed @11 :UInt64;
   balancing @12 :Bool;
   nodes @13 :List(NodeStorage);
+}
+
+# ---- workers and the master ----
+
+struct StorageSite {
+  enabled @0 :Bool;
+  cluster @1 :Text;
+}
+
+struct StorageJoin {
+  address @0 :Text;
+  space @1 :Space;
+}
+
+struct ChunkReport {
+  chunks @0 :List(Chunk);
+  first @1 :Bool;
+  last @2 :Bool;
+}
+
+struct ChunkUpdate {
+  notes @0 :List(ChunkNote);
+  failedCopies @1 :List(FailedCopy);
+
+  struct ChunkNote {
+    event @0 :UInt8;
+    chunk @1 :Chunk;
+  }
+  struct FailedCopy {
+    chunk @0 :UInt64;
+    to @1 :UInt32;
+    reason @2 :Text;
+  }
+}
+
+struct ChunkCommands {
+  commands @0 :List(StorageCommand);
+}
+
+# A worker passes over kinds that it does not know: whoever adds one sends it to workers whose protocol has it, or may do without.
+struct StorageCommand {
+  union {
+    copy @0 :CopyChunk;
+    erase @1 :EraseChunks;
+    verify @2 :VerifyChunk;
+  }
+
+  struct CopyChunk {
+    from @0 :UInt32;
+    chunk @1 :Chunk;
+    to @2 :UInt32;
+    address @3 :Text;
+    sources @4 :List(Text);
+  }
+  struct EraseChunks {
+    node @0 :UInt32;
+    chunks @1 :List(UInt64);
+  }
+  struct VerifyChunk {
+    node @0 :UInt32;
+    chunk @1 :UInt64;
+  }
 }

@@ -15,4 +15,17 @@ Result<FileReply> decode_file_reply(const rpc::Message& message) {
   return rpc::decode_versioned<wire::FileReply, FileReply>(message.header.view(), "file reply");
 }
 
+#define WEFT_CHUNK_MESSAGE(M)                                                                         \
+  rpc::Payload encode(const M& message) { return {rpc::encode_versioned<wire::M>(message), {}, {}}; } \
+  template <>                                                                                         \
+  Result<M> decode(const rpc::Message& message, unsigned* skipped) {                                  \
+    return rpc::decode_versioned<wire::M, M>(message.header.view(), M::kName, {}, skipped);           \
+  }
+
+WEFT_CHUNK_MESSAGE(StorageSite)
+WEFT_CHUNK_MESSAGE(StorageJoin)
+WEFT_CHUNK_MESSAGE(ChunkReport)
+WEFT_CHUNK_MESSAGE(ChunkUpdate)
+WEFT_CHUNK_MESSAGE(ChunkCommands)
+
 }  // namespace weft::storage::files

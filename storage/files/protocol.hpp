@@ -1,8 +1,7 @@
 // Messages about files and chunks with the master: numbers 500 to 599 (docs/formats/files.md). The namespace's own types travel.
 //
-// Clients may be of other releases: each of their operations is a struct of its own, field by field in protocol.capnp
-// (base/rpc/versioned.hpp). Workers and the master are of one release: their messages are derived from the structs below
-// (base/rpc/derived.hpp).
+// The other side may be of another release: each operation is a struct of its own, field by field in protocol.capnp
+// (base/rpc/versioned.hpp).
 #pragma once
 
 #include <string>
@@ -25,6 +24,10 @@ enum FileMessage : rpc::MessageType {
   kStorageSpace = 514,   // notification, worker to master: StorageJoin without an address, as a heartbeat
   kChunkCommands = 515,  // notification, master to worker: ChunkCommands, to be carried out in order
 };
+
+constexpr bool is_worker_notification(rpc::MessageType type) {
+  return type == kBlockReport || type == kChunkUpdate || type == kStorageSpace;
+}
 
 // ---- clients and the master: one struct per operation, and what answers it -------------------------------------------
 
@@ -218,7 +221,18 @@ struct ChunkUpdate {
 /// Of one node.
 struct ChunkCommands {
   static constexpr const char* kName = "commands about chunks";
+  static constexpr bool kSkipsUnknown = true;
   std::vector<StorageCommand> commands;
 };
+
+rpc::Payload encode(const StorageSite& site);
+rpc::Payload encode(const StorageJoin& join);
+rpc::Payload encode(const ChunkReport& report);
+rpc::Payload encode(const ChunkUpdate& update);
+rpc::Payload encode(const ChunkCommands& commands);
+/// Of one of these: corrupt, naming it (M::kName), when the bytes are none. With `skipped` commands of kinds that this release does
+/// not know are left out, and counted there.
+template <class M>
+Result<M> decode(const rpc::Message& message, unsigned* skipped = nullptr);
 
 }  // namespace weft::storage::files

@@ -1,5 +1,6 @@
-# Messages about tables to the master (503) and to workers' partitions (601), field by field as the structs of
-# storage/tables/protocol.hpp and storage/tables/types.hpp, which say what each means. Fields and operations are added at the end.
+# Messages about tables to the master (503 of clients, 520 and 521 of workers) and to workers' partitions (601), field by field as the
+# structs of storage/tables/protocol.hpp and storage/tables/types.hpp, which say what each means. Fields and operations are added at the
+# end (docs/formats/frame.md).
 @0xb7a5d09c1f6e3428;
 
 using Cxx = import "/capnp/c++.capnp";
@@ -242,4 +243,61 @@ struct PartitionReply {
     session @0 :UInt64;
     records @1 :List(Row);
   }
+}
+
+# ---- workers and the master ----
+
+struct TableHeartbeat {
+  hello @0 :Bool;
+  first @1 :Bool;
+  address @2 :Text;
+  replicas @3 :List(ReplicaReport);
+
+  struct ReplicaReport {
+    table @0 :UInt64;
+    partition @1 :UInt32;
+    revision @2 :UInt64;
+    epoch @3 :UInt64;
+    last @4 :UInt64;
+    bytes @5 :UInt64;
+    failure @6 :Text;
+    state @7 :UInt8;
+  }
+}
+
+struct TableOrders {
+  cluster @0 :Text;
+  name @1 :Text;
+  leaseMs @2 :Int64;
+  assignments @3 :List(Assignment);
+  erase @4 :List(PartitionRequest.Place);
+  withheld @5 :Bool;
+
+  struct Assignment {
+    table @0 :UInt64;
+    partition @1 :UInt32;
+    epoch @2 :UInt64;
+    revision @3 :UInt64;
+    primary @4 :Text;
+    members @5 :List(Member);
+    snapshots @6 :List(UInt64);
+    transactions @7 :List(UInt64);
+    nextId @8 :UInt64;
+    commit @9 :TableCommit;
+    made @10 :Bool;
+  }
+  struct Member {
+    name @0 :Text;
+    address @1 :Text;
+    inSync @2 :Bool;
+  }
+}
+
+struct InSyncChange {
+  table @0 :UInt64;
+  partition @1 :UInt32;
+  epoch @2 :UInt64;
+  revision @3 :UInt64;
+  inSync @4 :List(Text);
+  last @5 :UInt64;
 }

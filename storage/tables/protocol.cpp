@@ -69,4 +69,15 @@ Result<PartitionReply> decode_partition_reply(const rpc::Message& message) {
   return rpc::decode_versioned<wire::PartitionReply, PartitionReply>(message.header.view(), "reply of a partition");
 }
 
+#define WEFT_TABLE_MESSAGE(M)                                                                         \
+  rpc::Payload encode(const M& message) { return {rpc::encode_versioned<wire::M>(message), {}, {}}; } \
+  template <>                                                                                         \
+  Result<M> decode(const rpc::Message& message) {                                                     \
+    return rpc::decode_versioned<wire::M, M>(message.header.view(), M::kName);                        \
+  }
+
+WEFT_TABLE_MESSAGE(TableHeartbeat)
+WEFT_TABLE_MESSAGE(TableOrders)
+WEFT_TABLE_MESSAGE(InSyncChange)
+
 }  // namespace weft::storage::tables

@@ -1,9 +1,8 @@
 // Messages about tables, between clients, workers and the master; docs/formats/tables.md. Keys and values travel in headers, so
 // the frame's checksum covers those too.
 //
-// Clients may be of other releases: each of their operations is a struct of its own, field by field in protocol.capnp
-// (base/rpc/versioned.hpp). Workers and the master are of one release: their messages are derived from the structs below
-// (base/rpc/derived.hpp).
+// The other side may be of another release: each operation is a struct of its own, field by field in protocol.capnp
+// (base/rpc/versioned.hpp).
 #pragma once
 
 #include <chrono>
@@ -329,11 +328,17 @@ rpc::Payload encode(const TableRequest& request);
 rpc::Payload encode(const TableReply& reply);
 rpc::Payload encode(const PartitionRequest& request);
 rpc::Payload encode(const PartitionReply& reply);
+rpc::Payload encode(const TableHeartbeat& heartbeat);
+rpc::Payload encode(const TableOrders& orders);
+rpc::Payload encode(const InSyncChange& change);
 /// corrupt when the bytes are not one, or an operation that this version does not know.
 Result<TableRequest> decode_table_request(const rpc::Message& message);
 Result<TableReply> decode_table_reply(const rpc::Message& message);
 /// Keys, values and numbers are within their limits.
 Result<PartitionRequest> decode_partition_request(const rpc::Message& message);
 Result<PartitionReply> decode_partition_reply(const rpc::Message& message);
+/// Of TableHeartbeat, TableOrders or InSyncChange: corrupt, naming it (M::kName), when the bytes are none.
+template <class M>
+Result<M> decode(const rpc::Message& message);
 
 }  // namespace weft::storage::tables

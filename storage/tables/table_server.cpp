@@ -5,7 +5,6 @@
 
 #include <fmt/core.h>
 
-#include "base/rpc/derived.hpp"
 #include "storage/tables/replica.hpp"
 #include "storage/tables/replica_directories.hpp"
 
@@ -29,7 +28,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     context_.ask = [this](const std::string& to, const PartitionRequest& request, Duration deadline,
                           PartitionPeers::Answer answer) { peers_.ask(to, request, deadline, std::move(answer)); };
     context_.ask_master = [this](const InSyncChange& change, std::function<void(Result<TableOrders>)> then) {
-      ask_master(kInSyncChange, rpc::encode_derived(change), std::move(then));
+      ask_master(kInSyncChange, encode(change), std::move(then));
     };
     context_.heartbeat_soon = [this] { heartbeat_soon(); };
   }
@@ -58,7 +57,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     ready_ = false;
     TableHeartbeat hello;
     hello.hello = true;
-    ask_master(kTableHeartbeat, rpc::encode_derived(hello), [this, master](Result<TableOrders> orders) {
+    ask_master(kTableHeartbeat, encode(hello), [this, master](Result<TableOrders> orders) {
       if (master != master_) return;
       if (!orders && orders.error().code() == Code::invalid_argument) return;  // it keeps no tables
       if (!orders) return master->close();                                     // the next registration tries again
@@ -96,7 +95,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     master_->request(type, std::move(payload), kMasterDeadline,
                      [weak = weak_from_this(), then = std::move(then)](Result<rpc::Message> reply) {
                        if (!weak.lock()) return;
-                       then(reply ? rpc::decode_derived<TableOrders>(*reply) : fail(std::move(reply).error()));
+                       then(reply ? decode<TableOrders>(*reply) : fail(std::move(reply).error()));
                      });
   }
 
@@ -151,7 +150,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
       message.replicas.push_back(replica->report());
     }
     const TimePoint sent = clock_.now();
-    ask_master(kTableHeartbeat, rpc::encode_derived(message), [this, sent, to = master_](Result<TableOrders> orders) {
+    ask_master(kTableHeartbeat, encode(message), [this, sent, to = master_](Result<TableOrders> orders) {
       beating_ = false;
       if (to != master_ || !master_) return;
       if (!orders) {

@@ -30,7 +30,7 @@ std::string valid_stream(Random& random, std::size_t frames) {
     head.type = static_cast<MessageType>(random());
     head.request_id = random();
     Payload payload;
-    if (head.kind == FrameKind::hello) payload.header = encode_hello({"weft test", 7});
+    if (head.kind == FrameKind::hello) payload.header = encode_hello({"weft test", {2, 7}});
     if (head.kind == FrameKind::error) payload.header = encode_error(Error(Code::io, "x").wrap("y"));
     if (head.kind == FrameKind::request) payload.header = Buffer::copy_of(as_bytes(random_text(random, random.below(3000))));
     for (std::uint64_t k = random.below(4); k > 0; --k) {
@@ -167,7 +167,7 @@ TEST(Frame, MutatedFramesAreRefusedOrReadButNeverCrash) {
 TEST(Frame, MalformedHeadersOfOurOwnMessagesAreErrors) {
   Random random(10);
   const Buffer good_error = encode_error(Error(Code::io, "inner").wrap("outer"));
-  const Buffer good_hello = encode_hello({"weft 1", 7});
+  const Buffer good_hello = encode_hello({"weft 1", {2, 7}});
   for (int round = 0; round < 5000; ++round) {
     Buffer bytes = Buffer::copy_of(round % 2 == 0 ? good_error.view() : good_hello.view());
     for (std::uint64_t k = 1 + random.below(6); k > 0; --k)
@@ -179,10 +179,10 @@ TEST(Frame, MalformedHeadersOfOurOwnMessagesAreErrors) {
 }
 
 TEST(Frame, AnUnalignedMessageIsRead) {
-  const Buffer message = encode_hello({"weft aligned", 7});
+  const Buffer message = encode_hello({"weft aligned", {2, 7}});
   Buffer shifted(message.size() + 1);
   std::memcpy(shifted.data() + 1, message.data(), message.size());
-  EXPECT_EQ(decode_hello(shifted.view().subspan(1)).value(), (Hello{"weft aligned", 7}));
+  EXPECT_EQ(decode_hello(shifted.view().subspan(1)).value(), (Hello{"weft aligned", {2, 7}}));
 }
 
 TEST(Frame, ALongChainOfErrorsIsCut) {

@@ -25,10 +25,10 @@ std::string frame_bytes(FrameHead head, ByteView header, std::string_view bulk =
   return std::string(as_chars(fixed)) + std::string(as_chars(header)) + std::string(bulk);
 }
 
-std::string hello_bytes(std::uint8_t version = kProtocolVersion, std::string_view software = "weft 9.9") {
+std::string hello_bytes(std::uint8_t version = kFrameVersion, std::string_view software = "weft 9.9") {
   FrameHead head;
   head.version = version;
-  const auto header = encode_hello({std::string(software), 0});
+  const auto header = encode_hello({std::string(software), {}});
   return frame_bytes(head, header.view());
 }
 
@@ -134,42 +134,58 @@ TEST_P(HostileTest, AnotherVersionIsToldWhoSpeaksWhat) {
   pollfd ready{listening.get(), POLLIN, 0};
   ASSERT_EQ(::poll(&ready, 1, 30'000), 1);
   const Fd accepted(::accept(listening.get(), nullptr, nullptr));
-  put(accepted, hello_bytes(kProtocolVersion + 1));
+  put(accepted, hello_bytes(kFrameVersion + 1));
   const Error error = refused.get();
   EXPECT_EQ(error.code(), Code::version_mismatch);
-  for (const std::string& part : {std::string("weft 9.9"), fmt::format("protocol {}", kProtocolVersion + 1), software_version()}) {
+  for (const std::string& part : {std::string("weft 9.9"), fmt::format("version {}", kFrameVersion + 1), software_version()}) {
     EXPECT_NE(error.to_string().find(part), std::string::npos) << error.to_string();
   }
   EXPECT_EQ(error.to_string().find('\n'), std::string::npos);
 }
 
-TEST_P(HostileTest, WhatIsOfOneReleaseRefusesAnotherAndNamesBoth) {
+TEST_P(HostileTest, TheHighestProtocolThatBothSpeakIsTheConnections) {
   Limits limits;
-  limits.layout = 0x1234;
+  limits.protocols = {3, 5};
   serve(echo_handler(), limits);
-  limits.one_release = true;
-  EXPECT_TRUE(connect_client({}, limits)->one_release());
-  EXPECT_TRUE(accepted_.get()->one_release());
-  limits.layout = 0x5678;
-  const auto refused = rpc::connect(*reactor_, endpoint_, kLong, {}, limits);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code(), Code::version_mismatch);
-  const std::string words = refused.error().to_string();
-  for (const std::string& part :
-       {software_version() + " with messages 0000000000001234", software_version() + " with messages 0000000000005678"})
-    EXPECT_NE(words.find(part), std::string::npos) << words;
-  EXPECT_EQ(words.find('\n'), std::string::npos);
+  limits.protocols = {2, 4};
+  const auto client = connect_client({}, limits);
+  EXPECT_EQ(client->protocol().value(), 4);
+  EXPECT_EQ(accepted_.get()->protocol().value(), 4);
+  EXPECT_EQ(client->peer_software(), software_version());
 }
 
-TEST_P(HostileTest, APeerOfAnotherReleaseTalksWhereReleasesMeet) {
+TEST_P(HostileTest, WithoutAProtocolInCommonBothSidesAreNamedAndWhatToUpgrade) {
   Limits limits;
-  limits.layout = 0x1234;
+  limits.protocols = {3, 5};
   serve(echo_handler(), limits);
-  const auto client = connect_client();
+  const auto words_to = [&](ProtocolRange own) {
+    limits.protocols = own;
+    const auto refused = rpc::connect(*reactor_, endpoint_, kLong, {}, limits);
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Code::version_mismatch);
+    const std::string words = refused.error().to_string();
+    EXPECT_EQ(words.find('\n'), std::string::npos);
+    EXPECT_NE(words.find("the peer is " + software_version() + " and speaks protocols 3 to 5, this is " + software_version()),
+              std::string::npos)
+        << words;
+    return words;
+  };
+  EXPECT_NE(words_to({1, 2}).find("speaks protocols 1 to 2: upgrade this side"), std::string::npos);
+  EXPECT_NE(words_to({6, 6}).find("speaks protocol 6: upgrade the peer"), std::string::npos);
+}
+
+TEST_P(HostileTest, APeerOfBeforeThereWereProtocolsTalksOnlyWhereNoneIsNeeded) {
+  serve(echo_handler());
+  Limits limits;
+  limits.protocols = {};
+  const auto client = connect_client({}, limits);
   EXPECT_EQ(text_of(call(client, text_payload("hello")).value()), "hello");
-  const auto same = accepted_.get()->one_release();
-  ASSERT_FALSE(same);
-  EXPECT_EQ(same.error().code(), Code::version_mismatch);
+  const auto none = accepted_.get()->protocol();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code(), Code::version_mismatch);
+  EXPECT_NE(none.error().to_string().find("speaks none"), std::string::npos);
+  limits.common_protocol = true;
+  EXPECT_FALSE(rpc::connect(*reactor_, endpoint_, kLong, {}, limits));
 }
 
 TEST_P(HostileTest, EveryFieldOfAFrameIsChecked) {

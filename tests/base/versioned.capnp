@@ -60,3 +60,34 @@ struct Choice {
 struct JustNumber {
   number @0 :UInt32;
 }
+
+struct Place {
+  a @0 :UInt32;
+  b @1 :UInt32;
+  c @2 :UInt64;
+}
+
+struct NewerPlace {
+  a @0 :UInt32;
+  b @1 :UInt32;
+  c @2 :UInt64;
+  d @3 :UInt64;
+}
+
+struct Lists {
+  places @0 :List(Place);
+  shared @1 :List(Place);
+  maybe @2 :List(UInt32);
+  bytes @3 :UInt64;
+  joined @4 :List(UInt32);
+  choices @5 :List(OlderChoice);
+}
+
+struct NewerLists {
+  places @0 :List(NewerPlace);
+  shared @1 :List(NewerPlace);
+  maybe @2 :List(UInt32);
+  bytes @3 :UInt64;
+  joined @4 :List(UInt32);
+  choices @5 :List(Choice);
+}

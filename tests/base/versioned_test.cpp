@@ -10,6 +10,26 @@
 
 namespace weft::rpc::versioned_test {  // with linkage, which clang wants of types whose fields are found
 
+struct Joined {  // two numbers as one list of pieces
+  std::vector<std::uint32_t> first, second;
+};
+
+}  // namespace weft::rpc::versioned_test
+
+template <>
+struct weft::rpc::WireForm<weft::rpc::versioned_test::Joined> {
+  using Wire = std::vector<std::uint32_t>;
+  using Joined = versioned_test::Joined;
+  static Pieces<std::uint32_t> to_wire(const Joined& value) { return {{value.first, {}, value.second}}; }
+  static Result<Joined> from_wire(Wire wire) {
+    if (wire.size() > 3) return fail(Code::corrupt, "too many of them");
+    return Joined{std::move(wire), {}};
+  }
+  static std::size_t bytes(const Joined& value) { return (value.first.size() + value.second.size()) * sizeof(std::uint32_t); }
+};
+
+namespace weft::rpc::versioned_test {
+
 enum class Kind : std::uint16_t { none = 0, some = 300 };
 using PartId = Id<struct PartTag>;
 
@@ -157,6 +177,90 @@ TEST(Versioned, DamagedMessagesAreReadOrRefused) {
       text[random.below(text.size())] = static_cast<char>(random.chance(0.3) ? 0xff : random.below(256));
     (void)decode_versioned<testing::Newer, New>(as_bytes(text), "message");
   }
+}
+
+struct OldPlace {
+  std::uint32_t a = 0, b = 0;
+  std::uint64_t c = 0;
+  friend bool operator==(const OldPlace&, const OldPlace&) = default;
+};
+struct NewPlace {
+  std::uint32_t a = 0, b = 0;
+  std::uint64_t c = 0, d = 0;
+  friend bool operator==(const NewPlace&, const NewPlace&) = default;
+};
+template <class Place, class Choice>
+struct Lists {
+  static constexpr bool kSkipsUnknown = true;
+  std::vector<Place> places;
+  std::shared_ptr<const std::vector<Place>> shared = std::make_shared<const std::vector<Place>>();
+  std::optional<std::vector<std::uint32_t>> maybe;
+  SharedBytes bytes;
+  Joined joined;
+  std::vector<Choice> choices;
+};
+using OldLists = Lists<OldPlace, OldChoice>;
+using NewLists = Lists<NewPlace, NewChoice>;
+
+TEST(Versioned, ListsOfNumbersAreReadByOlderAndNewerReleases) {
+  NewLists sent;
+  sent.places = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
+  sent.shared = std::make_shared<const std::vector<NewPlace>>(sent.places);
+  const Buffer bytes = encode_versioned<testing::NewerLists>(sent);
+  const OldLists older = decode_versioned<testing::Lists, OldLists>(bytes.view(), "lists").value();
+  EXPECT_EQ(older.places, (std::vector<OldPlace>{{1, 2, 3}, {5, 6, 7}, {9, 10, 11}}));
+  EXPECT_EQ(*older.shared, older.places);
+  const NewLists newer =
+      decode_versioned<testing::NewerLists, NewLists>(encode_versioned<testing::Lists>(older).view(), "lists").value();
+  EXPECT_EQ(newer.places, (std::vector<NewPlace>{{1, 2, 3, 0}, {5, 6, 7, 0}, {9, 10, 11, 0}}));
+  EXPECT_EQ(*newer.shared, newer.places);
+}
+
+TEST(Versioned, ASharedListIsNeverNull) {
+  const OldLists read = decode_versioned<testing::Lists, OldLists>(encode_versioned<testing::Older>(Old{}).view(), "lists").value();
+  ASSERT_NE(read.shared, nullptr);
+  EXPECT_TRUE(read.shared->empty());
+}
+
+TEST(Versioned, AnEmptyListIsAnotherThingThanNone) {
+  OldLists sent;
+  EXPECT_FALSE((again<testing::Lists>(sent).value().maybe));
+  sent.maybe.emplace();
+  EXPECT_EQ((again<testing::Lists>(sent).value().maybe), std::vector<std::uint32_t>());
+}
+
+TEST(Versioned, SharedBytesAreNeitherCopiedNorTakenAway) {
+  OldLists sent;
+  sent.bytes = SharedBytes(Buffer::copy_of(as_bytes("shared")));
+  for (int round = 0; round < 2; ++round) {
+    const Payload payload = versioned_payload<testing::Lists>(sent);
+    ASSERT_EQ(payload.bulk.size(), 1U);
+    EXPECT_EQ(payload.bulk[0].bytes.data(), sent.bytes.bytes.data());
+    const auto read = decode_versioned<testing::Lists, OldLists>(payload.header.view(), "lists", payload.bulk[0].bytes).value();
+    EXPECT_EQ(as_chars(read.bytes.bytes), "shared");
+  }
+}
+
+TEST(Versioned, AFormOfItsOwnIsWrittenInPiecesAndMayBeRefused) {
+  OldLists sent;
+  sent.joined = {{7, 8}, {9}};
+  EXPECT_EQ((again<testing::Lists>(sent).value().joined.first), (std::vector<std::uint32_t>{7, 8, 9}));
+  sent.joined.second.push_back(10);
+  const auto refused = again<testing::Lists>(sent);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().to_string().find("too many of them"), std::string::npos);
+}
+
+TEST(Versioned, UnknownKindsInAListAreLeftOutWhereTheyAreCounted) {
+  NewLists sent;
+  sent.choices = {Nothing{}, Just{1}, NewPart{PartId(3), "n", "b", 2}, Just{2}};
+  const Buffer bytes = encode_versioned<testing::NewerLists>(sent);
+  unsigned skipped = 0;
+  const auto read = decode_versioned<testing::Lists, OldLists>(bytes.view(), "lists", {}, &skipped);
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(read->choices, (std::vector<OldChoice>{Nothing{}, OldPart{PartId(3), "n", "b"}}));
+  EXPECT_EQ(skipped, 2U);
+  EXPECT_FALSE((decode_versioned<testing::Lists, OldLists>(bytes.view(), "lists")));
 }
 
 }  // namespace weft::rpc::versioned_test

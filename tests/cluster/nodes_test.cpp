@@ -22,8 +22,7 @@ using testing::HasSubstr;
 class TimeTeller {
  public:
   TimeTeller(const std::string& master, const std::string& name) : reactor_(rpc::Reactor::start("teller")) {
-    rpc::Limits limits;
-    limits.layout = protocol::layout();
+    const rpc::Limits limits = protocol::peer_limits();
     auto connection = rpc::connect(*reactor_, *rpc::Endpoint::parse(master), seconds(10), {}, limits);
     EXPECT_TRUE(connection.has_value());
     connection_ = *connection;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "base/rpc/derived.hpp"
 #include "storage/tables/protocol.hpp"
 
 namespace weft::fuzz {
@@ -21,11 +20,11 @@ inline bool read_table_message(unsigned kind, ByteView bytes) {
     case 1:
       return decode_table_reply(message).has_value();
     case 2:
-      return rpc::decode_derived<TableHeartbeat>(message).has_value();
+      return decode<TableHeartbeat>(message).has_value();
     case 3:
-      return rpc::decode_derived<TableOrders>(message).has_value();
+      return decode<TableOrders>(message).has_value();
     case 4:
-      return rpc::decode_derived<InSyncChange>(message).has_value();
+      return decode<InSyncChange>(message).has_value();
     case 5:
       return decode_partition_request(message).has_value();
     default:

@@ -11,7 +11,7 @@ namespace weft::master {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);
-constexpr Duration kMostSilence = std::chrono::seconds(2);     // of a follower; promises wait for it that long
+constexpr Duration kMostSilence = std::chrono::seconds(5);     // of a follower; promises wait for it that long
 constexpr std::uint64_t kMostQueued = std::uint64_t{1} << 30;  // bytes of the log for a follower that does not keep up
 constexpr std::size_t kMostFollowers = 16, kMostName = 256;
 

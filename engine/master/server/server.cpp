@@ -14,7 +14,7 @@
 #include "base/assert.hpp"
 #include "base/directory_claim.hpp"
 #include "base/log.hpp"
-#include "base/rpc/derived.hpp"
+#include "base/rpc/frame.hpp"
 #include "base/run_directory.hpp"
 #include "base/text.hpp"
 #include "engine/master/driver/core_driver.hpp"
@@ -184,7 +184,6 @@ Result<void> ServerImpl::begin() {
     watch_lease();
     rpc::Limits limits;
     limits.max_queued = std::size_t{2} << 30;
-    limits.layout = protocol::layout();
     auto listener = reactor_->listen(listen, limits, [this](const rpc::ConnectionPtr&) { return handler(); });
     if (!listener) {
       began = fail(std::move(listener).error());
@@ -424,7 +423,9 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
     return on_storage_request(connection, message, std::move(responder));
   const RequestTable::Route* const route = requests_.find(message.type);
   if (route == nullptr)
-    return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
+    return responder.fail(
+        Error(Code::invalid_argument, fmt::format("the master is {} and does not know message {} of its peer, which is {}",
+                                                  rpc::software_version(), message.type, connection->peer_software())));
   if (const auto* const handle = std::get_if<RequestTable::Handle>(&route->to))
     return (*handle)(connection, message, std::move(responder));
   const auto full = recorder_->full();
@@ -437,7 +438,7 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
 }
 
 Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-  WEFT_TRY(connection->one_release());
+  WEFT_TRY(connection->protocol());
   if (replication_) replication_->heard_of(connection);
   WEFT_ASSIGN(const protocol::BinaryRequest request, protocol::decode<protocol::BinaryRequest>(message));
   WEFT_ASSIGN(BinaryStore::Piece piece, binaries_->read(request.binary, request.offset, protocol::kBinaryChunkBytes));
@@ -446,7 +447,8 @@ Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& conne
 
 void ServerImpl::on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
   if (!storage_) {
-    if (message.type == storage::files::kStorageHello) return responder.reply(rpc::encode_derived(storage::files::StorageSite{}));
+    if (message.type == storage::files::kStorageHello)
+      return responder.reply(storage::files::encode(storage::files::StorageSite{}));
     return responder.fail(Error(Code::invalid_argument, "this master keeps no files; start it with --data-dir DIRECTORY"));
   }
   if (message.type < kFirstWorkerStorageMessage) return storage_->on_client_request(message, std::move(responder));

@@ -34,9 +34,9 @@ bool is_silence(const Error& error) { return error.code() == Code::deadline_exce
 
 void WorkerAdmission::on_register(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
   if (connection->context) return responder.fail(Error(Code::invalid_argument, "this worker is registered already"));
-  if (auto same = connection->one_release(); !same) {
-    log_.warn("{}: registration refused: {}", connection->peer(), same.error().to_string());
-    return responder.fail(same.error());
+  if (auto common = connection->protocol(); !common) {
+    log_.warn("{}: registration refused: {}", connection->peer(), common.error().to_string());
+    return responder.fail(common.error());
   }
   auto info = protocol::decode<protocol::Register>(message);
   if (!info) return responder.fail(info.error());

@@ -48,7 +48,7 @@ bool WorkerLosses::on_close(const rpc::ConnectionPtr& connection, const Error& e
 /// What a worker's handler of a fatal signal says, on a connection that is not the worker's: believed when it comes from its
 /// machine, and only as the reason when the worker's own connection is gone.
 Result<void> WorkerLosses::on_dying(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-  WEFT_TRY(connection->one_release());
+  WEFT_TRY(connection->protocol());
   WEFT_ASSIGN(const protocol::Dying dying, protocol::decode<protocol::Dying>(message));
   RegisteredWorker* const worker = context_.table.find(dying.node);
   if (worker == nullptr || host_of(worker->connection->peer()) != host_of(connection->peer()))

@@ -5,6 +5,9 @@
 
 #include <fmt/core.h>
 
+#include "base/rpc/frame.hpp"
+#include "storage/files/protocol.hpp"
+
 namespace weft::master {
 namespace {
 
@@ -36,7 +39,7 @@ Result<void> WorkerReports::on_message(NodeId id, RegisteredWorker& worker, cons
   if (message.type == protocol::kHeartbeat) return on_heartbeat(id, worker, message);
   if (message.type == protocol::kLeaving) return on_leaving(id, worker, message);
   if (message.type == protocol::kCapacityTexts) return capacities_.on_texts(id, worker, message);
-  if (context_.storage && message.type >= kFirstWorkerStorageMessage && message.type <= kLastStorageMessage)
+  if (context_.storage && storage::files::is_worker_notification(message.type))
     return context_.storage->on_worker_notify(id, message);
   if (message.type == protocol::kReplicaEnded) {
     WEFT_ASSIGN(protocol::ReplicaEnded ended, protocol::decode<protocol::ReplicaEnded>(message));
@@ -53,12 +56,24 @@ Result<void> WorkerReports::on_message(NodeId id, RegisteredWorker& worker, cons
     if (context_.driver_ended) context_.driver_ended(id, ended);
     return {};
   }
-  if (message.type != protocol::kTaskEvents) return fail(Code::corrupt, fmt::format("unknown message {}", message.type));
+  if (message.type != protocol::kTaskEvents) {
+    note_unknown(worker, message.type);
+    return {};
+  }
   WEFT_ASSIGN(protocol::Events events, protocol::decode<protocol::Events>(message));
   worker.events += events.events.size();
   for (protocol::Event& event : events.events) on_task_event(id, std::move(event));
   if (RegisteredWorker* const still = context_.table.find(id)) keep_events(id, *still);
   return {};
+}
+
+/// A worker of a later release may send what a master can do without (docs/formats/frame.md).
+void WorkerReports::note_unknown(RegisteredWorker& worker, rpc::MessageType type) {
+  if (std::exchange(worker.unknown_noted, true)) return;
+  log_.warn(
+      "worker {} is {} and sent message {}, which this master, {}, does not know: passed over, as others will be; upgrade the "
+      "master",
+      worker.info.name, worker.connection->peer_software(), type, rpc::software_version());
 }
 
 /// Tells the worker how many of its reports are on the disk, once for all that have come by then.

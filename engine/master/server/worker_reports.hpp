@@ -22,6 +22,7 @@ class WorkerReports {
 
  private:
   Result<void> on_message(NodeId id, RegisteredWorker& worker, const rpc::Message& message);
+  void note_unknown(RegisteredWorker& worker, rpc::MessageType type);
   Result<void> on_heartbeat(NodeId id, RegisteredWorker& worker, const rpc::Message& message);
   Result<void> on_leaving(NodeId id, RegisteredWorker& worker, const rpc::Message& message);
   void report_remains(NodeId id, const RegisteredWorker& worker) const;

@@ -30,6 +30,7 @@ struct RegisteredWorker {
   std::uint64_t events = 0, events_kept = 0;  // ends of attempts that it reported, and those that it knows to be on the disk
   bool keeping = false;                       // it will be notified of more
   bool leaving = false, hands_over_chunks = false;
+  bool unknown_noted = false;  // that it sends what this release does not know
 
   protocol::NodeAddress address(NodeId id) const { return {id, info.name, info.data_address, info.rack}; }
   WorkerSite site(NodeId id) const { return {id, info.name, info.host, info.rack}; }

@@ -18,8 +18,8 @@ namespace weft::master {
 
 namespace {
 
-constexpr Duration kLook = std::chrono::milliseconds(200);   // between two looks at who leads
-constexpr Duration kSayAgain = std::chrono::seconds(10);     // the same line in the log
+constexpr Duration kLook = std::chrono::milliseconds(200);  // between two looks at who leads
+constexpr Duration kSayAgain = std::chrono::seconds(10);    // the same line in the log
 
 std::string new_id() {
   std::random_device random;
@@ -39,8 +39,7 @@ Result<std::unique_ptr<GroupMember>> GroupMember::open(GroupOptions options, con
   const Membership membership = known.value_or(Membership{new_id(), "", false});
   if (!known) WEFT_TRY(write_membership(options.data_directory, membership));
   WEFT_ASSIGN(auto election, make(membership.member));
-  return std::unique_ptr<GroupMember>(
-      new GroupMember(std::move(options), membership, std::move(*claim), std::move(election)));
+  return std::unique_ptr<GroupMember>(new GroupMember(std::move(options), membership, std::move(*claim), std::move(election)));
 }
 
 Result<std::unique_ptr<Leadership>> GroupMember::lead(const std::function<bool()>& stop) {
@@ -107,16 +106,16 @@ Result<void> GroupMember::save(Membership membership) {
 
 void GroupMember::follow(const LeaderRecord& leader, const std::function<bool()>& stop) {
   const Error why = follow_until_gone(leader, stop);
-  if (!stop()) say(fmt::format("master {} at {} cannot be followed: {}", escaped(leader.leader), escaped(leader.address), why.to_string()));
+  if (!stop())
+    say(fmt::format("master {} at {} cannot be followed: {}", escaped(leader.leader), escaped(leader.address), why.to_string()));
 }
 
 Error GroupMember::follow_until_gone(const LeaderRecord& leader, const std::function<bool()>& stop) {
   auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster});
   if (!link) return link.error();
   if (auto saved = save({membership_.member, (*link)->leader().cluster, true}); !saved) return saved.error();
-  auto replica = Replica::begin(options_.paths, [&link = **link](const Hash128& program, std::uint64_t offset) {
-    return link.fetch(program, offset);
-  });
+  auto replica = Replica::begin(
+      options_.paths, [&link = **link](const Hash128& program, std::uint64_t offset) { return link.fetch(program, offset); });
   if (!replica) return replica.error();
   log_.info("this master stands by: it copies what master {} at {} keeps", escaped(leader.leader), escaped(leader.address));
   said_.clear();

@@ -34,8 +34,8 @@ class GroupMember {
   static Result<std::unique_ptr<GroupMember>> open(GroupOptions options, const MakeElection& make);
 
   /// Follows the master that leads, and returns when this one leads, on the stores of its directory; a leadership that was lost is
-  /// destroyed before the next call. Null when `stop` says so, which is asked every second at least. What may pass is waited for and
-  /// logged; errors are those that an operator has to mend: the directory is of another cluster, the store refuses the login.
+  /// destroyed before the next call. Null when `stop` says so, which is asked every second at least. What may pass is waited for
+  /// and logged; errors are those that an operator has to mend: the directory is of another cluster, the store refuses the login.
   Result<std::unique_ptr<Leadership>> lead(const std::function<bool()>& stop);
 
  private:

@@ -18,8 +18,7 @@ constexpr Duration kFetchDeadline = 10s;
 Result<std::unique_ptr<LeaderLink>> LeaderLink::open(const std::string& address, const Follow& follow) {
   std::unique_ptr<LeaderLink> link(new LeaderLink);
   WEFT_ASSIGN(const rpc::Endpoint leader, rpc::Endpoint::parse(address));
-  WEFT_ASSIGN(link->connection_,
-              rpc::connect(*link->reactor_, leader, kConnectDeadline, {}, protocol::one_release_limits()));
+  WEFT_ASSIGN(link->connection_, rpc::connect(*link->reactor_, leader, kConnectDeadline, {}, protocol::peer_limits()));
   WEFT_ASSIGN(const rpc::Message answer, rpc::call(*link->reactor_, link->connection_, kFollow, encode(follow), kFollowDeadline));
   WEFT_ASSIGN(link->following_, decode<Following>(answer));
   return link;
@@ -31,7 +30,8 @@ LeaderLink::~LeaderLink() {
 }
 
 Result<Pulled> LeaderLink::pull() {
-  WEFT_ASSIGN(const rpc::Message answer, rpc::call(*reactor_, connection_, kPull, encode(Pull{following_.session, pulled_}), kPullDeadline));
+  WEFT_ASSIGN(const rpc::Message answer,
+              rpc::call(*reactor_, connection_, kPull, encode(Pull{following_.session, pulled_}), kPullDeadline));
   WEFT_ASSIGN(Pulled pulled, decode<Pulled>(answer));
   pulled_ += pulled.entries.size();
   return pulled;

@@ -11,8 +11,8 @@
 
 namespace weft::master {
 
-/// One thread. Calls block, each for a few seconds at most. An error says that the leader is gone, or that it refuses: then the link
-/// is of no more use.
+/// One thread. Calls block, each for a few seconds at most. An error says that the leader is gone, or that it refuses: then the
+/// link is of no more use.
 class LeaderLink {
  public:
   /// Connects, and begins to follow. From then on the leader does not count on this member, so that its old copy may go.

@@ -16,7 +16,9 @@ constexpr Duration kRetry = std::chrono::milliseconds(100);
 }  // namespace
 
 LeaseKeeper::LeaseKeeper(Election& election, LeaderRecord record, Duration lease, TimePoint until)
-    : election_(election), record_(std::move(record)), lease_(lease), renewed_(until - lease), until_(until), thread_([this] { run(); }) {}
+    : election_(election), record_(std::move(record)), lease_(lease), renewed_(until - lease), until_(until), thread_([this] {
+        run();
+      }) {}
 
 LeaseKeeper::~LeaseKeeper() {
   {
@@ -33,9 +35,8 @@ std::optional<Error> LeaseKeeper::lost() const {
   const std::lock_guard lock(mutex_);
   if (ended_) return ended_;
   if (SystemClock().now() < until_) return std::nullopt;
-  return Error(Code::unavailable,
-               fmt::format("this master does not lead any more: its lease of {} could not be prolonged{}{}", format_duration(lease_),
-                           failure_.empty() ? "" : ": ", failure_));
+  return Error(Code::unavailable, fmt::format("this master does not lead any more: its lease of {} could not be prolonged{}{}",
+                                              format_duration(lease_), failure_.empty() ? "" : ": ", failure_));
 }
 
 void LeaseKeeper::set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) {
@@ -97,8 +98,7 @@ bool LeaseKeeper::carry_out(const Change& change) {
 void LeaseKeeper::renew() {
   renewed_ = SystemClock().now();
   const auto renewal = election_.renew();
-  if (renewal && !*renewal)
-    return end(Error(Code::unavailable, "another master leads, or may lead: the lease of this one ended"));
+  if (renewal && !*renewal) return end(Error(Code::unavailable, "another master leads, or may lead: the lease of this one ended"));
   const std::lock_guard lock(mutex_);
   failure_ = renewal ? std::string() : renewal.error().to_string();
   if (renewal) until_ = renewed_ + lease_;

@@ -19,7 +19,8 @@ namespace weft::master {
 
 class LeaseKeeper final : public Leadership {
  public:
-  /// Of a leadership that was taken: nobody else can lead before `until`. While it lives, it alone uses `election`, which outlives it.
+  /// Of a leadership that was taken: nobody else can lead before `until`. While it lives, it alone uses `election`, which outlives
+  /// it.
   LeaseKeeper(Election& election, LeaderRecord record, Duration lease, TimePoint until);
   /// Gives the leadership back, so that another master can lead at once.
   ~LeaseKeeper() override;
@@ -45,7 +46,7 @@ class LeaseKeeper final : public Leadership {
   Election& election_;
   const LeaderRecord record_;  // when it was taken
   const Duration lease_;
-  TimePoint renewed_;  // the thread's: last, or tried
+  TimePoint renewed_;         // the thread's: last, or tried
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_;
   std::deque<Change> changes_;

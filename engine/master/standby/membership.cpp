@@ -55,11 +55,11 @@ Result<void> write_membership(const std::string& data_directory, const Membershi
 Result<void> check_alone(const std::string& data_directory) {
   WEFT_ASSIGN(const auto membership, read_membership(data_directory));
   if (!membership) return {};
-  return fail(Code::invalid_argument,
-              fmt::format("--data-dir: {} is of a master of a group{}; start it with --etcd or --kubernetes-lease, as the others, or "
-                          "remove {} if it is to be the only master from now on",
-                          data_directory, membership->copying ? ", and a copy that may not be complete" : "",
-                          file_in(data_directory)));
+  return fail(
+      Code::invalid_argument,
+      fmt::format("--data-dir: {} is of a master of a group{}; start it with --etcd or --kubernetes-lease, as the others, or "
+                  "remove {} if it is to be the only master from now on",
+                  data_directory, membership->copying ? ", and a copy that may not be complete" : "", file_in(data_directory)));
 }
 
 }  // namespace weft::master

@@ -19,7 +19,7 @@ namespace weft::master {
 
 /// Where a master keeps what is replicated.
 struct StorePaths {
-  std::string journal;                     // file
+  std::string journal;                    // file
   std::string files, programs, profiles;  // directories
 };
 

@@ -9,7 +9,6 @@
 
 #include "base/guarded.hpp"
 #include "base/log.hpp"
-#include "base/rpc/derived.hpp"
 #include "engine/master/replication/changes.hpp"
 #include "engine/master/storage/file_operations.hpp"
 #include "engine/master/storage/storage_time.hpp"
@@ -89,10 +88,10 @@ class FileService final : public StorageService {
 
   void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder) override {
     if (TableService::is_for_tables(message.type)) return tables_.on_worker_request(worker, message, std::move(responder));
-    if (message.type == kStorageHello) return responder.reply(rpc::encode_derived(StorageSite{true, store_->cluster_id()}));
+    if (message.type == kStorageHello) return responder.reply(encode(StorageSite{true, store_->cluster_id()}));
     if (message.type != kStorageJoin)
       return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
-    const auto join = rpc::decode_derived<StorageJoin>(message);
+    const auto join = storage::files::decode<StorageJoin>(message);
     if (!join) return responder.fail(join.error());
     if (auto joined =
             namespace_.node_joined(worker.id, {worker.name, worker.host, worker.rack, join->address}, join->space, steady_now());
@@ -108,15 +107,15 @@ class FileService final : public StorageService {
   Result<void> on_worker_notify(NodeId worker, const rpc::Message& message) override {
     switch (message.type) {
       case kStorageSpace: {
-        WEFT_ASSIGN(const StorageJoin beat, rpc::decode_derived<StorageJoin>(message));
+        WEFT_ASSIGN(const StorageJoin beat, storage::files::decode<StorageJoin>(message));
         return namespace_.heartbeat(worker, beat.space, steady_now());
       }
       case kBlockReport: {
-        WEFT_ASSIGN(const ChunkReport report, rpc::decode_derived<ChunkReport>(message));
+        WEFT_ASSIGN(const ChunkReport report, storage::files::decode<ChunkReport>(message));
         return namespace_.block_report(worker, report.chunks, report.first, report.last);
       }
       case kChunkUpdate: {
-        WEFT_ASSIGN(const ChunkUpdate update, rpc::decode_derived<ChunkUpdate>(message));
+        WEFT_ASSIGN(const ChunkUpdate update, storage::files::decode<ChunkUpdate>(message));
         return on_update(worker, update);
       }
       default:
@@ -243,7 +242,7 @@ class FileService final : public StorageService {
       const auto* erase = std::get_if<EraseChunks>(&command);
       by_node[copy ? copy->from : erase ? erase->node : std::get<VerifyChunk>(command).node].push_back(command);
     }
-    for (const auto& [node, some] : by_node) shell_.send(node, kChunkCommands, rpc::encode_derived(ChunkCommands{some}));
+    for (const auto& [node, some] : by_node) shell_.send(node, kChunkCommands, encode(ChunkCommands{some}));
   }
 
   void tick() {

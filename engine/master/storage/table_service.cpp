@@ -1,6 +1,5 @@
 #include "engine/master/storage/table_service.hpp"
 
-#include "base/rpc/derived.hpp"
 #include "engine/master/storage/storage_time.hpp"
 
 namespace weft::master {
@@ -115,18 +114,18 @@ void TableService::on_client_request(const rpc::Message& message, rpc::Responder
 void TableService::on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder to) {
   const auto responder = std::make_shared<rpc::Responder>(std::move(to));
   if (message.type == kTableHeartbeat) {
-    const auto heartbeat = rpc::decode_derived<TableHeartbeat>(message);
+    const auto heartbeat = storage::tables::decode<TableHeartbeat>(message);
     if (!heartbeat) return responder->fail(heartbeat.error());
     return on_heartbeat(worker, *heartbeat, responder);
   }
-  const auto change = rpc::decode_derived<InSyncChange>(message);
+  const auto change = storage::tables::decode<InSyncChange>(message);
   if (!change) return responder->fail(change.error());
   TableOrders orders;
   Assignment assignment;
   const bool done = catalogue_.change_in_sync(worker.name, *change, assignment);
   if (!done) log_.debug("partition {}: worker {} no longer decides who is in sync", to_string(change->place), worker.name);
   if (assignment.revision > 0) orders.assignments.push_back(std::move(assignment));
-  publish(responder, [orders = std::move(orders), responder] { responder->reply(rpc::encode_derived(orders)); });
+  publish(responder, [orders = std::move(orders), responder] { responder->reply(encode(orders)); });
 }
 
 void TableService::on_heartbeat(const WorkerSite& worker, const TableHeartbeat& heartbeat, SharedResponder responder) {
@@ -141,9 +140,9 @@ void TableService::on_heartbeat(const WorkerSite& worker, const TableHeartbeat& 
     orders.assignments.clear();
     orders.erase.clear();
     orders.withheld = true;
-    return responder->reply(rpc::encode_derived(orders));
+    return responder->reply(encode(orders));
   }
-  publish(responder, [orders = std::move(orders), responder] { responder->reply(rpc::encode_derived(orders)); });
+  publish(responder, [orders = std::move(orders), responder] { responder->reply(encode(orders)); });
 }
 
 void TableService::worker_lost(NodeId worker, Time at) {

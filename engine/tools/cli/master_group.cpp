@@ -80,7 +80,9 @@ Result<void> check(const MasterGroupOptions& options, const std::string& data_di
   if (!options.wanted() && (options.standby || !options.advertise.empty() || !options.kubernetes_server.empty()))
     return fail(Code::invalid_argument,
                 fmt::format("{} is for one of several masters; name where they meet by --etcd or --kubernetes-lease",
-                            options.standby ? "--standby" : options.advertise.empty() ? "--kubernetes-server" : "--advertise"));
+                            options.standby             ? "--standby"
+                            : options.advertise.empty() ? "--kubernetes-server"
+                                                        : "--advertise"));
   if (options.wanted() && data_directory.empty())
     return fail(Code::invalid_argument, "one of several masters needs a directory for its copy: name it by --data-dir");
   return {};

@@ -1,10 +1,12 @@
 // Executors as a worker has them: a real process, and every attempt it was given ends in one event, whatever happens to it.
 #include "runtime/worker/executor_process.hpp"
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -12,6 +14,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/file.hpp"
@@ -241,6 +244,57 @@ TEST_F(ExecutorProcessTest, WhatAnAttemptWaitsForMapsDoesNotCountAsItsTime) {
   launch(attempt(kStops), 50ms);
   EXPECT_EQ(ended(attempt(kStops)).kind, TaskEnd::timed_out);
   EXPECT_GE(std::chrono::steady_clock::now() - began, 250ms);
+}
+
+/// As a worker of a later release would start it.
+TEST(ExecutorOfAnEarlierRelease, PassesOverWhatItDoesNotKnow) {
+  const TempDir directory = TempDir::create("weft-executor-").value();
+  const auto reactor = rpc::Reactor::start("worker");
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  Fd ours(ends[0]), theirs(ends[1]), page;
+  ASSERT_TRUE(protocol::PositionPage::create(1, page));
+  SpawnOptions options;
+  options.path = EXECUTOR_CHILD;
+  options.arguments = {"child"};
+  options.environment = {"WEFT_ROLE=executor", "WEFT_EXECUTOR_FD=3"};
+  options.directory = directory.path();
+  options.inherited = theirs.get();
+  const pid_t child = spawn(options).value();
+  theirs.reset();
+
+  std::promise<Result<protocol::Events>> ended;
+  rpc::ConnectionPtr connection;
+  rpc::Handler handler;
+  handler.on_notify = [&](const rpc::ConnectionPtr&, const rpc::Message& message) {
+    if (message.type == protocol::kEvents) ended.set_value(protocol::decode<protocol::Events>(message));
+  };
+  protocol::ExecutorSetup setup{JobId(7), NodeId(1), 1, 64u << 20, directory.path(), directory.path()};
+  reactor->run([&] {
+    reactor->adopt(std::move(ours), 30s, handler, protocol::peer_limits(), [&](Result<rpc::ConnectionPtr> connected) {
+      ASSERT_TRUE(connected) << connected.error().to_string();
+      connection = *connected;
+      rpc::Payload first = protocol::encode(setup);
+      first.fds.push_back(std::move(page));
+      connection->notify(protocol::kSetup, std::move(first));
+      connection->notify(98, {});
+      protocol::Launches launches;
+      launches.launches.push_back({attempt(kFinishes), {}, {}, "stage", 0});
+      launches.launches.back().spec.fingerprint = 42;
+      connection->notify(protocol::kLaunch, protocol::encode(std::move(launches)));
+    });
+  });
+  auto end = ended.get_future();
+  ASSERT_EQ(end.wait_for(60s), std::future_status::ready);
+  const Result<protocol::Events> events = end.get();
+  ASSERT_TRUE(events) << events.error().to_string();
+  ASSERT_EQ(events->events.size(), 1U);
+  EXPECT_EQ(events->events[0].kind, TaskEnd::finished) << events->events[0].message;
+  reactor->run([&] { connection->close(); });
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << describe_exit(status);
+  reactor->stop();
 }
 
 }  // namespace

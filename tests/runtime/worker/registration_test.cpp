@@ -3,6 +3,7 @@
 #include "runtime/worker/registration.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +38,8 @@ struct FakeConnection final : rpc::Connection {
   }
   void close() override { closed = true; }
   const std::string& peer() const override { return name; }
-  Result<void> one_release() const override { return {}; }
+  Result<rpc::Protocol> protocol() const override { return rpc::kProtocols.highest; }
+  const std::string& peer_software() const override { return name; }
 
   std::string name = "a master";
   rpc::Handler handler;
@@ -71,7 +73,7 @@ class RegistrationTest : public testing::Test {
       ++registered_;
       resumed_ = as.resumed;
     };
-    callbacks.on_commands = [](const auto&) {};
+    callbacks.on_commands = [this](const auto& commands) { commands_ += commands.size(); };
     callbacks.heartbeat = [] { return protocol::Heartbeat(); };
     callbacks.on_away = [this] { ++away_; };
     callbacks.held = [this] { return held_; };
@@ -154,6 +156,7 @@ class RegistrationTest : public testing::Test {
   std::uint64_t epoch_ = 0;  // of the master
   protocol::Held held_;
   int registered_ = 0, away_ = 0, lost_ = 0;
+  std::size_t commands_ = 0;
   bool resumed_ = false, final_ = false;
   std::string why_;
   std::optional<Registration> link_;
@@ -179,6 +182,25 @@ TEST_F(RegistrationTest, GoesOnWhereItsMasterKeepsJobsAndSaysWhatItHas) {
   EXPECT_TRUE(resumed_);
   EXPECT_EQ(registered_, 2);
   EXPECT_EQ(lost_, 0);
+}
+
+TEST_F(RegistrationTest, WhatAMasterOfALaterReleaseSendsIsPassedOver) {
+  answer();
+  connection().handler.on_notify(connections_.back(), {199, {}, {}, {}});
+  protocol::Commands commands;
+  commands.commands.emplace_back(protocol::ReleaseJob{NodeId(5), JobId(7)});
+  commands.commands.emplace_back(protocol::ReleaseJob{NodeId(5), JobId(8)});
+  rpc::Message message{protocol::kCommands, protocol::encode(std::move(commands)).header, {}, {}};
+  // The kind of the second command, in the first word of the list's second element.
+  constexpr std::size_t kSecond = 8 * (1 + 1 + 1 + 1 + 2);
+  const std::uint16_t later = 9999;
+  std::memcpy(message.header.data() + kSecond, &later, sizeof(later));
+  connection().handler.on_notify(connections_.back(), std::move(message));
+  turn();
+  EXPECT_EQ(commands_, 1U);
+  EXPECT_FALSE(connection().closed);
+  connection().handler.on_notify(connections_.back(), {protocol::kCommands, Buffer::copy_of(as_bytes("nonsense")), {}, {}});
+  EXPECT_TRUE(connection().closed) << "what is no message is another thing";
 }
 
 TEST_F(RegistrationTest, UnacknowledgedEndsAreSentAgainInOrder) {

@@ -43,10 +43,8 @@ class ResumeTest : public testing::Test {
   }
 
   void listen() {
-    rpc::Limits limits;
-    limits.layout = protocol::layout();
     master_->run(
-        [&] { listener_ = master_->listen(endpoint_, limits, [this](const rpc::ConnectionPtr&) { return handler(); }).value(); });
+        [&] { listener_ = master_->listen(endpoint_, {}, [this](const rpc::ConnectionPtr&) { return handler(); }).value(); });
   }
   /// From now on nothing listens, and there is no connection.
   void stop_master() {

@@ -4,7 +4,6 @@
 #include <future>
 #include <set>
 
-#include "base/rpc/derived.hpp"
 #include "storage/files/protocol.hpp"
 #include "tests/storage/chunk_fixture.hpp"
 
@@ -63,7 +62,7 @@ class WorkerChunksTest : public testing::Test {
     std::vector<ChunkId> ids;
     for (std::uint64_t id = 1; id <= most; ++id) ids.emplace_back(id);
     reactor_->run([&] {
-      service_->on_notify({kChunkCommands, Buffer(rpc::encode_derived(ChunkCommands{{EraseChunks{{}, ids}}}).header), {}, {}});
+      service_->on_notify({kChunkCommands, Buffer(encode(ChunkCommands{{EraseChunks{{}, ids}}}).header), {}, {}});
     });
   }
   /// On the thread that hears of things.
@@ -85,14 +84,14 @@ class WorkerChunksTest : public testing::Test {
   rpc::Handler master() {
     rpc::Handler handler;
     handler.on_request = [](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
-      if (message.type == kStorageHello) return responder.reply(rpc::encode_derived(StorageSite{true, "test-cluster"}));
+      if (message.type == kStorageHello) return responder.reply(encode(StorageSite{true, "test-cluster"}));
       responder.reply({});
     };
     handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) {
       if (message.type == kStorageSpace) ++spaces_;
-      if (message.type == kChunkUpdate) notes_.push_back(rpc::decode_derived<ChunkUpdate>(message).value().notes);
+      if (message.type == kChunkUpdate) notes_.push_back(decode<ChunkUpdate>(message).value().notes);
       if (message.type != kBlockReport) return;
-      const ChunkReport report = rpc::decode_derived<ChunkReport>(message).value();
+      const ChunkReport report = decode<ChunkReport>(message).value();
       if (report.first) listing_.clear();
       for (const ChunkInfo& info : report.chunks) listing_.insert(info.id);
       if (report.last) listed_.push_back(listing_);

@@ -23,11 +23,8 @@ class WorkerTest : public testing::Test {
  protected:
   void SetUp() override {
     program_ = read_file(EXECUTOR_CHILD, 1u << 30).value();
-    rpc::Limits limits;
-    limits.layout = protocol::layout();
-    master_->run([&] {
-      listener_ = master_->listen({"127.0.0.1:0"}, limits, [this](const rpc::ConnectionPtr&) { return handler(); }).value();
-    });
+    master_->run(
+        [&] { listener_ = master_->listen({"127.0.0.1:0"}, {}, [this](const rpc::ConnectionPtr&) { return handler(); }).value(); });
     WorkerOptions options;
     options.master = listener_->endpoint().text;
     options.name = "w1";

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "base/rpc/derived.hpp"
 #include "tests/fuzz/table_input.hpp"
 
 namespace weft::storage::tables {
@@ -32,9 +31,9 @@ std::vector<Buffer> messages() {
   std::vector<Buffer> all;
   all.push_back(std::move(encode(TableRequest(CommitTransaction{"t", {TransactionId(17), {1, 2, 3}}})).header));
   all.push_back(std::move(encode(TableReply(TableList{{table}})).header));
-  all.push_back(std::move(rpc::encode_derived(heartbeat).header));
-  all.push_back(std::move(rpc::encode_derived(orders).header));
-  all.push_back(std::move(rpc::encode_derived(change).header));
+  all.push_back(std::move(encode(heartbeat).header));
+  all.push_back(std::move(encode(orders).header));
+  all.push_back(std::move(encode(change).header));
   all.push_back(std::move(encode(PartitionRequest{place, 2, AppendEntries{3, {entry}}}).header));
   all.push_back(std::move(encode(PartitionReply(Values{{{"v"}, {std::nullopt}}})).header));
   return all;

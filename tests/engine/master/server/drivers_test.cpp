@@ -50,7 +50,8 @@ class DriverHost final : public rpc::Connection {
   }
   void close() override {}
   const std::string& peer() const override { return name; }
-  Result<void> one_release() const override { return {}; }
+  Result<rpc::Protocol> protocol() const override { return rpc::kProtocols.highest; }
+  const std::string& peer_software() const override { return name; }
 
   std::set<std::string> files;
   bool silent = false;

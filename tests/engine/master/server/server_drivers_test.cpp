@@ -34,12 +34,9 @@ class ServerDrivers : public testing::Test {
     reactor->stop();
   }
 
-  rpc::ConnectionPtr connect(rpc::Handler handler = {}, std::uint64_t layout = 0) {
-    rpc::Limits limits;
-    limits.layout = layout;
+  rpc::ConnectionPtr connect(rpc::Handler handler = {}) {
     return peers.emplace_back(
-        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDriversDeadline, std::move(handler), limits)
-            .value());
+        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDriversDeadline, std::move(handler)).value());
   }
   /// A worker that has every file but those of /missing, whose drivers print "hello", and whose commands are kept.
   rpc::ConnectionPtr join(const std::string& name) {
@@ -64,7 +61,7 @@ class ServerDrivers : public testing::Test {
         if (auto* start = std::get_if<protocol::StartDriver>(&command)) starts.emplace_back(name, std::move(*start));
       changed.notify_all();
     };
-    const auto worker = connect(std::move(handler), protocol::layout());
+    const auto worker = connect(std::move(handler));
     protocol::Register info;
     info.name = info.host = name;
     info.data_address = "127.0.0.1:1";

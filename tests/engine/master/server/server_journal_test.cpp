@@ -46,10 +46,8 @@ class ServerJournal : public testing::Test {
     start();
   }
   rpc::ConnectionPtr connect(rpc::Handler handler = {}) {
-    rpc::Limits limits;
-    limits.layout = protocol::layout();
     return peers.emplace_back(
-        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDeadline, std::move(handler), limits).value());
+        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kDeadline, std::move(handler)).value());
   }
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload) {
     return rpc::call(*reactor, peer, type, std::move(payload), kDeadline);

@@ -28,7 +28,8 @@ class RememberingConnection final : public rpc::Connection {
   }
   void close() override { closed = true; }
   const std::string& peer() const override { return name; }
-  Result<void> one_release() const override { return {}; }
+  Result<rpc::Protocol> protocol() const override { return rpc::kProtocols.highest; }
+  const std::string& peer_software() const override { return name; }
 
   std::vector<std::vector<protocol::Command>> frames;
   std::string name = "10.0.0.1:99";

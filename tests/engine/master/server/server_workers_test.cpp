@@ -1,4 +1,4 @@
-// The master's side of its workers: who may register, what is believed of a dying one, and that it speaks to one release only.
+// The master's side of its workers: who may register, what is believed of a dying one, and who is of another release.
 #include <algorithm>
 #include <csignal>
 #include <functional>
@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/rpc/frame.hpp"
 #include "engine/master/protocol/protocol.hpp"
 #include "engine/master/server/server.hpp"
 #include "runtime/protocol/worker.hpp"
@@ -20,6 +21,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr Duration kWorkersDeadline = std::chrono::seconds(60);
+constexpr rpc::ProtocolRange kBefore{};  // of a release before there were protocols
 
 class ServerWorkers : public testing::Test {
  protected:
@@ -38,9 +40,9 @@ class ServerWorkers : public testing::Test {
     reactor->stop();
   }
 
-  rpc::ConnectionPtr connect(std::uint64_t layout = protocol::layout()) {
+  rpc::ConnectionPtr connect(rpc::ProtocolRange protocols = rpc::kProtocols) {
     rpc::Limits limits;
-    limits.layout = layout;
+    limits.protocols = protocols;
     return peers.emplace_back(
         rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kWorkersDeadline, {}, limits).value());
   }
@@ -51,11 +53,8 @@ class ServerWorkers : public testing::Test {
       if (message.type == protocol::kPresence && answers) return responder.reply({});
       unanswered.push_back(std::move(responder));
     };
-    rpc::Limits limits;
-    limits.layout = protocol::layout();
     return peers.emplace_back(
-        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kWorkersDeadline, std::move(handler), limits)
-            .value());
+        rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kWorkersDeadline, std::move(handler)).value());
   }
   Result<protocol::Registered> join_as(const rpc::ConnectionPtr& worker, const std::string& name, bool named,
                                        std::uint64_t process) {
@@ -85,7 +84,7 @@ class ServerWorkers : public testing::Test {
   }
   /// As a client asks for them, until `done` says so.
   std::vector<client::NodeStatus> nodes(const std::function<bool(const std::vector<client::NodeStatus>&)>& done) {
-    const auto client = connect(0);
+    const auto client = connect(kBefore);
     const auto end = std::chrono::steady_clock::now() + kWorkersDeadline;
     std::vector<client::NodeStatus> list;
     do {
@@ -109,19 +108,36 @@ std::vector<std::string> alive(const std::vector<client::NodeStatus>& list) {
   return names;
 }
 
-TEST_F(ServerWorkers, AWorkerOfAnotherReleaseIsRefusedWithBothVersions) {
-  const auto refused = join(connect(protocol::layout() + 1), "w1");
+TEST_F(ServerWorkers, AWorkerOfBeforeThereWereProtocolsIsRefusedWithBothVersions) {
+  const auto refused = join(connect(kBefore), "w1");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::version_mismatch);
-  EXPECT_THAT(refused.error().to_string(), AllOf(HasSubstr(fmt::format("{:016x}", protocol::layout())),
-                                                 HasSubstr(fmt::format("{:016x}", protocol::layout() + 1)),
-                                                 HasSubstr("must be of one release"), testing::Not(HasSubstr("\n"))));
+  EXPECT_THAT(refused.error().to_string(), AllOf(HasSubstr("the peer is " + rpc::software_version() + " and speaks none"),
+                                                 HasSubstr("this is " + rpc::software_version() + " and speaks protocol"),
+                                                 HasSubstr("upgrade the peer"), testing::Not(HasSubstr("\n"))));
   EXPECT_TRUE(join(connect(), "w1"));
 }
 
-TEST_F(ServerWorkers, AClientOfAnotherReleaseIsServed) {
+TEST_F(ServerWorkers, AWorkerOfALaterReleaseThatSpeaksAnEarlierProtocolIsTakenIn) {
+  EXPECT_TRUE(join(connect({rpc::kProtocols.lowest, static_cast<rpc::Protocol>(rpc::kProtocols.highest + 3)}), "w1"));
+}
+
+TEST_F(ServerWorkers, WhatAMasterDoesNotKnowIsPassedOver) {
+  const auto worker = connect();
+  ASSERT_TRUE(join(worker, "w1"));
+  notify(worker, 199, {});
+  notify(worker, 519, {});
+  const auto refused = call(worker, 198);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().to_string(),
+              AllOf(HasSubstr("does not know message 198"), HasSubstr(rpc::software_version() + " and does"),
+                    HasSubstr("which is " + rpc::software_version())));
+  EXPECT_THAT(alive(nodes([](const auto&) { return true; })), testing::ElementsAre("w1"));
+}
+
+TEST_F(ServerWorkers, AClientOfAReleaseBeforeThereWereProtocolsIsServed) {
   EXPECT_TRUE(join(connect(), "w1"));
-  const auto client = connect(0);
+  const auto client = connect(kBefore);
   EXPECT_EQ(client::decode<client::NodeList>(call(client, client::kListNodes).value())->nodes.size(), 1u);
   EXPECT_FALSE(call(client, protocol::kFetchBinary, protocol::encode(protocol::BinaryRequest{})));
 }
@@ -202,10 +218,7 @@ TEST_F(ServerWorkers, AMessageOfAPeerThatIsNotRegisteredEndsItsConnection) {
   std::promise<void> closed;
   rpc::Handler handler;
   handler.on_close = [&](const rpc::ConnectionPtr&, const Error&) { closed.set_value(); };
-  rpc::Limits limits;
-  limits.layout = protocol::layout();
-  const auto stranger =
-      rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kWorkersDeadline, handler, limits).value();
+  const auto stranger = rpc::connect(*reactor, rpc::Endpoint::parse(server->address()).value(), kWorkersDeadline, handler).value();
   notify(stranger, protocol::kHeartbeat, protocol::encode(protocol::Heartbeat{}));
   EXPECT_EQ(closed.get_future().wait_for(kWorkersDeadline), std::future_status::ready);
 }

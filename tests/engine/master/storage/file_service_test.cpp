@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 
 #include "base/file.hpp"
-#include "base/rpc/derived.hpp"
 #include "storage/files/protocol.hpp"
 
 namespace weft::master {
@@ -50,7 +49,7 @@ class FileServiceTest : public testing::Test {
                                                            EXPECT_EQ(type, kChunkCommands);
                                                            rpc::Message message;
                                                            message.header = Buffer::copy_of(payload.header.view());
-                                                           const auto commands = rpc::decode_derived<ChunkCommands>(message);
+                                                           const auto commands = decode<ChunkCommands>(message);
                                                            ASSERT_TRUE(commands);
                                                            for (const auto& command : commands->commands)
                                                              sent.emplace_back(node, command);
@@ -85,7 +84,7 @@ class FileServiceTest : public testing::Test {
     connect();
     const std::size_t worker = peers.size() - 1;
     ASSERT_TRUE(call(worker, kStorageHello, {}));
-    const auto joined = call(worker, kStorageJoin, rpc::encode_derived(StorageJoin{"127.0.0.1:1", {0, 1u << 30}}));
+    const auto joined = call(worker, kStorageJoin, encode(StorageJoin{"127.0.0.1:1", {0, 1u << 30}}));
     ASSERT_TRUE(joined) << joined.error().to_string();
     ASSERT_TRUE(notify(worker, kBlockReport, ChunkReport{{}, true, true}));
   }
@@ -95,7 +94,7 @@ class FileServiceTest : public testing::Test {
     reactor->run([&] {
       rpc::Message message;
       message.type = type;
-      message.header = std::move(rpc::encode_derived(news).header);
+      message.header = std::move(encode(news).header);
       taken = service->on_worker_notify(NodeId(static_cast<std::uint32_t>(worker)), message);
     });
     return taken;
