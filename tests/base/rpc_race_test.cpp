@@ -75,9 +75,9 @@ bool ends(const Fd& connection) {
 /// Takes a connection and says that it speaks another protocol.
 void answer_with_another_version(const Silent& at) {
   const Fd connection = at.accept();
-  const Buffer hello = encode_hello({"weft 99", 0});
+  const Buffer hello = encode_hello({"weft 99", {}});
   FrameHead head;
-  head.version = kProtocolVersion + 1;
+  head.version = kFrameVersion + 1;
   head.header_length = static_cast<std::uint32_t>(hello.size());
   const FixedPart fixed = encode_head(head, hello.view());
   EXPECT_EQ(::write(connection.get(), fixed.data(), fixed.size()), static_cast<ssize_t>(fixed.size()));

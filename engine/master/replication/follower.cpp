@@ -78,7 +78,7 @@ void Follower::on_read(Result<std::vector<LogEntry>> entries) {
 }
 
 void Follower::reply(std::vector<LogEntry> entries) {
-  if (waiting_) std::exchange(waiting_, std::nullopt)->reply(encode(Pulled{std::move(entries), in_sync_}));
+  if (waiting_) std::exchange(waiting_, std::nullopt)->reply(to_payload(Pulled{std::move(entries), in_sync_}));
 }
 
 }  // namespace weft::master

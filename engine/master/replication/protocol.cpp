@@ -21,18 +21,18 @@ struct PulledHeader {
 
 }  // namespace
 
-#define WEFT_REPLICATION_MESSAGE(M, what)                                                    \
-  rpc::Payload encode(const M& message) { return rpc::versioned_payload<wire::M>(message); } \
-  template <>                                                                                \
-  Result<M> decode(const rpc::Message& message) {                                            \
-    return rpc::decode_versioned<wire::M, M>(message.header.view(), what);                   \
+#define WEFT_REPLICATION_MESSAGE(M, what)                                                        \
+  rpc::Payload to_payload(const M& message) { return rpc::versioned_payload<wire::M>(message); } \
+  template <>                                                                                    \
+  Result<M> from_message(const rpc::Message& message) {                                          \
+    return rpc::decode_versioned<wire::M, M>(message.header.view(), what);                       \
   }
 
 WEFT_REPLICATION_MESSAGE(Follow, "request to follow")
 WEFT_REPLICATION_MESSAGE(Following, "answer to a follower")
 WEFT_REPLICATION_MESSAGE(Pull, "request for changes")
 
-rpc::Payload encode(Pulled message) {
+rpc::Payload to_payload(Pulled message) {
   PulledHeader header{{}, message.in_sync};
   for (const LogEntry& entry : message.entries) header.entries.push_back({entry.store, entry.bytes.bytes.size()});
   rpc::Payload payload = rpc::versioned_payload<wire::Pulled>(header);
@@ -42,7 +42,7 @@ rpc::Payload encode(Pulled message) {
 }
 
 template <>
-Result<Pulled> decode(const rpc::Message& message) {
+Result<Pulled> from_message(const rpc::Message& message) {
   WEFT_ASSIGN(const auto header, (rpc::decode_versioned<wire::Pulled, PulledHeader>(message.header.view(), "changes")));
   rpc::BulkReader bulk(message.bulk.view());
   Pulled pulled{{}, header.in_sync};

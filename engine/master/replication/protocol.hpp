@@ -52,20 +52,20 @@ struct Pulled {
   bool in_sync = false;
 };
 
-rpc::Payload encode(const Follow& message);
-rpc::Payload encode(const Following& message);
-rpc::Payload encode(const Pull& message);
-rpc::Payload encode(Pulled message);
+rpc::Payload to_payload(const Follow& message);
+rpc::Payload to_payload(const Following& message);
+rpc::Payload to_payload(const Pull& message);
+rpc::Payload to_payload(Pulled message);
 /// For these four.
 template <class M>
-Result<M> decode(const rpc::Message& message) = delete;
+Result<M> from_message(const rpc::Message& message) = delete;
 template <>
-Result<Follow> decode(const rpc::Message& message);
+Result<Follow> from_message(const rpc::Message& message);
 template <>
-Result<Following> decode(const rpc::Message& message);
+Result<Following> from_message(const rpc::Message& message);
 template <>
-Result<Pull> decode(const rpc::Message& message);
+Result<Pull> from_message(const rpc::Message& message);
 template <>
-Result<Pulled> decode(const rpc::Message& message);
+Result<Pulled> from_message(const rpc::Message& message);
 
 }  // namespace weft::master

@@ -11,7 +11,7 @@ namespace weft::master {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);
-constexpr Duration kMostSilence = std::chrono::seconds(5);     // of a follower; promises wait for it that long
+constexpr Duration kMostSilence = std::chrono::seconds(3);     // of a follower; promises wait for it that long
 constexpr std::uint64_t kMostQueued = std::uint64_t{1} << 30;  // bytes of the log for a follower that does not keep up
 constexpr std::size_t kMostFollowers = 16, kMostName = 256;
 
@@ -59,7 +59,7 @@ ReplicationLog::Session* ReplicationLog::session_on(const rpc::ConnectionPtr& co
 }
 
 void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
-  const auto follow = decode<Follow>(message);
+  const auto follow = from_message<Follow>(message);
   if (!follow) return responder.fail(follow.error());
   if (follow->member.empty() || follow->member.size() > kMostName || follow->member == leadership_.member())
     return responder.fail(Error(Code::invalid_argument, "a follower without a name of its own"));
@@ -87,7 +87,7 @@ void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::
 void ReplicationLog::begin(std::uint64_t id, Session& session) {
   log_.info("master {} at {} follows and gets a copy of everything", escaped(session.member), session.connection->peer());
   session.follower = std::make_unique<Follower>(reactor_, *disk_, [this, id](const Error& why) { drop_soon(id, why); });
-  std::exchange(session.following, std::nullopt)->reply(encode(Following{id, leadership_.cluster(), leadership_.epoch()}));
+  std::exchange(session.following, std::nullopt)->reply(to_payload(Following{id, leadership_.cluster(), leadership_.epoch()}));
   for (const SnapshotSource& take : sources_)
     take([this, alive = std::weak_ptr(alive_), id](Result<std::unique_ptr<StoreSnapshot>> snapshot) {
       if (!alive.expired()) add_snapshot(id, std::move(snapshot));
@@ -103,7 +103,7 @@ void ReplicationLog::add_snapshot(std::uint64_t id, Result<std::unique_ptr<Store
 }
 
 void ReplicationLog::on_pull(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
-  const auto pull = decode<Pull>(message);
+  const auto pull = from_message<Pull>(message);
   if (!pull) return responder.fail(pull.error());
   Session* const session = session_on(connection, pull->session);
   if (session == nullptr || !session->follower)

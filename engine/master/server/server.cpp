@@ -403,8 +403,11 @@ void ServerImpl::add_requests() {
   scheduler_->add_to(requests_);
   requests_.answer(client::kProfiles, RequestTable::Kind::question,
                    [this](const auto&, const auto& message) { return profiles_->answer(message); });
-  requests_.answer(protocol::kFetchBinary, RequestTable::Kind::question,
-                   [this](const auto& connection, const auto& message) { return on_fetch_binary(connection, message); });
+  // At once: a follower asks while promises wait for it.
+  requests_.handle(protocol::kFetchBinary, [this](const auto& connection, const auto& message, rpc::Responder responder) {
+    auto piece = on_fetch_binary(connection, message);
+    piece ? responder.reply(std::move(*piece)) : responder.fail(piece.error());
+  });
   requests_.handle(protocol::kRegister, [this](const auto& connection, const auto& message, rpc::Responder responder) {
     workers_->admission.on_register(connection, message, std::move(responder));
   });

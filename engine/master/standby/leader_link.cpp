@@ -19,8 +19,9 @@ Result<std::unique_ptr<LeaderLink>> LeaderLink::open(const std::string& address,
   std::unique_ptr<LeaderLink> link(new LeaderLink);
   WEFT_ASSIGN(const rpc::Endpoint leader, rpc::Endpoint::parse(address));
   WEFT_ASSIGN(link->connection_, rpc::connect(*link->reactor_, leader, kConnectDeadline, {}, protocol::peer_limits()));
-  WEFT_ASSIGN(const rpc::Message answer, rpc::call(*link->reactor_, link->connection_, kFollow, encode(follow), kFollowDeadline));
-  WEFT_ASSIGN(link->following_, decode<Following>(answer));
+  WEFT_ASSIGN(const rpc::Message answer,
+              rpc::call(*link->reactor_, link->connection_, kFollow, to_payload(follow), kFollowDeadline));
+  WEFT_ASSIGN(link->following_, from_message<Following>(answer));
   return link;
 }
 
@@ -31,8 +32,8 @@ LeaderLink::~LeaderLink() {
 
 Result<Pulled> LeaderLink::pull() {
   WEFT_ASSIGN(const rpc::Message answer,
-              rpc::call(*reactor_, connection_, kPull, encode(Pull{following_.session, pulled_}), kPullDeadline));
-  WEFT_ASSIGN(Pulled pulled, decode<Pulled>(answer));
+              rpc::call(*reactor_, connection_, kPull, to_payload(Pull{following_.session, pulled_}), kPullDeadline));
+  WEFT_ASSIGN(Pulled pulled, from_message<Pulled>(answer));
   pulled_ += pulled.entries.size();
   return pulled;
 }

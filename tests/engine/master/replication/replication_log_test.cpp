@@ -34,15 +34,15 @@ class Peer {
     reactor_->run([this] { connection_->close(); });
   }
   Result<Following> follow(const std::string& cluster = "") {
-    auto answer = rpc::call(*reactor_, connection_, kFollow, encode(Follow{name_, cluster}), 20s);
+    auto answer = rpc::call(*reactor_, connection_, kFollow, to_payload(Follow{name_, cluster}), 20s);
     if (!answer) return fail(answer.error());
-    auto following = decode<Following>(*answer);
+    auto following = from_message<Following>(*answer);
     if (following) session_ = following->session;
     return following;
   }
   Result<Pulled> pull(std::uint64_t kept) {
-    WEFT_ASSIGN(const rpc::Message answer, rpc::call(*reactor_, connection_, kPull, encode(Pull{session_, kept}), 20s));
-    return decode<Pulled>(answer);
+    WEFT_ASSIGN(const rpc::Message answer, rpc::call(*reactor_, connection_, kPull, to_payload(Pull{session_, kept}), 20s));
+    return from_message<Pulled>(answer);
   }
   /// Pulls until it has this many entries more, and returns them. All are kept that came before the last answer.
   std::vector<std::string> pull_entries(std::size_t count) {
