@@ -75,10 +75,14 @@ class Beat:
 
     def _run(self):
         number = 0
-        while not self.stop.is_set():
-            number += 1
-            self.step(f"{DIRECTORY}/{number:05}")
-            self.stop.wait(PAUSE)
+        try:
+            while not self.stop.is_set():
+                number += 1
+                self.step(f"{DIRECTORY}/{number:05}")
+                self.stop.wait(PAUSE)
+        except Exception as error:
+            self.cluster.violations.add(f"the harness failed: {error!r}")
+            raise
 
     def step(self, path):
         began = time.monotonic()

@@ -18,11 +18,20 @@ constexpr std::size_t kMostFollowers = 16, kMostName = 256;
 }  // namespace
 
 ReplicationLog::ReplicationLog(Leadership& leadership, rpc::Reactor& reactor, std::function<void(const Error&)> deposed)
-    : leadership_(leadership), reactor_(reactor), deposed_(std::move(deposed)), disk_(rpc::Reactor::start("weft-snapshots")) {
+    : leadership_(leadership),
+      reactor_(reactor),
+      deposed_(std::move(deposed)),
+      disk_(rpc::Reactor::start("weft-snapshots")),
+      way_(std::make_shared<Way>()) {
+  way_->reactor = &reactor;
   tick();
 }
 
 ReplicationLog::~ReplicationLog() {
+  {
+    const std::lock_guard lock(way_->mutex);
+    way_->reactor = nullptr;
+  }
   disk_->stop();
   const Error ends(Code::unavailable, "the master ends");
   for (auto& [id, session] : followers_) {
@@ -170,8 +179,10 @@ void ReplicationLog::announce(std::set<std::string> members) {
   for (const auto& [id, session] : followers_)
     if (to_announce_.contains(session.member)) kept_.try_emplace(session.member, session.follower->kept());
   leadership_.set_in_sync({to_announce_.begin(), to_announce_.end()},
-                          [this, alive = std::weak_ptr(alive_), &reactor = reactor_](const Result<void>& result) {
-                            reactor.post([this, alive, result] {
+                          [this, alive = std::weak_ptr(alive_), way = way_](const Result<void>& result) {
+                            const std::lock_guard lock(way->mutex);
+                            if (way->reactor == nullptr) return;
+                            way->reactor->post([this, alive, result] {
                               if (!alive.expired()) announced(result);
                             });
                           });

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,6 +66,11 @@ class ReplicationLog {
     TimePoint heard{};
   };
   using Sessions = std::map<std::uint64_t, Session>;
+  /// By which threads of the leadership reach the reactor. They may outlive both.
+  struct Way {
+    std::mutex mutex;
+    rpc::Reactor* reactor;  // null: the log has ended
+  };
 
   Session* session_on(const rpc::ConnectionPtr& connection, std::uint64_t id);
   void begin(std::uint64_t id, Session& session);
@@ -93,6 +99,7 @@ class ReplicationLog {
   std::unique_ptr<rpc::Reactor> disk_;  // reads snapshots
   std::unique_ptr<rpc::Timer> timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const std::shared_ptr<Way> way_;
   Log log_{"master"};
 };
 
