@@ -76,8 +76,8 @@ def main():
         check(named == MASTERS, f"{name} asks {named} only")
         check(name in alone or name in ("etcd", "standby"), f"{name} is new")
         if name in alone and name != "master":
-            same = dict(service, environment={**environment(service), "WEFT_MASTER": environment(alone[name]).get("WEFT_MASTER")})
-            before = dict(alone[name], environment={"WEFT_MASTER": None, **environment(alone[name])})
+            same = dict(service, dns_opt=None, environment={**environment(service), "WEFT_MASTER": environment(alone[name]).get("WEFT_MASTER")})
+            before = dict(alone[name], dns_opt=None, environment={"WEFT_MASTER": None, **environment(alone[name])})
             check(same == before, f"{name} differs in more than the masters that it asks: {same}, {before}")
 
     known = {command: options_of(build, command) for command in ("master", "worker")}
