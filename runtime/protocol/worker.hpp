@@ -29,7 +29,7 @@ enum WorkerMessage : rpc::MessageType {
   kDying = 108,           // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
   kLeaving = 110,         // notification, worker to master: Leaving; once on a registration
   kRemains = 111,         // notification, master to worker: Remains; in answer to Leaving and to each heartbeat after it
-  kPresence = 112,        // request, master to worker: nothing -> nothing; is it still there
+  kPresence = 112,        // request, both ways: nothing -> nothing; is the other still there
   kCapacityTexts = 109,   // notification, worker to master: CapacityTexts; when one of its files has changed
   kEventsKept = 113,      // notification, master to worker: EventsKept; where the master keeps its jobs over a restart
   kDriverEnded = 114,     // notification, worker to master: DriverEnded

@@ -16,6 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kConnectDeadline = 4s;  // the system tries at once, after one second and after three
 constexpr auto kRegisterDeadline = 10s;
+constexpr Duration kPresenceDeadline = 4s;  // of a master, where several take turns
 constexpr Duration kFirstBackoff = 100ms;
 constexpr Duration kLongestBackoff = 5s;
 // With what may be resumed: tasks that have ended, and slots that are free, wait for the master.
@@ -138,7 +139,7 @@ bool Registration::settle(const protocol::Registered& answer) {
 }
 
 void Registration::on_registered(const protocol::Registered& answer) {
-  if (answer.epoch < epoch_) {
+  if (answer.epoch != 0 && answer.epoch < epoch_) {
     const Error replaced(Code::unavailable,
                          fmt::format("the master at {} is of epoch {}, but epoch {} has begun: it does not lead any more", leader(),
                                      answer.epoch, epoch_));
@@ -180,7 +181,8 @@ void Registration::lost(const Error& error) {
   connection_.reset();
   timer_.reset();
   registered_ = false;
-  const bool final = !persistent_ || error.code() == Code::version_mismatch || error.code() == Code::already_exists;
+  const bool mismatch = error.code() == Code::version_mismatch && master_.alternatives.empty();  // else another one may fit
+  const bool final = !persistent_ || mismatch || error.code() == Code::already_exists;
   if (final) closed_ = true;
   if (keeps_jobs_ && !final)
     wait_for_master();
@@ -222,7 +224,21 @@ void Registration::send_heartbeat() {
   const protocol::Heartbeat heartbeat = callbacks_.heartbeat();
   if (!registered_) return;
   connection_->notify(protocol::kHeartbeat, protocol::encode(heartbeat));
+  if (epoch_ != 0) ask_whether_it_is_there();
   timer_ = reactor_.after(heartbeat_, [this] { send_heartbeat(); });
+}
+
+/// A master that hangs, or whose machine is gone without notice, keeps the connection open for long. Where another one may lead by
+/// now, the worker does not wait for that.
+void Registration::ask_whether_it_is_there() {
+  if (std::exchange(asking_, connection_) == connection_) return;
+  connection_->request(
+      protocol::kPresence, {}, kPresenceDeadline, guarded(alive_, [this, to = connection_](const Result<rpc::Message>& answer) {
+        if (asking_ == to) asking_.reset();
+        if (answer || answer.error().code() != Code::deadline_exceeded || to != connection_) return;
+        to->close();
+        lost(Error(Code::deadline_exceeded, fmt::format("it says nothing for {}", format_duration(kPresenceDeadline))));
+      }));
 }
 
 void Registration::report(std::vector<protocol::Event> events) {

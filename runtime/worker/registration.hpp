@@ -83,6 +83,7 @@ class Registration {
   void end_registration(const Error& why, bool final);
   void try_again(const Error& error);
   void send_heartbeat();
+  void ask_whether_it_is_there();
   void flush();
   rpc::Handler handler();
 
@@ -93,6 +94,7 @@ class Registration {
   Duration patience_;
   Callbacks callbacks_;
   rpc::ConnectionPtr connection_;
+  rpc::ConnectionPtr asking_;  // on which the master is asked whether it is there
   bool registered_ = false, closed_ = false, flush_posted_ = false;
   bool unknown_noted_ = false;  // on this registration
   bool keeps_jobs_ = false;     // the last registration is kept by its master: it can be resumed

@@ -14,10 +14,12 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 "$cmake" --install "$build" --prefix "$scratch/prefix" > "$scratch/install.log" || { cat "$scratch/install.log"; exit 1; }
 for page in "${pages[@]}"; do
-  if grep -q '^curl ' "$page" && ! command -v curl > /dev/null; then
-    echo "$page: left out, because there is no curl here"
-    continue
-  fi
+  for program in curl etcd; do
+    if grep -q "^$program " "$page" && ! command -v "$program" > /dev/null; then
+      echo "$page: left out, because there is no $program here"
+      continue 2
+    fi
+  done
   keep=()
   [ "$page" != docs/tutorial.md ] || keep=(--keep "$scratch/tutorial")
   "$python" "$here/run_page.py" "$page" --path "$scratch/prefix/bin" --path "$build/bin" --prefix "$scratch/prefix" "${keep[@]}"

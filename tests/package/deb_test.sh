@@ -40,6 +40,12 @@ for service in master worker; do
   for option in $(sed -n 's/^Environment="[A-Z_]*=\(.*\)"$/\1/p' "$unit" | grep -o -- '--[a-z-]*'); do
     grep -qE -- "^  $option( |\$)" "$scratch/help" || fail "weft $service has no $option, which its unit gives"
   done
+  # systemd passes over what it does not know, and says so.
+  sed "s|/usr/bin/weft|$scratch/weft/usr/bin/weft|" "$unit" > "$scratch/weft-$service.service"
+  if command -v systemd-analyze > /dev/null; then
+    systemd-analyze verify --man=no "$scratch/weft-$service.service" > "$scratch/verified" 2>&1 && ! grep "^$scratch\|^weft-" "$scratch/verified" ||
+      fail "the unit of weft-$service: $(cat "$scratch/verified")"
+  fi
 done
 [ -n "$archive" ] || exit 0
 

@@ -57,6 +57,7 @@ Result<JournalHistory> JobRecorder::open(const std::string& path, const JournalO
 
 void JobRecorder::replicate_to(ReplicationLog& log) {
   if (!journal_) return;
+  log_ = &log;
   journal_->replicate_to(log);
   log.add([this](auto then) { journal_->snapshot(std::move(then)); });
 }
@@ -102,6 +103,7 @@ void JobRecorder::record_progress() {
 
 void JobRecorder::end(bool orderly) {
   if (!journal_) return;
+  log_ = nullptr;
   if (orderly) record_progress();
   progress_timer_.reset();
   journal_->end();
@@ -156,8 +158,13 @@ NodeId JobRecorder::new_node() {
 }
 
 void JobRecorder::when_durable(std::function<void(const Result<void>&)> then) {
-  if (journal_) return journal_->when_durable(std::move(then));
-  then({});
+  if (!journal_) return then({});
+  if (log_ == nullptr) return journal_->when_durable(std::move(then));
+  // Not only what the journal has: also programs, and what was learned of them.
+  journal_->when_durable([this, number = log_->appended(), then = std::move(then)](const Result<void>& written) {
+    if (!written || log_ == nullptr) return then(written);
+    log_->when_kept(number, then);
+  });
 }
 
 void JobRecorder::when_durable_or_full(std::function<void(const Result<void>&)> then) {

@@ -29,7 +29,8 @@ class JobRecorder {
   /// Continues the journal, or begins one; `give_up` is called when it cannot be written any more. What it says of jobs and of the
   /// last master's clock is for the caller to restore; ids go on by themselves.
   Result<JournalHistory> open(const std::string& path, const JournalOptions& options, std::function<void(const Error&)> give_up);
-  /// Followers get what is recorded. Nothing is done without a journal. The log is destroyed between end() and close().
+  /// Followers get what is recorded, and answers wait until they keep all that the log has. Nothing is done without a journal. The
+  /// log is not used after end().
   void replicate_to(ReplicationLog& log);
   /// A job that ran when the last master ended, at that time, and cannot go on: changes and records its status.
   void fail_orphan(JobStatus& job, Time at, const std::string& why);
@@ -81,6 +82,7 @@ class JobRecorder {
   rpc::Reactor& reactor_;
   std::function<Result<JobStatus>(JobId)> status_;
   std::unique_ptr<Journal> journal_;  // null: none is kept
+  ReplicationLog* log_ = nullptr;     // null: nobody follows
   FactRecorder facts_{shell_, [this](JournalRecord record, Journal::Keep keep) { append(std::move(record), keep); }};
   std::optional<JobId> changed_;                // whose status the present event may change
   std::uint32_t masters_ = 0;                   // that have had the journal, with this one

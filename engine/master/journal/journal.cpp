@@ -31,12 +31,11 @@ void Journal::when_durable(std::function<void(const Result<void>&)> then) {
 
 void Journal::when_durable_or_full(std::function<void(const Result<void>&)> then) {
   if (full_) return then({});
-  const auto once = std::make_shared<std::function<void(const Result<void>&)>>(std::move(then));
-  const auto call = [once](const Result<void>& result) {
+  const auto once = std::make_shared<Waiting>(std::move(then));
+  when_durable([once](const Result<void>& result) {
     if (const auto waits = std::exchange(*once, nullptr)) waits(result);
-  };
-  when_durable(call);
-  if (*once) at_full_.push_back(call);
+  });
+  if (*once) at_full_.push_back(once);
 }
 
 void Journal::snapshot(std::function<void(Result<std::unique_ptr<StoreSnapshot>>)> then) {
@@ -48,22 +47,30 @@ void Journal::snapshot(std::function<void(Result<std::unique_ptr<StoreSnapshot>>
 }
 
 void Journal::write() {
+  if (log_ != nullptr && log_->followed()) send_pending();
   auto records = std::make_shared<std::vector<JournalRecord>>(std::exchange(pending_, {}));
-  if (log_ != nullptr && log_->followed()) {
-    std::string frames;
-    for (const JournalRecord& record : *records) frames += to_frame(record);
-    log_->append({Store::journal, SharedBytes(Buffer::copy_of(as_bytes(frames)))});
-  }
   thread_->post([this, records, until = appended_, number = log_ != nullptr ? log_->appended() : 0] {
     const Result<void> result = file_.commit(*records);
     reactor_.post([this, records, until, number, result] { written(until, number, *records, result); });
   });
 }
 
+/// What a try before has sent is sent again only when somebody follows who was not there then.
+void Journal::send_pending() {
+  const std::size_t first = log_->begun() == sent_to_ ? sent_ : 0;
+  sent_ = pending_.size();
+  sent_to_ = log_->begun();
+  if (first == pending_.size()) return;
+  std::string frames;
+  for (std::size_t i = first; i < pending_.size(); ++i) frames += to_frame(pending_[i]);
+  log_->append({Store::journal, SharedBytes(Buffer::copy_of(as_bytes(frames)))});
+}
+
 void Journal::written(std::uint64_t until, std::uint64_t number, std::vector<JournalRecord>& records, const Result<void>& result) {
   if (!result && result.error().code() == Code::resource_exhausted) return wait_for_room(records, result.error());
   if (full_) Log("journal").info("there is room again: what waited is written");
   full_.reset();
+  sent_ = 0;
   if (!result) {
     error_ = result.error();
     failed_(*error_);
@@ -72,14 +79,16 @@ void Journal::written(std::uint64_t until, std::uint64_t number, std::vector<Jou
   busy_ = !pending_.empty();
   if (busy_) write();
   if (log_ == nullptr) return kept(until);
-  log_->when_kept(number, [this, until] { kept(until); });
+  log_->when_kept(number, [this, until](const Result<void>& followers) {
+    if (followers) kept(until);
+  });
 }
 
 void Journal::kept(std::uint64_t until) {
   if (error_) return;
   durable_ = until;
-  if (durable()) at_full_.clear();
   tell_waiting({});
+  std::erase_if(at_full_, [](const auto& waits) { return !*waits; });
 }
 
 /// Nothing that was promised is forgotten; what waits for it goes on waiting.
@@ -88,7 +97,8 @@ void Journal::wait_for_room(std::vector<JournalRecord>& records, const Error& wh
   full_ = why;
   pending_.insert(pending_.begin(), std::make_move_iterator(records.begin()), std::make_move_iterator(records.end()));
   if (!error_) retry_ = reactor_.after(kRetry, [this] { write(); });
-  for (const auto& call : std::exchange(at_full_, {})) call({});
+  for (const auto& waits : std::exchange(at_full_, {}))
+    if (const auto call = std::exchange(*waits, nullptr)) call({});
 }
 
 void Journal::tell_waiting(const Result<void>& result) {
@@ -102,6 +112,7 @@ void Journal::tell_waiting(const Result<void>& result) {
 void Journal::end() {
   if (!error_) error_.emplace(Code::unavailable, "the master ends");
   retry_.reset();
+  log_ = nullptr;
   tell_waiting(fail(*error_));
 }
 

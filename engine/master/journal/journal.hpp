@@ -2,6 +2,7 @@
 // that came meanwhile with one sync (group commit).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -29,7 +30,7 @@ class Journal {
     needed,    // nobody waits for it, and it waits for room on a full disk
     lazily,    // dropped while the disk is full
   };
-  /// From now on no promised record counts as durable before the followers keep it. The log is destroyed between end() and close().
+  /// From now on no promised record counts as durable before the followers keep it. The log is not used after end().
   void replicate_to(ReplicationLog& log) { log_ = &log; }
   /// Takes a snapshot of what was given to append() before, and is not to come by the log; on the reactor's thread.
   void snapshot(std::function<void(Result<std::unique_ptr<StoreSnapshot>>)> then);
@@ -52,6 +53,7 @@ class Journal {
 
  private:
   void write();
+  void send_pending();
   void tell_waiting(const Result<void>& result);
   /// The records up to `until` are on the disk, or not. They are entries of the log up to `number`.
   void written(std::uint64_t until, std::uint64_t number, std::vector<JournalRecord>& records, const Result<void>& result);
@@ -65,9 +67,12 @@ class Journal {
   std::optional<Error> error_;     // why nothing is written any more
   std::optional<Error> full_;
   std::unique_ptr<rpc::Timer> retry_;  // while it is full
-  std::vector<std::function<void(const Result<void>&)>> at_full_;
+  using Waiting = std::function<void(const Result<void>&)>;
+  std::vector<std::shared_ptr<Waiting>> at_full_;  // an empty one was called
   std::vector<JournalRecord> pending_;
-  bool busy_ = false;                                        // a write was posted, or is under way
+  std::size_t sent_ = 0;       // of the first of these, to the followers that there were when `sent_to_` had begun; the disk was
+  std::uint64_t sent_to_ = 0;  // full then
+  bool busy_ = false;          // a write was posted, or is under way
   std::uint64_t appended_ = 0, promised_ = 0, durable_ = 0;  // numbers of records
   std::deque<std::pair<std::uint64_t, std::function<void(const Result<void>&)>>> waiting_;
   std::unique_ptr<rpc::Reactor> thread_;

@@ -1,5 +1,6 @@
 #include "engine/master/journal/journaled_job.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace weft::master {
@@ -9,7 +10,10 @@ namespace {
 struct Add {
   JournaledJob& job;
   void operator()(SubmissionFact& fact) const { job.submission = std::move(fact); }
-  void operator()(PartFact& fact) const { job.parts.push_back(std::move(fact.part)); }
+  /// A follower may have been sent it twice.
+  void operator()(PartFact& fact) const {
+    if (std::find(job.parts.begin(), job.parts.end(), fact.part) == job.parts.end()) job.parts.push_back(std::move(fact.part));
+  }
   void operator()(ValueFact& fact) const { job.values[fact.action] = std::move(fact.value); }
   void operator()(ShapeFact& fact) const { job.shapes[fact.stage] = std::move(fact); }
   void operator()(LaunchFact& fact) const { job.launches.push_back(fact); }

@@ -9,6 +9,7 @@ constexpr std::size_t kPiece = 4u << 20;  // bytes of an answer, if no entry is 
 }  // namespace
 
 void Follower::add(std::unique_ptr<StoreSnapshot> snapshot) {
+  --to_come_;
   snapshots_.push_back(std::move(snapshot));
   send();
 }
@@ -19,7 +20,7 @@ void Follower::append(std::uint64_t number, const LogEntry& entry) {
   send();
 }
 
-bool Follower::near() const { return snapshots_.empty() && queued_bytes_ <= kPiece; }
+bool Follower::near() const { return to_come_ == 0 && snapshots_.empty() && queued_bytes_ <= kPiece; }
 
 Result<void> Follower::pull(std::uint64_t kept, bool in_sync, rpc::Responder responder) {
   if (kept < kept_count_ || kept - kept_count_ > sent_.size())
@@ -27,7 +28,7 @@ Result<void> Follower::pull(std::uint64_t kept, bool in_sync, rpc::Responder res
   for (; kept_count_ < kept; ++kept_count_, sent_.pop_front())
     if (sent_.front() != 0) kept_number_ = sent_.front();
   waiting_.emplace(std::move(responder));
-  waiting_since_ = SystemClock().now();
+  waiting_since_ = progress_ = SystemClock().now();
   in_sync_ = in_sync;
   send();
   return {};
@@ -44,7 +45,7 @@ void Follower::give_up(const Error& why) {
 void Follower::send() {
   if (!waiting_ || reading_) return;
   if (!snapshots_.empty()) return read_snapshot();
-  if (queue_.empty()) return;
+  if (to_come_ > 0 || queue_.empty()) return;
   std::vector<LogEntry> entries;
   for (std::size_t bytes = 0; !queue_.empty() && bytes < kPiece; queue_.pop_front()) {
     auto& [number, entry] = queue_.front();

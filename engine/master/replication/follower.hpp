@@ -18,11 +18,13 @@ namespace weft::master {
 /// Reactor thread only. The reactors outlive it; `disk` reads snapshots.
 class Follower {
  public:
-  /// `broken`: a snapshot cannot be read. Must not destroy the follower.
-  Follower(rpc::Reactor& reactor, rpc::Reactor& disk, std::function<void(const Error&)> broken)
-      : reactor_(reactor), disk_(disk), broken_(std::move(broken)) {}
+  /// `snapshots`: how many will be added, which have all entries of the log up to `number`. `broken`: one cannot be read; it must
+  /// not destroy the follower.
+  Follower(rpc::Reactor& reactor, rpc::Reactor& disk, std::size_t snapshots, std::uint64_t number,
+           std::function<void(const Error&)> broken)
+      : reactor_(reactor), disk_(disk), broken_(std::move(broken)), to_come_(snapshots), kept_number_(number) {}
 
-  /// Snapshots are sent in the order of the calls, all of them before the first entry of the log.
+  /// Snapshots are sent in the order of the calls, all of them before the first entry of the log, also when they come late.
   void add(std::unique_ptr<StoreSnapshot> snapshot);
   /// An entry of the log; the numbers grow.
   void append(std::uint64_t number, const LogEntry& entry);
@@ -40,6 +42,8 @@ class Follower {
   /// All snapshots were sent, and little is left.
   bool near() const;
   std::uint64_t queued_bytes() const { return queued_bytes_; }
+  /// Since when it has not kept more of what it was sent; nothing: it keeps everything.
+  std::optional<TimePoint> behind_since() const { return sent_.empty() ? std::nullopt : std::optional(progress_); }
 
  private:
   void send();
@@ -50,14 +54,15 @@ class Follower {
   rpc::Reactor& reactor_;
   rpc::Reactor& disk_;
   std::function<void(const Error&)> broken_;
+  std::size_t to_come_;                                   // snapshots that were not added yet
   std::deque<std::shared_ptr<StoreSnapshot>> snapshots_;  // shared with a read that is under way
   bool reading_ = false, in_sync_ = false;
   std::deque<std::pair<std::uint64_t, LogEntry>> queue_;  // of the log, not sent
   std::uint64_t queued_bytes_ = 0;
   std::deque<std::uint64_t> sent_;  // and not known to be kept: numbers in the log, 0 of what was in a snapshot
-  std::uint64_t kept_count_ = 0, kept_number_ = 0;
+  std::uint64_t kept_count_ = 0, kept_number_;
   std::optional<rpc::Responder> waiting_;
-  TimePoint waiting_since_{};
+  TimePoint waiting_since_{}, progress_{};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

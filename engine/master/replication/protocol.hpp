@@ -1,4 +1,4 @@
-// Between a master that leads and the masters that follow it: message numbers 300 to 399. All are requests by the follower, on one
+// Between a master that leads and the masters that follow it: message numbers 300 to 399. All are sent by the follower, on one
 // connection.
 #pragma once
 
@@ -15,6 +15,7 @@ namespace weft::master {
 enum ReplicationMessage : rpc::MessageType {
   kFollow = 300,  // Follow -> Following; a copy of all that is there, and what is changed from then on, can be pulled
   kPull = 301,    // Pull -> Pulled; answered when there are entries, and otherwise after kLongestPull
+  kAlive = 302,   // notification: nothing; while the follower writes what it has pulled
 };
 
 /// How long a follower that has everything waits for an answer.

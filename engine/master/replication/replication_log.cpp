@@ -12,6 +12,7 @@ namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(100);
 constexpr Duration kMostSilence = std::chrono::seconds(3);     // of a follower; promises wait for it that long
+constexpr Duration kMostDelay = std::chrono::seconds(30);      // until a follower that is alive has written what it was sent
 constexpr std::uint64_t kMostQueued = std::uint64_t{1} << 30;  // bytes of the log for a follower that does not keep up
 constexpr std::size_t kMostFollowers = 16, kMostName = 256;
 
@@ -22,18 +23,19 @@ ReplicationLog::ReplicationLog(Leadership& leadership, rpc::Reactor& reactor, st
       reactor_(reactor),
       deposed_(std::move(deposed)),
       disk_(rpc::Reactor::start("weft-snapshots")),
-      way_(std::make_shared<Way>()) {
-  way_->reactor = &reactor;
+      door_(std::make_shared<Door>()) {
+  door_->reactor = &reactor;
   tick();
 }
 
 ReplicationLog::~ReplicationLog() {
   {
-    const std::lock_guard lock(way_->mutex);
-    way_->reactor = nullptr;
+    const std::lock_guard lock(door_->mutex);
+    door_->reactor = nullptr;
   }
   disk_->stop();
   const Error ends(Code::unavailable, "the master ends");
+  for (const auto& [number, then] : std::exchange(waiting_, {})) then(fail(ends));
   for (auto& [id, session] : followers_) {
     if (session.following) session.following->fail(ends);
     if (session.follower) session.follower->give_up(ends);
@@ -53,13 +55,13 @@ std::uint64_t ReplicationLog::kept() const {
   return kept;
 }
 
-void ReplicationLog::when_kept(std::uint64_t number, std::function<void()> then) {
-  if (number <= kept()) return then();
+void ReplicationLog::when_kept(std::uint64_t number, std::function<void(const Result<void>&)> then) {
+  if (number <= kept()) return then({});
   waiting_.emplace(number, std::move(then));
 }
 
 void ReplicationLog::release() {
-  while (!waiting_.empty() && waiting_.begin()->first <= kept()) waiting_.extract(waiting_.begin()).mapped()();
+  while (!waiting_.empty() && waiting_.begin()->first <= kept()) waiting_.extract(waiting_.begin()).mapped()({});
 }
 
 ReplicationLog::Session* ReplicationLog::session_on(const rpc::ConnectionPtr& connection, std::uint64_t id) {
@@ -95,7 +97,10 @@ void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::
 /// The copy that the member has is about to be replaced, so it must not be in sync.
 void ReplicationLog::begin(std::uint64_t id, Session& session) {
   log_.info("master {} at {} follows and gets a copy of everything", escaped(session.member), session.connection->peer());
-  session.follower = std::make_unique<Follower>(reactor_, *disk_, [this, id](const Error& why) { drop_soon(id, why); });
+  session.heard = SystemClock().now();
+  ++begun_;
+  session.follower = std::make_unique<Follower>(reactor_, *disk_, sources_.size(), appended_,
+                                                [this, id](const Error& why) { drop_soon(id, why); });
   std::exchange(session.following, std::nullopt)->reply(to_payload(Following{id, leadership_.cluster(), leadership_.epoch()}));
   for (const SnapshotSource& take : sources_)
     take([this, alive = std::weak_ptr(alive_), id](Result<std::unique_ptr<StoreSnapshot>> snapshot) {
@@ -107,7 +112,6 @@ void ReplicationLog::add_snapshot(std::uint64_t id, Result<std::unique_ptr<Store
   const auto found = followers_.find(id);
   if (found == followers_.end()) return;
   if (!snapshot) return drop_soon(id, snapshot.error());
-  ++found->second.snapshots;
   found->second.follower->add(std::move(*snapshot));
 }
 
@@ -145,7 +149,18 @@ void ReplicationLog::drop(Sessions::iterator session, const Error& why) {
   followers_.erase(session);
   log_.warn("master {} does not follow any more: {}", escaped(gone.member), why.to_string());
   gone.connection->close();
+  stop_waiting();
   settle();
+  release();
+}
+
+/// For members that are not announced, not about to be, and do not follow.
+void ReplicationLog::stop_waiting() {
+  std::set<std::string> required = announced_;
+  if (announcing_) required.insert(to_announce_.begin(), to_announce_.end());
+  for (const auto& [id, session] : followers_)
+    if (session.required_from) required.insert(session.member);
+  std::erase_if(kept_, [&](const auto& member) { return !required.contains(member.first); });
 }
 
 void ReplicationLog::drop_soon(std::uint64_t id, const Error& why) {
@@ -157,17 +172,24 @@ void ReplicationLog::drop_soon(std::uint64_t id, const Error& why) {
 
 /// Whether the member may take over, or is about to be announced as one that may.
 bool ReplicationLog::is_required(const std::string& member) const {
-  return announced_.contains(member) || to_announce_.contains(member);
+  return announced_.contains(member) || (announcing_ && to_announce_.contains(member));
+}
+
+/// What was acknowledged so far, they keep before they are announced; and for what is acknowledged from now on, that waits.
+void ReplicationLog::require_those_that_are_near() {
+  for (auto& [id, session] : followers_) {
+    if (session.required_from || !session.follower || !session.follower->near()) continue;
+    session.required_from = appended_;
+    kept_.try_emplace(session.member, session.follower->kept());
+  }
 }
 
 /// Announces who is in sync when that has changed, and lets those begin that may.
 void ReplicationLog::settle() {
+  require_those_that_are_near();
   std::set<std::string> wanted;
-  for (auto& [id, session] : followers_) {
-    const bool near = session.follower && session.snapshots == sources_.size() && session.follower->near();
-    session.caught_up = session.caught_up || near;
-    if (session.caught_up) wanted.insert(session.member);
-  }
+  for (const auto& [id, session] : followers_)
+    if (session.required_from && session.follower->kept() >= *session.required_from) wanted.insert(session.member);
   if (!announcing_ && wanted != announced_) announce(std::move(wanted));
   for (auto& [id, session] : followers_)
     if (!session.follower && !is_required(session.member)) begin(id, session);
@@ -176,13 +198,11 @@ void ReplicationLog::settle() {
 void ReplicationLog::announce(std::set<std::string> members) {
   announcing_ = true;
   to_announce_ = std::move(members);
-  for (const auto& [id, session] : followers_)
-    if (to_announce_.contains(session.member)) kept_.try_emplace(session.member, session.follower->kept());
   leadership_.set_in_sync({to_announce_.begin(), to_announce_.end()},
-                          [this, alive = std::weak_ptr(alive_), way = way_](const Result<void>& result) {
-                            const std::lock_guard lock(way->mutex);
-                            if (way->reactor == nullptr) return;
-                            way->reactor->post([this, alive, result] {
+                          [this, alive = std::weak_ptr(alive_), door = door_](const Result<void>& result) {
+                            const std::lock_guard lock(door->mutex);
+                            if (door->reactor == nullptr) return;
+                            door->reactor->post([this, alive, result] {
                               if (!alive.expired()) announced(result);
                             });
                           });
@@ -196,7 +216,7 @@ void ReplicationLog::announced(const Result<void>& result) {
   for (const std::string& member : announced_)
     if (!to_announce_.contains(member)) log_.warn("master {} is not in sync any more", escaped(member));
   announced_ = to_announce_;
-  std::erase_if(kept_, [this](const auto& member) { return !announced_.contains(member.first); });
+  stop_waiting();
   settle();
   release();
 }
@@ -208,6 +228,9 @@ void ReplicationLog::tick() {
     if (!session->second.follower) continue;
     if (now - session->second.heard > kMostSilence) {
       drop(session, Error(Code::deadline_exceeded, fmt::format("it was silent for {}", format_duration(kMostSilence))));
+    } else if (const auto since = session->second.follower->behind_since(); since && now - *since > kMostDelay) {
+      drop(session,
+           Error(Code::deadline_exceeded, fmt::format("it has not written what it was sent for {}", format_duration(kMostDelay))));
     } else if (session->second.follower->queued_bytes() > kMostQueued) {
       drop(session, Error(Code::resource_exhausted, "it does not keep up"));
     } else {

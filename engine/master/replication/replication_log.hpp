@@ -42,9 +42,11 @@ class ReplicationLog {
   void append(LogEntry entry);
   /// Number of the last entry.
   std::uint64_t appended() const { return appended_; }
-  /// Calls `then` when the entries up to this number are kept by all followers in sync; at once when they are. Dropped when the
-  /// master ends, or does not lead any more.
-  void when_kept(std::uint64_t number, std::function<void()> then);
+  /// Calls `then` when the entries up to this number are kept by all followers in sync; at once when they are. With an error when
+  /// the log is destroyed before.
+  void when_kept(std::uint64_t number, std::function<void(const Result<void>&)> then);
+  /// How many followers have begun: it grows when there is one that lacks what was appended before.
+  std::uint64_t begun() const { return begun_; }
 
   void on_follow(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
   void on_pull(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
@@ -59,10 +61,9 @@ class ReplicationLog {
   struct Session {
     std::string member;
     rpc::ConnectionPtr connection;
-    std::unique_ptr<Follower> follower;       // null: it waits until it is announced that the member is not in sync
-    std::optional<rpc::Responder> following;  // until it begins
-    std::size_t snapshots = 0;                // taken, of as many as there are sources
-    bool caught_up = false;                   // once
+    std::unique_ptr<Follower> follower;          // null: it waits until it is announced that the member is not in sync
+    std::optional<rpc::Responder> following;     // until it begins
+    std::optional<std::uint64_t> required_from;  // promises wait for it; it may lead once it keeps the log up to here
     TimePoint heard{};
   };
   using Sessions = std::map<std::uint64_t, Session>;
@@ -78,11 +79,13 @@ class ReplicationLog {
   void drop(Sessions::iterator session, const Error& why);
   void drop_soon(std::uint64_t id, const Error& why);
   bool is_required(const std::string& member) const;
+  void require_those_that_are_near();
   void settle();
   void announce(std::set<std::string> members);
   void announced(const Result<void>& result);
   std::uint64_t kept() const;
   void release();
+  void stop_waiting();
   void tick();
 
   Leadership& leadership_;
@@ -94,10 +97,17 @@ class ReplicationLog {
   std::uint64_t appended_ = 0;
   std::set<std::string> announced_, to_announce_;  // members in sync; the same but while that is being changed
   bool announcing_ = false;
-  std::map<std::string, std::uint64_t> kept_;  // of the members in both: up to which entry
-  std::multimap<std::uint64_t, std::function<void()>> waiting_;
+  std::map<std::string, std::uint64_t> kept_;  // of the members that promises wait for: up to which entry
+  std::multimap<std::uint64_t, std::function<void(const Result<void>&)>> waiting_;
+  std::uint64_t begun_ = 0;
   std::unique_ptr<rpc::Reactor> disk_;  // reads snapshots
   std::unique_ptr<rpc::Timer> timer_;
+  /// For callbacks of other threads, which may come after the end of the log and of its reactor.
+  struct Door {
+    std::mutex mutex;
+    rpc::Reactor* reactor;  // null: closed
+  };
+  std::shared_ptr<Door> door_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   const std::shared_ptr<Way> way_;
   Log log_{"master"};

@@ -23,8 +23,13 @@ class BinaryStore {
   /// `directory` exists; programs found in it are offered after their content was checked.
   BinaryStore(std::string directory, Keep keep) : directory_(std::move(directory)), keep_(keep) {}
 
-  /// From now on this is called with every program that write() has accepted and that was not known before.
+  /// From now on this is called with every program that write() has accepted and that was not known before, or that mention()
+  /// names.
   void on_new(std::function<void(const Hash128&)> call) { on_new_ = std::move(call); }
+  /// A program that may be known is needed again.
+  void mention(const Hash128& binary) {
+    if (on_new_ && knows(binary)) on_new_(binary);
+  }
 
   bool knows(const Hash128& binary);
   /// Removes what uploads left that did not end and, while the programs take more than `most` bytes together, those that were used

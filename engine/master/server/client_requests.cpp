@@ -132,6 +132,7 @@ Result<JobId> ClientRequests::begin_job(const rpc::ConnectionPtr& connection, cl
   RunningJob& job = parts_.jobs[id];
   job.slots = static_cast<std::uint32_t>(parts_.shell.core().view().capacity().cpu);
   if (parts_.recorder.keeps_jobs() || options.on_disconnect == OnDisconnect::go_on) job.key = Drivers::new_key();
+  if (!submit.same_binary) parts_.binaries.mention(submit.binary);
   if (parts_.recorder.keeps_jobs()) {
     const schedulers::JobInfo& info = *parts_.shell.core().view().job(id);
     parts_.recorder.record(id, SubmissionFact{.submit = std::string(as_chars(client::encode(submit).header.view())),

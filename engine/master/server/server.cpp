@@ -287,7 +287,7 @@ Result<void> ServerImpl::open_storage() {
   if (!options_.storage) return {};
   StorageShell shell{*reactor_,
                      [this](NodeId id, rpc::MessageType type, rpc::Payload payload) {
-                       workers_->context.table.notify(id, type, std::move(payload));
+                       if (leads()) workers_->context.table.notify(id, type, std::move(payload));
                      },
                      [this](const Error& why) { give_up(why); }, replication_.get()};
   WEFT_ASSIGN(storage_, options_.storage(std::move(shell)));
@@ -393,10 +393,13 @@ rpc::Handler ServerImpl::handler() {
     on_request(connection, std::move(message), std::move(responder));
   };
   handler.on_notify = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-    if (leads()) workers_->reports.on_notify(connection, message);
+    if (!leads()) return;
+    if (message.type != kAlive) return workers_->reports.on_notify(connection, message);
+    if (replication_) replication_->heard_of(connection);
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
     connections_.erase(connection);
+    if (options_.leadership != nullptr && !leads()) return;  // who goes away goes to the master that leads
     if (workers_->losses.on_close(connection, error)) return;
     if (!replication_ || !replication_->on_close(connection, error)) clients_->on_close(connection, error);
   };
@@ -417,6 +420,8 @@ void ServerImpl::add_requests() {
   requests_.handle(protocol::kRegister, [this](const auto& connection, const auto& message, rpc::Responder responder) {
     workers_->admission.on_register(connection, message, std::move(responder));
   });
+  // A worker that has lost its master without notice searches for the next one.
+  requests_.handle(protocol::kPresence, [](const auto&, const auto&, rpc::Responder responder) { responder.reply({}); });
   if (!replication_) return;
   requests_.handle(kFollow, [this](const auto& connection, const auto& message, rpc::Responder responder) {
     replication_->on_follow(connection, message, std::move(responder));

@@ -40,7 +40,7 @@ void WorkerAdmission::on_register(const rpc::ConnectionPtr& connection, const rp
   }
   auto info = protocol::decode<protocol::Register>(message);
   if (!info) return responder.fail(info.error());
-  if (const std::uint64_t own = epoch(); info->seen_epoch > own) {
+  if (const std::uint64_t own = epoch(); own != 0 && info->seen_epoch > own) {
     const Error deposed(Code::unavailable, fmt::format("this master is of epoch {} and does not lead any more: worker {} at {} was "
                                                        "registered in epoch {}",
                                                        own, escaped(info->name), connection->peer(), info->seen_epoch));

@@ -1,6 +1,7 @@
 #include "engine/master/standby/group_member.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 #include <thread>
 #include <utility>
@@ -19,12 +20,16 @@ namespace weft::master {
 namespace {
 
 constexpr Duration kLook = std::chrono::milliseconds(200);  // between two looks at who leads
+constexpr Duration kFollowAgain = std::chrono::seconds(5);    // after this member's disk has failed
 constexpr Duration kSayAgain = std::chrono::seconds(10);    // the same line in the log
 
 std::string new_id() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
 }
+
+/// A disk may have room again, and a master that ends would not be there then.
+tl::unexpected<Error> cannot_lead(Result<void> saved) { return fail(std::move(saved).error().wrap(Code::unavailable, "--data-dir")); }
 
 /// Whether waiting can help.
 bool may_pass(const Error& error) { return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded; }
@@ -36,9 +41,10 @@ Result<std::unique_ptr<GroupMember>> GroupMember::open(GroupOptions options, con
   auto claim = claim_directory(options.data_directory, "master");
   if (!claim) return fail(std::move(claim).error().wrap("--data-dir"));
   WEFT_ASSIGN(const auto known, read_membership(options.data_directory));
-  const Membership membership = known.value_or(Membership{new_id(), "", false});
+  const Membership membership = known.value_or(Membership{new_id(), "", 0, false});
   if (!known) WEFT_TRY(write_membership(options.data_directory, membership));
   WEFT_ASSIGN(auto election, make(membership.member));
+  Log("master").info("{} is of master {}", options.data_directory, membership.member);
   return std::unique_ptr<GroupMember>(new GroupMember(std::move(options), membership, std::move(*claim), std::move(election)));
 }
 
@@ -56,7 +62,7 @@ Result<std::unique_ptr<Leadership>> GroupMember::lead(const std::function<bool()
         if (leadership && *leadership) return leadership;
         if (!leadership) say(fmt::format("this master cannot take the lead: {}", leadership.error().to_string()));
       } else if (seen->led && seen->record && seen->record->leader != membership_.member) {
-        follow(*seen->record, stop);
+        if (SystemClock().now() >= follow_at_) follow(*seen->record, stop);
       } else {
         say_what_is_awaited(*seen);
       }
@@ -84,15 +90,20 @@ bool GroupMember::may_lead(const Election::Seen& seen) const {
 Result<std::unique_ptr<Leadership>> GroupMember::take(const Election::Seen& seen) {
   LeaderRecord record;
   record.cluster = seen.record ? seen.record->cluster : membership_.cluster.empty() ? new_id() : membership_.cluster;
-  record.epoch = (seen.record ? seen.record->epoch : 0) + 1;
+  record.epoch = std::max(seen.record ? seen.record->epoch : 0, membership_.epoch) + 1;
   record.leader = membership_.member;
   record.address = options_.address;
   record.in_sync = {membership_.member};
+  const Membership before = membership_;
   // Before the lead is taken: what is here is whole, and is this cluster's.
-  WEFT_TRY(save({membership_.member, record.cluster, false}));
+  if (auto saved = save({membership_.member, record.cluster, record.epoch, false}); !saved) return cannot_lead(std::move(saved));
   const TimePoint began = SystemClock().now();
-  WEFT_ASSIGN(const bool taken, election_->take(seen, record));
-  if (!taken) return nullptr;
+  const auto taken = election_->take(seen, record);
+  if (!taken) return fail(taken.error());
+  if (!*taken) {
+    if (auto saved = save(before); !saved) return cannot_lead(std::move(saved));
+    return nullptr;
+  }
   log_.info("this master leads cluster {} in epoch {}", record.cluster, record.epoch);
   said_.clear();
   return std::make_unique<LeaseKeeper>(*election_, std::move(record), options_.lease, began + options_.lease);
@@ -104,6 +115,12 @@ Result<void> GroupMember::save(Membership membership) {
   return {};
 }
 
+/// What a master without a group has left, or an earlier release.
+bool GroupMember::has_stores() const {
+  std::error_code error;
+  return std::filesystem::exists(options_.paths.journal, error) || std::filesystem::exists(options_.paths.files, error);
+}
+
 void GroupMember::follow(const LeaderRecord& leader, const std::function<bool()>& stop) {
   const Error why = follow_until_gone(leader, stop);
   if (!stop())
@@ -111,19 +128,33 @@ void GroupMember::follow(const LeaderRecord& leader, const std::function<bool()>
 }
 
 Error GroupMember::follow_until_gone(const LeaderRecord& leader, const std::function<bool()>& stop) {
+  if (membership_.cluster.empty() && !membership_.copying && has_stores())
+    return Error(Code::invalid_argument,
+                 fmt::format("{} has jobs and files of its own, which a copy of that master's would replace; stop the others, "
+                             "start this one first, and them with --standby; or name an empty directory",
+                             options_.data_directory));
   auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster});
   if (!link) return link.error();
-  if (auto saved = save({membership_.member, (*link)->leader().cluster, true}); !saved) return saved.error();
+  const Following& found = (*link)->leader();
+  if (found.epoch != leader.epoch)  // a master of before, which does not count on this one's copy
+    return Error(Code::unavailable, fmt::format("the master there is of epoch {}, not of {}", found.epoch, leader.epoch));
+  if (auto saved = save({membership_.member, found.cluster, found.epoch, true}); !saved) return saved.error();
   auto replica = Replica::begin(
       options_.paths, [&link = **link](const Hash128& program, std::uint64_t offset) { return link.fetch(program, offset); });
-  if (!replica) return replica.error();
+  if (!replica) {
+    follow_at_ = SystemClock().now() + kFollowAgain;
+    return replica.error();
+  }
   log_.info("this master stands by: it copies what master {} at {} keeps", escaped(leader.leader), escaped(leader.address));
   said_.clear();
   bool in_sync = false;
   while (!stop()) {
     const auto pulled = (*link)->pull();
-    if (!pulled) return pulled.error();
-    if (auto applied = (*replica)->apply(pulled->entries); !applied) return applied.error();
+    if (!pulled) return Error(pulled.error()).wrap("it was followed until now");
+    if (auto applied = (*replica)->apply(pulled->entries); !applied) {
+      follow_at_ = SystemClock().now() + kFollowAgain;
+      return applied.error();
+    }
     if (!std::exchange(in_sync, pulled->in_sync) && in_sync)
       log_.info("this master has everything, and takes over when {} is gone", escaped(leader.address));
   }

@@ -45,6 +45,7 @@ class GroupMember {
         claim_(std::move(claim)),
         election_(std::move(election)) {}
   Result<void> check(const Election::Seen& seen) const;
+  bool has_stores() const;
   bool may_lead(const Election::Seen& seen) const;
   Result<std::unique_ptr<Leadership>> take(const Election::Seen& seen);
   Result<void> save(Membership membership);
@@ -57,7 +58,8 @@ class GroupMember {
   Membership membership_;
   Fd claim_;
   std::unique_ptr<Election> election_;
-  std::string said_;  // last
+  TimePoint follow_at_{};  // not before: this member could not keep what it was sent
+  std::string said_;       // last
   TimePoint said_at_{};
   Log log_{"master"};
 };

@@ -9,7 +9,8 @@ namespace {
 namespace protocol = runtime::protocol;
 using namespace std::chrono_literals;
 constexpr Duration kConnectDeadline = 2s;
-constexpr Duration kFollowDeadline = 30s;  // the leader may have to announce first that this member is not in sync
+constexpr Duration kFollowDeadline = 5s;  // the leader may have to announce first that this member is not in sync
+constexpr Duration kSayAlive = 500ms;
 constexpr Duration kPullDeadline = kLongestPull + 1500ms;
 constexpr Duration kFetchDeadline = 10s;
 
@@ -22,11 +23,21 @@ Result<std::unique_ptr<LeaderLink>> LeaderLink::open(const std::string& address,
   WEFT_ASSIGN(const rpc::Message answer,
               rpc::call(*link->reactor_, link->connection_, kFollow, to_payload(follow), kFollowDeadline));
   WEFT_ASSIGN(link->following_, from_message<Following>(answer));
+  link->reactor_->run([&] { link->say_alive(); });
   return link;
 }
 
+/// The thread that pulls may be busy with its disk for a while.
+void LeaderLink::say_alive() {
+  connection_->notify(kAlive, {});
+  alive_ = reactor_->after(kSayAlive, [this] { say_alive(); });
+}
+
 LeaderLink::~LeaderLink() {
-  if (connection_) reactor_->run([this] { connection_->close(); });
+  reactor_->run([this] {
+    alive_.reset();
+    if (connection_) connection_->close();
+  });
   reactor_->stop();
 }
 

@@ -29,9 +29,11 @@ class LeaderLink {
 
  private:
   LeaderLink() : reactor_(rpc::Reactor::start("weft-follower")) {}
+  void say_alive();
 
   std::unique_ptr<rpc::Reactor> reactor_;
   rpc::ConnectionPtr connection_;
+  std::unique_ptr<rpc::Timer> alive_;
   Following following_;
   std::uint64_t pulled_ = 0;  // entries
 };

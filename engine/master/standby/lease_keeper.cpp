@@ -11,6 +11,7 @@ namespace weft::master {
 namespace {
 
 constexpr int kRenewals = 5;  // in the time of a lease
+constexpr Duration kHangs = std::chrono::seconds(10);  // a master that does not ask for so long lets another lead
 constexpr Duration kRetry = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -33,10 +34,12 @@ LeaseKeeper::~LeaseKeeper() {
 
 std::optional<Error> LeaseKeeper::lost() const {
   const std::lock_guard lock(mutex_);
+  asked_ = SystemClock().now();
   if (ended_) return ended_;
   if (SystemClock().now() < until_) return std::nullopt;
-  return Error(Code::unavailable, fmt::format("this master does not lead any more: its lease of {} could not be prolonged{}{}",
-                                              format_duration(lease_), failure_.empty() ? "" : ": ", failure_));
+  ended_.emplace(Code::unavailable, fmt::format("this master does not lead any more: its lease of {} could not be prolonged{}{}",
+                                                format_duration(lease_), failure_.empty() ? "" : ": ", failure_));
+  return ended_;
 }
 
 void LeaseKeeper::set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) {
@@ -97,6 +100,10 @@ bool LeaseKeeper::carry_out(const Change& change) {
 
 void LeaseKeeper::renew() {
   renewed_ = SystemClock().now();
+  {
+    const std::lock_guard lock(mutex_);
+    if (asked_ != TimePoint() && renewed_ - asked_ > kHangs) return;
+  }
   const auto renewal = election_.renew();
   if (renewal && !*renewal) return end(Error(Code::unavailable, "another master leads, or may lead: the lease of this one ended"));
   const std::lock_guard lock(mutex_);

@@ -51,8 +51,8 @@ class LeaseKeeper final : public Leadership {
   std::condition_variable wake_;
   std::deque<Change> changes_;
   TimePoint until_;
-  std::string failure_;         // of the last try to prolong it
-  std::optional<Error> ended_;  // another master may lead
+  std::string failure_;                 // of the last try to prolong it
+  mutable std::optional<Error> ended_;  // another master may lead; once that was said it stays so
   bool closing_ = false;
   std::thread thread_;
 };

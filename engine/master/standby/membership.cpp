@@ -30,6 +30,10 @@ Result<std::optional<Membership>> read_membership(const std::string& data_direct
       WEFT_ASSIGN(membership.member, json.text());
     } else if (key == "cluster") {
       WEFT_ASSIGN(membership.cluster, json.text());
+    } else if (key == "epoch") {
+      WEFT_ASSIGN(const std::int64_t epoch, json.integer());
+      if (epoch < 0) return fail(json.error("a negative epoch"));
+      membership.epoch = static_cast<std::uint64_t>(epoch);
     } else if (key == "copying") {
       WEFT_ASSIGN(membership.copying, json.flag());
     } else {
@@ -47,6 +51,7 @@ Result<void> write_membership(const std::string& data_directory, const Membershi
   json.begin_object()
       .member("member", membership.member)
       .member("cluster", membership.cluster)
+      .member("epoch", membership.epoch)
       .member("copying", membership.copying)
       .end_object();
   return write_file(file_in(data_directory), json.text() + "\n");

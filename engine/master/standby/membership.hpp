@@ -1,6 +1,7 @@
 // Which group of masters a data directory belongs to: the file `member.json` in it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -9,9 +10,10 @@
 namespace weft::master {
 
 struct Membership {
-  std::string member;    // id of this data directory
-  std::string cluster;   // empty: of none yet
-  bool copying = false;  // what else is in the directory is a copy of a leader's, which may not be complete
+  std::string member;       // id of this data directory
+  std::string cluster;      // empty: of none yet
+  std::uint64_t epoch = 0;  // the highest that it knows of
+  bool copying = false;     // what else is in the directory is a copy of a leader's, which may not be complete
 };
 
 /// Nothing where there is no such file. Errors name the file.

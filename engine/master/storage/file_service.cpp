@@ -209,7 +209,9 @@ class FileService final : public StorageService {
                        if (alive.expired()) return;
                        if (!written) return failed(id, written.error());
                        if (shell_.log == nullptr) return finish(changes_.extract(id).mapped());
-                       shell_.log->when_kept(number, guarded(alive, [this, id] { finish(changes_.extract(id).mapped()); }));
+                       shell_.log->when_kept(number, guarded(alive, [this, id](const Result<void>& kept) {
+                                               if (kept) finish(changes_.extract(id).mapped());
+                                             }));
                      });
                    });
   }

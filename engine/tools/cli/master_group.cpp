@@ -56,14 +56,14 @@ Result<std::string> advertised(const MasterGroupOptions& options, const std::str
 
 void add_group_options(CLI::App& command, MasterGroupOptions& options) {
   add_value(command, "--etcd", options.etcd, "URL[,URL...]",
-            "One of several masters: who leads is decided in this etcd; the others follow, and take over (needs --data-dir)")
+            "One of several masters: this etcd decides which one leads; the others follow, and take over (needs --data-dir)")
       ->delimiter(',');
   add_value(command, "--etcd-prefix", options.etcd_prefix, "KEY", "Of the keys in etcd; masters of one cluster have the same")
       ->capture_default_str();
   add_value(command, "--etcd-certificates", options.etcd_certificates, "FILE",
             "Authorities that are trusted with an https:// URL of etcd (default: those of the system)");
   add_value(command, "--kubernetes-lease", options.kubernetes_lease, "NAME",
-            "The same without an etcd of one's own: who leads is decided by this Lease object in the pod's namespace");
+            "The same without an etcd of one's own: this Lease object in the pod's namespace decides which one leads");
   add_value(command, "--kubernetes-server", options.kubernetes_server, "URL",
             "Of the API server, outside of a pod: that of `kubectl proxy` (default: that of the pod)");
   command.add_flag("--standby", options.standby,

@@ -20,7 +20,12 @@ constexpr Duration kPatience = 10min;
 
 /// The worker's side of a connection.
 struct FakeConnection final : rpc::Connection {
-  void request(rpc::MessageType, rpc::Payload payload, Duration, rpc::Reply on_reply, std::shared_ptr<rpc::BulkSink>) override {
+  void request(rpc::MessageType type, rpc::Payload payload, Duration, rpc::Reply on_reply,
+               std::shared_ptr<rpc::BulkSink>) override {
+    if (type == protocol::kPresence) {
+      presence = std::move(on_reply);
+      return;
+    }
     rpc::Message message{protocol::kRegister, std::move(payload.header), {}, {}};
     registration = protocol::decode<protocol::Register>(message).value();
     reply = std::move(on_reply);
@@ -44,7 +49,7 @@ struct FakeConnection final : rpc::Connection {
   std::string name = "a master";
   rpc::Handler handler;
   protocol::Register registration;
-  rpc::Reply reply;
+  rpc::Reply reply, presence;
   std::vector<rpc::MessageType> types;
   std::vector<protocol::Event> events;
   std::size_t messages = 0, header_bytes = 0;
@@ -431,7 +436,7 @@ TEST_F(RegistrationTest, AMasterThatWasReplacedIsNotBelieved) {
   held_.jobs = {JobId(7)};
   ends(1);
   restart_master();
-  for (const std::uint64_t before : {3u, 0u}) {
+  for (const std::uint64_t before : {3u, 4u}) {
     EXPECT_EQ(connection().registration.seen_epoch, 5u);
     epoch_ = before;
     testing::internal::CaptureStderr();
@@ -460,6 +465,32 @@ TEST_F(RegistrationTest, AMasterThatWasReplacedIsNotBelieved) {
   EXPECT_EQ(connection().registration.seen_epoch, 6u);
   answer(true);
   EXPECT_EQ(registered_, 3) << "the same master again";
+}
+
+TEST_F(RegistrationTest, AMasterThatIsAloneAgainIsBelieved) {
+  epoch_ = 5;
+  answer();
+  restart_master();
+  epoch_ = 0;
+  answer();
+  EXPECT_TRUE(link_->registered());
+  EXPECT_FALSE(connection().presence) << "there is no other";
+}
+
+TEST_F(RegistrationTest, AMasterThatHangsIsLeftWhereAnotherMayLead) {
+  epoch_ = 5;
+  answer();
+  held_.jobs = {JobId(7)};
+  FakeConnection& first = connection();
+  ASSERT_TRUE(first.presence);
+  std::exchange(first.presence, nullptr)(rpc::Message{});
+  ASSERT_TRUE(reactor_.until([&] { return first.presence != nullptr; })) << "it is asked again and again";
+  const std::size_t tries = registrations();
+  first.presence(fail(Code::deadline_exceeded, "no answer"));
+  EXPECT_TRUE(first.closed);
+  EXPECT_FALSE(link_->registered());
+  EXPECT_EQ(lost_, 0) << "its jobs go on";
+  EXPECT_TRUE(reactor_.until([&] { return registrations() > tries; }));
 }
 
 TEST_F(RegistrationTest, WhatWasReplacedMayNotEndItsJobsEither) {

@@ -28,8 +28,19 @@ securityContext:
   capabilities: { drop: [ALL] }
 {{- end }}
 
+{{- /* Where masters are found: a list of all, or the Service of the only one. */ -}}
+{{- define "weft.masters" -}}
+{{- if gt (int .Values.masters) 1 }}
+{{- range $i := until (int .Values.masters) }}
+{{- if $i }},{{ end }}
+{{- printf "%s-master-%d.%s-masters:7077" $.Release.Name $i $.Release.Name }}
+{{- end }}
+{{- else }}
+{{- printf "%s-master:7077" .Release.Name }}
+{{- end }}
+{{- end }}
+
 {{- define "weft.pod" -}}
-automountServiceAccountToken: false
 enableServiceLinks: false
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/master/replication/pretended_leadership.hpp"
+#include "tests/support/process.hpp"
 
 namespace weft::master {
 namespace {
@@ -102,7 +103,7 @@ class TheLog : public testing::Test {
   void append(std::string_view text) {
     reactor->run([&] {
       log->append(entry(text));
-      log->when_kept(log->appended(), [this] { ++promises; });
+      log->when_kept(log->appended(), [this](const Result<void>& kept) { kept ? ++promises : ++broken_promises; });
     });
   }
   /// What the reactor was given before is done.
@@ -128,7 +129,7 @@ class TheLog : public testing::Test {
   std::unique_ptr<ReplicationLog> log;
   std::unique_ptr<rpc::Listener> listener;
   rpc::Endpoint address;
-  int promises = 0;
+  int promises = 0, broken_promises = 0;
   std::string deposed;
   std::atomic<int> times_deposed{0};
 };
@@ -173,6 +174,54 @@ TEST_F(TheLog, WaitsForAFollowerBeforeThatIsAnnounced) {
   await_promises(1);
   peer.keep();
   EXPECT_TRUE(peer.in_sync);
+}
+
+/// What was acknowledged while it copied is not in its copy; as long as it lacks that, it must not lead.
+TEST_F(TheLog, AnnouncesAFollowerWhenItKeepsWhatWasAcknowledgedBefore) {
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  append("a");
+  EXPECT_EQ(kept_promises(), 1);
+  EXPECT_THAT(peer.pull_entries(2), ElementsAre("old", "a"));
+  int more = 0;
+  ASSERT_TRUE(weft::test::eventually([&] {
+    append("b");
+    return kept_promises() < 1 + ++more;
+  })) << "from now on promises wait for it";
+  EXPECT_FALSE(leadership.announces()) << "it may not have written a";
+  EXPECT_EQ(peer.pull_entries(static_cast<std::size_t>(more)).size(), static_cast<std::size_t>(more));
+  peer.keep();
+  EXPECT_THAT(leadership.announcement(), ElementsAre("b"));
+  await_promises(1 + more);
+  leadership.answer({});
+}
+
+TEST_F(TheLog, DoesNotWaitForAFollowerThatLeavesBeforeItIsAnnounced) {
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  append("a");
+  EXPECT_THAT(peer.pull_entries(2), ElementsAre("old", "a"));
+  int more = 0;
+  ASSERT_TRUE(weft::test::eventually([&] {
+    append("b");
+    return kept_promises() < 1 + ++more;
+  }));
+  peer.leave();
+  await_promises(1 + more);
+  EXPECT_FALSE(leadership.announces());
+}
+
+TEST_F(TheLog, SendsNothingOfItselfBeforeASnapshotThatComesLate) {
+  std::function<void(Result<std::unique_ptr<StoreSnapshot>>)> late;
+  reactor->run([&] { log->add([&late](auto then) { late = std::move(then); }); });
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  append("a");
+  EXPECT_THAT(peer.pull_entries(1), ElementsAre("old"));
+  peer.keep();
+  EXPECT_FALSE(leadership.announces());
+  reactor->run([&] { late(std::make_unique<ListedSnapshot>(std::vector{entry("old too")})); });
+  EXPECT_THAT(peer.pull_entries(2), ElementsAre("old too", "a"));
 }
 
 TEST_F(TheLog, WaitsForAFollowerThatIsGoneUntilNobodyCountsOnItAnyMore) {
@@ -248,6 +297,8 @@ TEST_F(TheLog, BreaksAllPromisesOfAMasterThatDoesNotLeadAnyMore) {
   while (times_deposed == 0) std::this_thread::yield();
   reactor->run([&] { EXPECT_THAT(deposed, HasSubstr("another leads")); });
   EXPECT_EQ(kept_promises(), 0);
+  reactor->run([this] { log.reset(); });
+  EXPECT_EQ(broken_promises, 1) << "who waits is told";
 }
 
 TEST_F(TheLog, MayEndWithItsReactorWhileAnAnnouncementIsUnderWay) {

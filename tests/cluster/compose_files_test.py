@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""The files of Compose in docker/, as Compose reads them, without an engine: options that programs do not have, masters that differ in more
+than they should, services that ask one master where there are two, images of a registry.
+
+  compose_files_test.py BUILD
+
+BUILD is the build tree whose program is asked for its options. Exit code 77 and a line that says why: it cannot run here.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MASTERS = "master:7077,standby:7077"
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"FAILED: {what}")
+
+
+def compose():
+    if shutil.which("docker") and subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode == 0:
+        return ["docker", "compose"]
+    if shutil.which("docker-compose"):
+        return ["docker-compose"]
+    return skip("there is neither docker compose nor docker-compose; scripts/setup --docker installs what is missing")
+
+
+def services(program, read, *files):
+    profiles = [word for profile in ("client", "shaped", "chaos") for word in ("--profile", profile)]
+    names = [word for file in files for word in ("-f", file)]
+    done = subprocess.run([*program, *names, *profiles, "config"], cwd=TREE + "/docker", capture_output=True, text=True, check=False)
+    check(done.returncode == 0, f"Compose refuses {' and '.join(files)}: {done.stderr}")
+    return read(done.stdout)["services"]
+
+
+def words(command):
+    return command.split() if isinstance(command, str) else list(command)
+
+
+def environment(service):
+    found = service.get("environment", {})
+    return dict(line.split("=", 1) for line in found) if isinstance(found, list) else found
+
+
+def options_of(build, command):
+    said = subprocess.run([build + "/bin/weft", command, "--help"], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", said, re.M))
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    program = compose()
+    try:
+        import yaml
+    except ImportError:
+        skip("there is no python3-yaml")
+    alone = services(program, yaml.safe_load, "compose.yaml")
+    two = services(program, yaml.safe_load, "compose.yaml", "compose.standby.yaml")
+
+    master, leading, standing_by = (words(s["command"]) for s in (alone["master"], two["master"], two["standby"]))
+    check(leading == master + ["--etcd", "http://etcd:2379"], f"the master of two differs from the one alone: {leading}, {master}")
+    check(standing_by == leading + ["--standby"], f"the masters differ: {leading}, {standing_by}")
+    for name in ("master", "standby"):
+        check(two[name].get("hostname") == name, f"{name} is not found by its name")
+    for name, service in two.items():
+        named = environment(service).get("WEFT_MASTER", MASTERS)
+        check(named == MASTERS, f"{name} asks {named} only")
+        check(name in alone or name in ("etcd", "standby"), f"{name} is new")
+        if name in alone and name != "master":
+            same = dict(service, dns_opt=None, environment={**environment(service), "WEFT_MASTER": environment(alone[name]).get("WEFT_MASTER")})
+            before = dict(alone[name], dns_opt=None, environment={"WEFT_MASTER": None, **environment(alone[name])})
+            check(same == before, f"{name} differs in more than the masters that it asks: {same}, {before}")
+
+    known = {command: options_of(build, command) for command in ("master", "worker")}
+    for files in (alone, two):
+        for name, service in files.items():
+            check(re.fullmatch(r"[a-z-]+", service["image"]), f"{name} has an image of a registry: {service['image']}")
+            command = "master" if name in ("master", "standby") else "worker"
+            text = " ".join(words(service.get("command", [])) + words(service.get("entrypoint", [])))
+            text += " " + environment(service).get("WEFT_WORKER_OPTIONS", "")
+            if "master" in (name, *words(service.get("command", []))) or "weft worker" in text:
+                unknown = set(re.findall(r"(?<!\S)--[a-z-]+", text)) - known[command]
+                check(not unknown, f"weft {command} has no {unknown}, which {name} gives")
+    print("the files of Compose are right")
+
+
+main()

@@ -1,0 +1,171 @@
+#include "engine/master/standby/group_member.hpp"
+
+#include <csignal>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "tests/engine/master/standby/pretended_election.hpp"
+#include "tests/support/checks.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::master {
+namespace {
+
+using test::ElectionStore;
+using test::PretendedElection;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class AMember : public testing::Test {
+ protected:
+  Result<std::unique_ptr<GroupMember>> open(bool standby = false) {
+    GroupOptions options;
+    options.data_directory = directory;
+    options.paths = {directory + "/journal", directory + "/namespace", directory + "/programs", directory + "/profiles"};
+    options.address = "h:1";
+    options.standby = standby;
+    return GroupMember::open(options, [this](const std::string& member) -> Result<std::unique_ptr<Election>> {
+      id = member;
+      return std::unique_ptr<Election>(std::make_unique<PretendedElection>(store, member));
+    });
+  }
+  /// Looks that often, and gives up.
+  static std::function<bool()> after(int looks) {
+    return [left = std::make_shared<int>(looks)] { return (*left)-- <= 0; };
+  }
+  void write(const Membership& membership) { EXPECT_TRUE(write_membership(directory, membership)); }
+
+  weft::test::ScratchDirectory scratch;
+  const std::string directory = scratch / "data";
+  ElectionStore store;
+  std::string id;
+};
+
+TEST_F(AMember, LeadsWhereNobodyHasLedYet) {
+  const auto member = open().value();
+  const auto leadership = member->lead(after(1)).value();
+  ASSERT_NE(leadership, nullptr);
+  EXPECT_EQ(leadership->epoch(), 1u);
+  EXPECT_EQ(store.record->address, "h:1");
+  EXPECT_EQ(store.record->leader, id);
+  EXPECT_THAT(store.record->in_sync, ElementsAre(id));
+  const auto membership = read_membership(directory).value();
+  ASSERT_TRUE(membership);
+  EXPECT_EQ(membership->cluster, store.record->cluster);
+  EXPECT_EQ(membership->member, id);
+  EXPECT_FALSE(membership->copying);
+}
+
+TEST_F(AMember, IsTheSameWhenItIsStartedAgain) {
+  open().value();
+  const std::string first = id;
+  open().value();
+  EXPECT_EQ(id, first);
+}
+
+TEST_F(AMember, DoesNotBeginAClusterAsAStandby) {
+  const auto member = open(true).value();
+  EXPECT_EQ(member->lead(after(3)).value(), nullptr);
+  EXPECT_FALSE(store.record);
+}
+
+TEST_F(AMember, DoesNotBeginAClusterWithACopyThatMayNotBeWhole) {
+  std::filesystem::create_directory(directory);
+  write({"m", "", 0, true});
+  const auto member = open().value();
+  EXPECT_EQ(member->lead(after(3)).value(), nullptr);
+}
+
+TEST_F(AMember, LeadsAfterTheOneBeforeWhenItIsInSync) {
+  std::filesystem::create_directory(directory);
+  write({"m", "c", 11, true});
+  store.record = LeaderRecord{"c", 8, "other", "h:2", {"other", "m"}};
+  const auto member = open(true).value();
+  const auto leadership = member->lead(after(1)).value();
+  ASSERT_NE(leadership, nullptr);
+  EXPECT_EQ(leadership->epoch(), 12u) << "one higher than any that it knows of";
+  EXPECT_EQ(leadership->cluster(), "c");
+  EXPECT_THAT(store.record->in_sync, ElementsAre("m"));
+  EXPECT_FALSE(read_membership(directory).value()->copying);
+}
+
+TEST_F(AMember, WaitsForThoseThatAreInSyncWhenItIsNot) {
+  std::filesystem::create_directory(directory);
+  write({"m", "c", 0, false});
+  store.record = LeaderRecord{"c", 8, "other", "h:2", {"other"}};
+  const auto member = open().value();
+  EXPECT_EQ(member->lead(after(3)).value(), nullptr);
+  EXPECT_EQ(store.record->epoch, 8u);
+}
+
+TEST_F(AMember, WaitsWhileTheLeaseOfTheOneBeforeLasts) {
+  std::filesystem::create_directory(directory);
+  write({"m", "c", 0, false});
+  store.record = LeaderRecord{"c", 8, "m", "h:1", {"m"}};
+  store.holder = "m of before";
+  const auto member = open().value();
+  EXPECT_EQ(member->lead(after(3)).value(), nullptr);
+  store.holder.clear();
+  EXPECT_NE(member->lead(after(1)).value(), nullptr);
+}
+
+TEST_F(AMember, WaitsForAStoreThatIsAway) {
+  const auto member = open().value();
+  store.away = true;
+  EXPECT_EQ(member->lead(after(3)).value(), nullptr);
+  store.away = false;
+  EXPECT_NE(member->lead(after(1)).value(), nullptr);
+}
+
+TEST_F(AMember, WaitsForRoomOnItsDiskBeforeItLeads) {
+  const auto member = open().value();
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit full{0, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  const auto led = member->lead(after(3));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  ASSERT_TRUE(led) << led.error().to_string();
+  EXPECT_EQ(*led, nullptr);
+  EXPECT_FALSE(store.record);
+  EXPECT_NE(member->lead(after(1)).value(), nullptr);
+}
+
+TEST_F(AMember, OfAnotherClusterIsRefused) {
+  std::filesystem::create_directory(directory);
+  write({"m", "c", 0, false});
+  store.record = LeaderRecord{"d", 1, "x", "h:2", {"x", "m"}};
+  const auto member = open().value();
+  const auto led = member->lead(after(3));
+  ASSERT_FALSE(led);
+  EXPECT_THAT(led.error().to_string(), HasSubstr("is of cluster c, and these masters are of cluster d"));
+}
+
+TEST_F(AMember, HasItsDirectoryForItself) {
+  const auto member = open().value();
+  const auto second = open();
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code(), Code::unavailable);
+}
+
+TEST_F(AMember, WithADamagedMembershipIsRefused) {
+  std::filesystem::create_directory(directory);
+  for (const std::string text : {"", "{", "{}", "{\"member\":7}", "[]"}) {
+    weft::test::write_file(directory + "/member.json", text);
+    EXPECT_FALSE(open()) << text;
+    EXPECT_FALSE(check_alone(directory)) << text;
+  }
+}
+
+TEST_F(AMember, KeepsItsDirectoryFromAMasterThatIsAlone) {
+  EXPECT_TRUE(check_alone(directory));
+  open().value();
+  EXPECT_THAT(check_alone(directory).error().to_string(), HasSubstr("member.json if it is to be the only master"));
+}
+
+}  // namespace
+}  // namespace weft::master

@@ -1,0 +1,110 @@
+#include "engine/master/standby/replica.hpp"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/master/replication/changes.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::master {
+namespace {
+
+using testing::HasSubstr;
+
+LogEntry entry(Store store, std::string_view bytes) { return {store, SharedBytes(Buffer::copy_of(as_bytes(bytes)))}; }
+
+JournalRecord record(std::uint64_t next_job) {
+  JournalRecord made;
+  made.marks.next_job = next_job;
+  return made;
+}
+
+class AReplica : public testing::Test {
+ protected:
+  Result<std::unique_ptr<Replica>> begin() {
+    return Replica::begin(paths, [this](const Hash128& wanted, std::uint64_t offset) -> Result<BinaryStore::Piece> {
+      ++fetches;
+      if (wanted != hash128(as_bytes(program))) return fail(Code::not_found, "no such program");
+      const std::size_t length = std::min<std::size_t>(1000, program.size() - offset);
+      return BinaryStore::Piece{Buffer::copy_of(as_bytes(program).subspan(offset, length)), program.size()};
+    });
+  }
+  std::string read(storage::NamespaceStore& store, const std::string& wanted) {
+    const auto records = store.records();
+    while (true) {
+      const auto some = records->next(10).value();
+      if (some.empty()) return "";
+      for (const storage::Change& each : some)
+        if (each.key == wanted) return *each.value;
+    }
+  }
+
+  weft::test::ScratchDirectory scratch;
+  const StorePaths paths{scratch / "journal", scratch / "files", scratch / "programs", scratch / "profiles"};
+  const std::string program = std::string(4500, 'p');
+  int fetches = 0;
+};
+
+TEST_F(AReplica, HasOnItsDiskWhatItWasGiven) {
+  const auto replica = begin().value();
+  const LogEntry files{Store::files, to_bytes(Changes{{{"k1", "v1"}, {"k2", "v2"}, {"k1", std::nullopt}}})};
+  const LogEntry profiles{Store::profiles, to_bytes(Changes{{{"p", "x"}}})};
+  ASSERT_TRUE(replica->apply({entry(Store::journal, to_frame(record(5)) + to_frame(record(7))), files, profiles,
+                              entry(Store::programs, to_string(hash128(as_bytes(program))))}));
+  // Read from the disk by others, while it is open.
+  const auto copy = scratch / "copy";
+  std::filesystem::copy_file(paths.journal, copy);
+  EXPECT_EQ(JournalFile::open(copy, {}).value().history().value().marks.next_job, 7u);
+  std::filesystem::copy(paths.files, scratch / "files-copy");
+  std::filesystem::remove(scratch / "files-copy/LOCK");
+  const auto store = storage::NamespaceStore::open(scratch / "files-copy").value();
+  EXPECT_EQ(read(*store, "k1"), "");
+  EXPECT_EQ(read(*store, "k2"), "v2");
+  BinaryStore programs(paths.programs, BinaryStore::Keep::durably);
+  EXPECT_TRUE(programs.knows(hash128(as_bytes(program))));
+  EXPECT_EQ(fetches, 5);
+}
+
+TEST_F(AReplica, TakesTheClusterIdOfTheLeaderWithAllOtherRecords) {
+  const auto leaders = storage::NamespaceStore::open(scratch / "leaders").value();
+  {
+    const auto replica = begin().value();
+    Changes all;
+    const auto records = leaders->records()->next(1u << 20).value();
+    for (const storage::Change& each : records) all.changes.emplace_back(each.key, each.value);
+    ASSERT_TRUE(replica->apply({{Store::files, to_bytes(all)}}));
+  }
+  EXPECT_EQ(storage::NamespaceStore::open(paths.files).value()->cluster_id(), leaders->cluster_id());
+}
+
+TEST_F(AReplica, BeginsWithNothingButThePrograms) {
+  {
+    const auto replica = begin().value();
+    ASSERT_TRUE(replica->apply({entry(Store::journal, to_frame(record(5))), {Store::files, to_bytes(Changes{{{"k", "v"}}})},
+                                entry(Store::programs, to_string(hash128(as_bytes(program))))}));
+  }
+  fetches = 0;
+  {
+    const auto again = begin().value();
+    ASSERT_TRUE(again->apply({entry(Store::programs, to_string(hash128(as_bytes(program))))}));
+  }
+  EXPECT_EQ(fetches, 0);
+  EXPECT_EQ(JournalFile::open(paths.journal, {}).value().history().value().marks.next_job, 1u);
+  EXPECT_EQ(read(*storage::NamespaceStore::open(paths.files).value(), "k"), "");
+}
+
+TEST_F(AReplica, RefusesWhatItDoesNotUnderstand) {
+  const auto replica = begin().value();
+  std::string wrong = to_frame(record(5));
+  wrong.back() = static_cast<char>(wrong.back() ^ 1);
+  EXPECT_THAT(replica->apply({entry(Store::journal, wrong)}).error().to_string(), HasSubstr("checksum"));
+  EXPECT_FALSE(replica->apply({entry(Store::journal, to_frame(record(5)).substr(0, 20))}));
+  EXPECT_FALSE(replica->apply({entry(Store::files, "nonsense")}));
+  EXPECT_THAT(replica->apply({entry(Store::programs, "../../x")}).error().to_string(), HasSubstr("is no hash of a program"));
+  EXPECT_THAT(replica->apply({entry(Store::programs, std::string(32, '0'))}).error().to_string(), HasSubstr("no such program"));
+}
+
+}  // namespace
+}  // namespace weft::master
