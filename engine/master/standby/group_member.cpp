@@ -20,7 +20,7 @@ namespace weft::master {
 namespace {
 
 constexpr Duration kLook = std::chrono::milliseconds(200);  // between two looks at who leads
-constexpr Duration kFollowAgain = std::chrono::seconds(5);    // after this member's disk has failed
+constexpr Duration kFollowAgain = std::chrono::seconds(5);  // after this member's disk has failed
 constexpr Duration kSayAgain = std::chrono::seconds(10);    // the same line in the log
 
 std::string new_id() {
@@ -29,7 +29,9 @@ std::string new_id() {
 }
 
 /// A disk may have room again, and a master that ends would not be there then.
-tl::unexpected<Error> cannot_lead(Result<void> saved) { return fail(std::move(saved).error().wrap(Code::unavailable, "--data-dir")); }
+tl::unexpected<Error> cannot_lead(Result<void> saved) {
+  return fail(std::move(saved).error().wrap(Code::unavailable, "--data-dir"));
+}
 
 /// Whether waiting can help.
 bool may_pass(const Error& error) { return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded; }
