@@ -1,4 +1,4 @@
-"""The processes of a run: a master, workers, and the programs that use them. Every end of one is judged."""
+"""The processes of a run: masters, workers, and the programs that use them. Every end of one is judged."""
 import collections
 import errno
 import json
@@ -41,7 +41,7 @@ class Violations:
 
 
 class Daemon:
-    """A master or worker under a name; started again and again."""
+    """A master, worker or etcd under a name; started again and again."""
 
     def __init__(self, name, words, log, environment):
         self.name, self.words, self.log, self.environment = name, words, log, environment
@@ -74,12 +74,15 @@ class Daemon:
 
 
 class Cluster:
-    """Of `workers` workers on disks of their own. `programs` is a directory of programs; `library` makes disks fail."""
+    """Of `masters` masters and `workers` workers on disks of their own. `programs` is a directory of programs; `library` makes disks fail.
+    Several masters meet in an etcd."""
 
-    def __init__(self, directory, programs, library, workers, network, log):
+    def __init__(self, directory, programs, library, workers, masters, network, log):
         self.directory, self.programs, self.network, self.log = directory, programs, network, log
         self.violations = Violations(log)
-        self.master_address = f"{world.MASTER}:{PORT}"
+        self.masters = list(world.MASTERS[masters])
+        self.workers = [f"w{number}" for number in range(1, workers + 1)]
+        self.master_address = ",".join(f"{network.addresses[name]}:{PORT}" for name in self.masters)  # all of them
         self.lock = threading.RLock()  # of what runs
         self.ending = False
         self.away = collections.Counter()  # daemons that are dead because they were told to be, by how many who will start them again
@@ -87,10 +90,13 @@ class Cluster:
         self.environment = dict(os.environ, WEFT_MASTER=self.master_address, WEFT_CRASH_LOG=self.path("crashes"), TMPDIR=self.path("tmp"))
         for name in ("logs", "tmp", "faults"):
             os.makedirs(self.path(name))
-        self._make_disk("master", MASTER_DISK_BYTES)
-        self.daemons = {"master": Daemon("master", self._master_words(), self.path("logs/master"), self.environment)}
-        for number in range(1, workers + 1):
-            name = f"w{number}"
+        self.daemons = {}
+        if masters > 1:
+            self.daemons["etcd"] = Daemon("etcd", self._etcd_words(), self.path("logs/etcd"), self.environment)
+        for name in self.masters:
+            self._make_disk(name, MASTER_DISK_BYTES)
+            self.daemons[name] = Daemon(name, self._master_words(name), self.path(f"logs/{name}"), self.environment)
+        for number, name in enumerate(self.workers, 1):
             self._make_disk(name, DISK_BYTES)
             self.disk_says(name)
             environment = dict(self.environment, LD_PRELOAD=library, WEFT_DISK_FAULTS=self.path(f"faults/{name}"))
@@ -115,15 +121,24 @@ class Cluster:
             file.writelines(f"{line} {self.disk(worker)}/\n" for line in lines)
         os.rename(path + ".new", path)
 
-    @property
-    def workers(self):
-        return [name for name in self.daemons if name != "master"]
+    @staticmethod
+    def _clients_of_etcd():
+        return f"http://{world.ETCD}:2379"
 
-    def _master_words(self):
+    def _etcd_words(self):
+        """Its directory is not on a disk of its own, because etcd takes 128 MiB in advance."""
+        clients, peers = self._clients_of_etcd(), "http://127.0.0.1:2380"
+        words = ["etcd", "--name", "chaos", "--data-dir", self.path("etcd"), "--unsafe-no-fsync", "--log-level", "warn", "--logger", "zap"]
+        words += ["--listen-client-urls", clients, "--advertise-client-urls", clients]
+        return words + ["--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", f"chaos={peers}"]
+
+    def _master_words(self, name):
         """All that it keeps is in one directory, with which it goes on after each restart."""
-        paths = ["--data-dir", f"{self.disk('master')}/data"]
-        paths += ["--event-log", self.path("logs/events")]  # on another disk: it is what remains to be looked at
-        return [f"{self.programs}/weft", "master", "--listen", self.master_address, "--http", "none", *paths]
+        paths = ["--data-dir", f"{self.disk(name)}/data"]
+        paths += ["--event-log", self.path("logs/events" if name == "master" else f"logs/events-{name}")]  # it remains to be looked at
+        group = ["--etcd", self._clients_of_etcd()] if len(self.masters) > 1 else []
+        group += ["--standby"] if name != self.masters[0] else []
+        return [f"{self.programs}/weft", "master", "--listen", f"{self.network.addresses[name]}:{PORT}", "--http", "none", *paths, *group]
 
     def _worker_words(self, number):
         name = f"w{number}"
@@ -223,7 +238,7 @@ class Cluster:
         with self.lock:
             self._judge()
             self.ending = True
-        for names in (self.workers, ["master"]):
+        for names in (self.workers, self.masters, [name for name in self.daemons if name == "etcd"]):
             for name in names:
                 self.signal_daemon(name, signal.SIGTERM)
             for name in names:
@@ -235,7 +250,7 @@ class Cluster:
             return
         try:
             status = daemon.process.wait(STOP)
-            if status != 0:
+            if status != 0 and (name, status) != ("etcd", -signal.SIGTERM):  # etcd tidies up and then ends by that
                 self.violations.add(f"{name} was told to end and ended with {status}", daemon.last_words())
         except subprocess.TimeoutExpired:
             self.violations.add(f"{name} does not end {STOP} s after SIGTERM", daemon.last_words())

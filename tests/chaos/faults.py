@@ -1,5 +1,6 @@
 """Does to a cluster what a plan says, and undoes it."""
 import collections
+import dataclasses
 import errno
 import glob
 import math
@@ -9,6 +10,9 @@ import re
 import signal
 import threading
 import time
+
+from group import Group
+from plan import GROUP
 
 BETWEEN = 0.9  # seconds at most between the deaths of a worker and the master
 DEATHS = 2  # of the drivers of one job: the fourth ends it (kMostDriverDeaths), and a worker that cannot start one counts as a death, too
@@ -23,6 +27,7 @@ DAMAGEABLE = {
     "spill": ("work/store", re.compile("")),  # and what the worker and its executors have open without a name
 }
 SEARCH = 5  # seconds
+RECOVERED = 30  # seconds at most until one of several masters leads and the other follows it, after a fault of theirs
 
 
 class Injector:
@@ -34,11 +39,15 @@ class Injector:
         self.began = time.monotonic()
         self.driver_deaths = collections.Counter()  # by job, of drivers on workers
         self.times = {}  # fault → its begin and end, monotonic seconds
+        self.group = Group(cluster)
+        self.masters_suffer = threading.Lock()  # several: one at a time
 
     def run(self):
         """Returns when everything has been undone."""
         self.began = time.monotonic()
-        threads = [threading.Thread(target=self._one, args=(fault,)) for fault in self.plan.faults]
+        of_masters = [fault for fault in self.plan.faults if self.group and fault.kind in GROUP]
+        threads = [threading.Thread(target=self._one, args=(fault,)) for fault in self.plan.faults if fault not in of_masters]
+        threads.append(threading.Thread(target=self._masters, args=(of_masters,)))
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -49,6 +58,34 @@ class Injector:
         the monotonic clock). Any thread."""
         return any(at < end and begin < until for fault, (at, until) in list(self.times.items())
                    if kind in (fault.kind, f"{fault.kind} {fault.detail}"))
+
+    def counts(self):
+        """How often each kind was made."""
+        return collections.Counter(fault.kind for fault in self.times)
+
+    def _masters(self, faults):
+        """One after the other, each when the group has recovered from the one before: so somebody can always lead, and has everything. Those for
+        which no time is left are passed over."""
+        for fault in faults:
+            self._sleep_until(fault.at)
+            with self.masters_suffer:
+                leader = self.recovered()
+                now = time.monotonic() - self.began
+                if leader and now < self.plan.seconds:
+                    target = {"leader": leader, "standby": self.group.standby(leader)}.get(fault.target, fault.target)
+                    self._one(dataclasses.replace(fault, at=now, target=target))
+                else:
+                    self.log(f"{fault}: passed over")
+
+    def recovered(self):
+        """The master that leads and is followed, if there is one in time."""
+        end = time.monotonic() + RECOVERED
+        while not (leader := self.group.whole()):
+            if time.monotonic() > end:
+                self.cluster.violations.add(f"no master leads that another follows, {RECOVERED} s after their last fault")
+                return None
+            time.sleep(0.1)
+        return leader
 
     def _one(self, fault):
         self._sleep_until(fault.at)
@@ -77,10 +114,22 @@ class Injector:
         self._last(fault)
         self.cluster.start_daemon(fault.target)
 
-    _master_kill = _kill
+    _master_kill = _standby_kill = _etcd_kill = _kill
 
     def _both_kill(self, fault):
-        first, second = ("master", fault.target) if fault.detail == "master first" else (fault.target, "master")
+        """Of several masters only when another can take over; else the worker alone."""
+        if not self.group:
+            return self._both(fault, "master")
+        alone = not self.masters_suffer.acquire(blocking=False)
+        try:
+            leader = None if alone else self.group.whole()
+            return self._both(fault, leader) if leader else self._kill(fault)
+        finally:
+            if not alone:
+                self.masters_suffer.release()
+
+    def _both(self, fault, master):
+        first, second = (master, fault.target) if fault.detail == "master first" else (fault.target, master)
         self.cluster.kill_daemon(first)
         time.sleep(self._chance(fault).uniform(0, BETWEEN))
         self.cluster.kill_daemon(second)
@@ -95,7 +144,7 @@ class Injector:
         finally:
             self.cluster.signal_daemon(fault.target, signal.SIGCONT)
 
-    _master_stop = _stop
+    _master_stop = _standby_stop = _etcd_stop = _stop
 
     def _executor_kill(self, fault):
         executors = [(worker, pid) for worker in self.cluster.workers for pid in self.cluster.executors(worker)]
@@ -133,8 +182,8 @@ class Injector:
 
     # -- networks ------------------------------------------------------------------------------------------------------------------------------
 
-    def _cut(self, fault, host, peer=None, direction="both"):
-        number = self.network.cut(host, peer, direction)
+    def _cut(self, fault, host, peers=(), direction="both"):
+        number = self.network.cut(host, peers, direction)
         try:
             self._last(fault)
         finally:
@@ -147,10 +196,16 @@ class Injector:
         self._cut(fault, fault.target, direction=fault.detail)
 
     def _master_partition(self, fault):
-        self._cut(fault, fault.target, "master", fault.detail)
+        self._cut(fault, fault.target, self.cluster.masters, fault.detail)
+
+    def _leader_cut(self, fault):
+        whom, direction = fault.detail.split()
+        peers = {"etcd": ["etcd"], "standby": [self.group.standby(fault.target)], "workers": self.cluster.workers}[whom]
+        self._cut(fault, fault.target, peers, direction)
 
     def _pair(self, fault):
-        self._cut(fault, *fault.target.split(), fault.detail)
+        one, other = fault.target.split()
+        self._cut(fault, one, [other], fault.detail)
 
     def _slow_network(self, fault):
         number = self.network.slow(fault.target, fault.detail)
@@ -173,12 +228,12 @@ class Injector:
         self.cluster.disk_says(fault.target)
         self._restart(fault.target)
 
-    def _restart(self, worker):
-        self.cluster.kill_daemon(worker)
-        self.cluster.start_daemon(worker)
+    def _restart(self, name):
+        self.cluster.kill_daemon(name)
+        self.cluster.start_daemon(name)
 
     def _full_disk(self, fault):
-        """Of a worker, or of the master."""
+        """Of a worker, or of a master."""
         ballast = self.cluster.disk(fault.target) + "/ballast"
         restart = self.began + fault.at + fault.lasts / 3 if fault.detail == "restart" else None
         with open(ballast, "wb", buffering=0) as file:
@@ -190,7 +245,7 @@ class Injector:
                 time.sleep(0.02)
         os.unlink(ballast)
 
-    _master_full_disk = _full_disk
+    _master_full_disk = _standby_full_disk = _full_disk
 
     @staticmethod
     def _fill(file):

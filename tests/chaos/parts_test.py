@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+import types
 import unittest
 import unittest.mock
 
@@ -14,7 +16,10 @@ sys.dont_write_bytecode = True
 import references  # noqa: E402
 import world  # noqa: E402
 from cluster import Daemon, Violations  # noqa: E402
+from faults import Injector  # noqa: E402
+from group import Beat, Group, encoded  # noqa: E402
 from permitted import permitted  # noqa: E402
+from plan import Fault, Plan  # noqa: E402
 from run import Run  # noqa: E402
 from workload_files import FileWorkload  # noqa: E402
 from workload_jobs import JobWorkload  # noqa: E402
@@ -106,7 +111,7 @@ class Permitting(unittest.TestCase):
 class Nobody:
     """No cluster: `commands` answers instead."""
 
-    master_address, programs = "nowhere:1", ""
+    master_address, programs, masters, network = "nowhere:1", "", ["master"], None
 
     def __init__(self, directory, answer):
         self.directory, self.answer, self.lines = directory, answer, []
@@ -291,6 +296,109 @@ class Known(unittest.TestCase):
     def test_two_jobs_of_one_request(self):
         jobs = [{"id": number, "options": {"request-id": "a"}} for number in (1, 2)]
         self.assertIn("several jobs are of one request: ['a']", self.said(*jobs))
+
+
+class Leading(unittest.TestCase):
+    """Who leads, as etcd has it, and what one client sees of it."""
+
+    class Two(Nobody):
+        master_address, masters = "a:1,b:1", ["m1", "m2"]
+
+    def two(self, answer=lambda *_: (0, "")):
+        return self.Two("", answer)
+
+    def whole(self, **values):
+        group = Group(self.two())
+        group._values = lambda: {f"/weft/{key}": value for key, value in values.items()}
+        return group.whole()
+
+    def test_a_group_is_whole_when_one_leads_and_the_other_may_take_over(self):
+        record = json.dumps({"leader": "x", "address": "b:1", "in_sync": ["x", "y"]})
+        self.assertEqual(self.whole(state=record, leader="x"), "m2")
+        self.assertIsNone(self.whole(state=record))
+        self.assertIsNone(self.whole(state=json.dumps({"leader": "x", "address": "b:1", "in_sync": ["x"]}), leader="x"))
+        self.assertIsNone(self.whole())
+        group = Group(self.two())
+        with unittest.mock.patch("urllib.request.urlopen", side_effect=OSError("it is away")):
+            self.assertIsNone(group.whole())
+        self.assertEqual((bool(group), group.standby("m1"), group.standby("m2")), (True, "m2", "m1"))
+        self.assertFalse(Group(Nobody("", None)))
+
+    def test_keys_are_read_from_etcd(self):
+        answer = unittest.mock.MagicMock()
+        answer.__enter__().read.return_value = json.dumps({"kvs": [{"key": encoded("/weft/leader"), "value": encoded("x")}]})
+        with unittest.mock.patch("urllib.request.urlopen", return_value=answer):
+            self.assertEqual(Group._values(), {"/weft/leader": "x"})
+
+    def beat(self, answer, took=0.0, happened=lambda *_: False, cluster=None):
+        cluster = cluster or self.two(answer)
+        beat = Beat(cluster, types.SimpleNamespace(happened=happened), lambda _: None)
+        with unittest.mock.patch("time.monotonic", side_effect=[100.0, 100.0 + took]):
+            beat.step("/beats/1")
+        return beat, cluster.lines
+
+    def test_nobody_leads_for_too_long(self):
+        right = lambda *_: (0, "")  # noqa: E731
+        beat, lines = self.beat(right, 7.9)
+        self.assertEqual((beat.longest, beat.made, lines), (unittest.mock.ANY, ["/beats/1"], []))
+        self.assertAlmostEqual(beat.longest, 7.9)
+        self.assertIn("nobody led for 8.5 s", self.beat(right, 8.5)[1][0])
+        self.assertEqual(self.beat(right, 8.5, cluster=Nobody("", right))[1], [])  # one master alone is as long away as the plan says
+        beat, lines = self.beat(right, 20.0, lambda kind, *_: kind == "etcd-stop")
+        self.assertEqual((beat.longest, lines), (0.0, []))
+
+    def test_a_change_that_fails(self):
+        beat, lines = self.beat(lambda *_: (1, "no master leads"))
+        self.assertIn("weft fs mkdir: no master leads", lines[0])
+        self.assertEqual(beat.made, [])
+        self.assertEqual(self.beat(lambda *_: (1, "the disk of the master is full"), happened=lambda kind, *_: kind == "master-full-disk")[1], [])
+
+    def test_a_directory_that_was_made_and_is_not_there(self):
+        cluster = self.two(lambda *_: (0, "", json.dumps([{"path": "/beats/1"}])))
+        beat = Beat(cluster, Calm, lambda _: None)
+        beat.made, beat.thread = ["/beats/1", "/beats/2"], unittest.mock.Mock()
+        beat.end()
+        self.assertIn("directories that were made are not there: ['/beats/2']", cluster.lines[0])
+
+
+class Injecting(unittest.TestCase):
+    """What several masters suffer."""
+
+    def injected(self, *faults, leaders=None):
+        """What is done to a cluster whose leader is the next of `leaders`."""
+        cluster = Leading.Two("", None)
+        cluster.workers, done = ["w1", "w2"], []
+        cluster.kill_daemon = lambda name: done.append(f"kill {name}")
+        cluster.start_daemon = lambda name: done.append(f"start {name}")
+        cluster.signal_daemon = lambda name, number: done.append(f"{number.name} {name}")
+        cluster.network = types.SimpleNamespace(cut=lambda *words: done.append(f"cut {words}"), heal=lambda _: done.append("heal"))
+        injector = Injector(cluster, Plan(1, 2, 2, 10, faults), lambda _: None)
+        leaders = iter(leaders or ["m1"] * 10)
+        injector.group.whole = lambda: next(leaders)
+        injector.run()
+        return injector, done, cluster.lines
+
+    def test_targets_are_those_of_the_moment(self):
+        faults = [Fault(number / 100, kind, target, 0.01, detail) for number, (kind, target, detail) in enumerate(
+            [("master-kill", "leader", ""), ("master-stop", "leader", ""), ("standby-kill", "standby", ""), ("leader-cut", "leader", "standby in"),
+             ("leader-cut", "leader", "workers out"), ("etcd-stop", "etcd", "")])]
+        injector, done, lines = self.injected(*faults, leaders=["m1", "m2", None, "m2", "m1", "m2", "m1"])
+        self.assertEqual(done, ["kill m1", "start m1", "SIGSTOP m2", "SIGCONT m2", "kill m1", "start m1", "cut ('m1', ['m2'], 'in')", "heal",
+                                "cut ('m2', ['w1', 'w2'], 'out')", "heal", "SIGSTOP etcd", "SIGCONT etcd"])
+        self.assertEqual((lines, injector.counts()["leader-cut"]), ([], 2))
+        self.assertTrue(injector.happened("etcd-stop", 0, time.monotonic()))
+
+    def test_masters_that_do_not_recover_are_noticed_and_left_alone(self):
+        with unittest.mock.patch("faults.RECOVERED", 0):
+            injector, done, lines = self.injected(Fault(0, "master-kill", "leader", 0), leaders=[None])
+        self.assertIn("no master leads that another follows", lines[0])
+        self.assertEqual((done, injector.counts()), ([], {}))
+
+    def test_a_worker_dies_alone_when_no_other_master_can_take_over(self):
+        fault = Fault(0, "both-kill", "w1", 0, "worker first")
+        self.assertEqual(self.injected(fault, leaders=[None])[1], ["kill w1", "start w1"])
+        both = self.injected(fault, leaders=["m2"])[1]
+        self.assertEqual((both[:2], sorted(both[2:])), (["kill w1", "kill m2"], ["start m2", "start w1"]))
 
 
 class References(unittest.TestCase):

@@ -1,7 +1,8 @@
 """What happens to a cluster, and when: a function of the seed alone.
 
-At most two workers suffer at a time, and everything that was done is undone again, so that every command succeeds if it waits long enough. What is on
-a disk is damaged on one worker of the cluster only, and only after a while in which nobody suffered: then the others have everything, too.
+At most two workers suffer at a time, of several masters one, and everything that was done is undone again, so that every command succeeds if it waits
+long enough. What is on a disk is damaged on one worker of the cluster only, and only after a while in which nobody suffered: then the others have
+everything, too.
 """
 import random
 from dataclasses import dataclass
@@ -21,18 +22,31 @@ SUFFERING = {
     "io-errors": (1, (1, 6), ["write", "sync", "read", "open", "write,sync,read"]),
 }
 DAMAGE = {"flip": (2, (0, 0), ["chunks", "tables", "index", "spill"])}
-BESIDE = {
+ALONE = {  # what a master without others suffers
     "master-kill": (3, (0, 3), [""]),
     "master-stop": (2, (0.5, 6), [""]),
     "master-full-disk": (1, (1, 6), ["", "restart"]),
+}
+BESIDE = {
     "executor-kill": (3, (0, 0), [""]),
     "driver-kill": (2, (0, 0), [""]),
     "detached-kill": (2, (0, 0), [""]),
 }
-KINDS = {**SUFFERING, **DAMAGE, **BESIDE}
+GROUP = {  # what several masters suffer
+    "master-kill": (4, (0, 5), [""]),
+    "master-stop": (4, (2, 10), [""]),
+    "master-full-disk": (1, (1, 6), ["", "restart"]),
+    "standby-kill": (2, (0, 5), [""]),
+    "standby-stop": (1, (1, 8), [""]),
+    "standby-full-disk": (1, (1, 6), ["", "restart"]),
+    "leader-cut": (5, (0.5, 8), [f"{peers} {direction}" for peers in ("etcd", "standby", "workers") for direction in ("both", "in", "out")]),
+    "etcd-kill": (1, (0, 6), [""]),
+    "etcd-stop": (2, (0.5, 8), [""]),
+}
+KINDS = {**SUFFERING, **DAMAGE, **ALONE, **BESIDE, **GROUP}
 DESCRIPTIONS = {
     "kill": "a worker gets SIGKILL and is started again",
-    "both-kill": "a worker and the master get SIGKILL within a second and are started again",
+    "both-kill": "a worker and the master (of several: the one that leads) get SIGKILL within a second and are started again",
     "stop": "a worker gets SIGSTOP, and SIGCONT later",
     "partition": "a worker is cut off from everybody",
     "one-way": "nothing that is sent to a worker arrives, or nothing that it sends",
@@ -43,23 +57,30 @@ DESCRIPTIONS = {
     "full-disk": "a worker's disk is full; perhaps the worker is killed and started again meanwhile",
     "io-errors": "a worker's disk gives EIO; the worker is started again when it does no longer",
     "flip": "a bit is flipped in a worker's chunks, tables, index of chunks, or spilled map outputs",
-    "master-kill": "the master gets SIGKILL and is started again",
-    "master-stop": "the master gets SIGSTOP, and SIGCONT later",
-    "master-full-disk": "the master's disk is full; perhaps it is killed and started again meanwhile",
+    "master-kill": "the master (of several: the one that leads) gets SIGKILL and is started again",
+    "master-stop": "the master (of several: the one that leads) gets SIGSTOP, and SIGCONT later",
+    "master-full-disk": "the disk of the master (of several: of the one that leads) is full; perhaps it is killed and started again meanwhile",
     "executor-kill": "an executor gets SIGKILL",
     "driver-kill": "the driver of a job in the foreground gets SIGKILL",
     "detached-kill": "the driver of a job that runs on a worker gets SIGKILL",
+    "standby-kill": "the master that follows the leader gets SIGKILL and is started again",
+    "standby-stop": "the master that follows the leader gets SIGSTOP, and SIGCONT later",
+    "standby-full-disk": "the disk of the master that follows is full; perhaps it is killed and started again meanwhile",
+    "leader-cut": "the master that leads is cut off from etcd, from the one that follows, or from all workers, also one way",
+    "etcd-kill": "etcd gets SIGKILL and is started again",
+    "etcd-stop": "etcd gets SIGSTOP, and SIGCONT later",
 }
 FIRST = 2.0  # seconds before the first fault
 LAST = 3.0  # and after the last one has begun
 CALM = 6.0  # before a damage
+RECOVERY = 3.0  # of several masters, at least, before one of them suffers again; Injector waits until they have recovered
 
 
 @dataclass(frozen=True)
 class Fault:
     at: float  # seconds from the start
     kind: str
-    target: str  # "w1", …, "master", "" for whoever there is
+    target: str  # "w1", …, "master", of several "leader" or "standby", "etcd", "" for whoever there is
     lasts: float
     detail: str = ""
 
@@ -78,11 +99,12 @@ class Fault:
 class Plan:
     seed: int
     workers: int
+    masters: int
     seconds: float
     faults: tuple
 
     def __str__(self):
-        head = f"seed {self.seed}: {self.workers} workers, {self.seconds:g} s, {len(self.faults)} faults"
+        head = f"seed {self.seed}: {self.workers} workers, {self.masters} master{'s' * (self.masters > 1)}, {self.seconds:g} s, {len(self.faults)} faults"
         return "\n".join([head, *(f"  {fault}" for fault in self.faults)])
 
 
@@ -90,23 +112,26 @@ def names(workers):
     return [f"w{number}" for number in range(1, workers + 1)]
 
 
-def make_plan(seed, workers=None, seconds=40, kinds=None):
-    """`workers` of None: 3 to 5, as the seed has it. `kinds`: those of KINDS that may happen; None: all."""
+def make_plan(seed, workers=None, seconds=40, kinds=None, masters=None):
+    """`workers` of None: 3 to 5, `masters` of None: 1 or 2, as the seed has it. `kinds`: those of KINDS that may happen; None: all."""
     chance = random.Random(f"plan {seed}")
     count = chance.randint(3, 5)
-    maker = _Maker(chance, workers or count, seconds, set(KINDS if kinds is None else kinds))
-    return Plan(seed, maker.workers, seconds, tuple(sorted(maker.make(), key=lambda fault: fault.at)))
+    masters = masters or random.Random(f"masters {seed}").randint(1, 2)
+    maker = _Maker(chance, workers or count, masters, seconds, set(KINDS if kinds is None else kinds))
+    return Plan(seed, maker.workers, masters, seconds, tuple(sorted(maker.make(), key=lambda fault: fault.at)))
 
 
 class _Maker:
-    def __init__(self, chance, workers, seconds, kinds):
-        self.chance, self.workers, self.seconds, self.kinds = chance, workers, seconds, kinds
+    def __init__(self, chance, workers, masters, seconds, kinds):
+        self.chance, self.workers, self.masters, self.seconds, self.kinds = chance, workers, masters, seconds, kinds
         self.damaged = chance.choice(names(workers))
         self.faults = []
 
     def make(self):
         self._workers_suffer()
         self._and_beside()
+        if self.masters > 1:
+            self._masters_suffer()
         return self.faults
 
     def _choice(self, table):
@@ -150,13 +175,29 @@ class _Maker:
             free[lane], whom[lane] = at + lasts, target
 
     def _and_beside(self):
-        """To the master, executors and drivers, one after the other."""
+        """To a master without others, executors and drivers, one after the other."""
         at = FIRST
         while True:
             at += self.chance.expovariate(1 / 5)
-            drawn = self._choice(BESIDE)
+            drawn = self._choice({**ALONE, **BESIDE} if self.masters == 1 else BESIDE)
             if drawn is None or at > self.seconds - LAST:
                 return
             kind, lasts, detail = drawn
             self._add(at, kind, "master" if kind.startswith("master") else "", lasts, detail)
             at += lasts
+
+    def _masters_suffer(self):
+        """One of them, or their etcd, at a time. A leader that cannot reach the workers keeps them from mending: that is no calm before a damage."""
+        at = FIRST
+        damaged = any(fault.kind in DAMAGE for fault in self.faults)
+        while True:
+            at += self.chance.expovariate(1 / 2)
+            drawn = self._choice(GROUP)
+            if drawn is None or at > self.seconds - LAST:
+                return
+            kind, lasts, detail = drawn
+            if damaged and detail.startswith("workers"):
+                continue
+            whom = kind.split("-")[0]
+            self._add(at, kind, {"master": "leader"}.get(whom, whom), lasts, detail)
+            at += lasts + RECOVERY

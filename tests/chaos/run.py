@@ -13,6 +13,7 @@ import time
 import world
 from cluster import Cluster
 from faults import Injector
+from group import DIRECTORY, Beat, Group
 from plan import make_plan
 from workload_files import FileWorkload
 from workload_jobs import Inputs, JobWorkload
@@ -29,17 +30,19 @@ FINISH = 480  # and until the last commands have ended
 class Run:
     def __init__(self, options):
         self.options = options
-        self.plan = make_plan(options.seed, options.workers, options.seconds, options.faults.split(","))
+        self.plan = make_plan(options.seed, options.workers, options.seconds, options.faults.split(","), options.masters)
         self.began, self.log_file = time.monotonic(), open(f"{options.directory}/log", "w")
         self.log_lock = threading.Lock()
         self.cluster = Cluster(options.directory, options.build + "/bin", options.build + "/tests/faults/libdisk_faults.so", self.plan.workers,
-                               world.Network(self.plan.workers), self.log)
+                               self.plan.masters, world.Network(self.plan.workers, self.plan.masters), self.log)
         self.injector = Injector(self.cluster, self.plan, self.log)
+        self.group, self.beat = Group(self.cluster), Beat(self.cluster, self.injector, self.log)
 
     def log(self, text):
         with self.log_lock:
-            for file in (self.log_file, sys.stdout):
-                print(f"{time.monotonic() - self.began:6.1f} {text}", file=file, flush=True)
+            print(f"{time.monotonic() - self.began:6.1f} {text}", file=self.log_file, flush=True)
+            if text.startswith("VIOLATION") or not self.options.brief:
+                print(f"{time.monotonic() - self.began:6.1f} {text}", flush=True)
 
     def run(self):
         """The exit code."""
@@ -56,9 +59,16 @@ class Run:
         count = {name: sum(getattr(job, name) for job in self.jobs) for name in ("finished", "failed", "detached", "went_on")}
         self.log("{finished} jobs finished and {failed} failed, {detached} were detached, {went_on} went on without a driver here, ".format(**count) + f"{sum(one.commands for one in self.files)} commands on files, "
                  f"{len(self.tables.operations)} operations on tables")
+        self.log(f"the longest time without a master that leads: {self.beat.longest:.1f} s")
         if violations:
             self.log(f"seed {self.plan.seed}: {len(violations)} kinds of violations:\n{violations}")
+        self._summarise()
         return 1 if violations else 0
+
+    def _summarise(self):
+        """For scripts/chaos."""
+        with open(self.cluster.path("summary"), "w") as file:
+            json.dump({"faults": self.injector.counts(), "without_leader": round(self.beat.longest, 1), "violations": len(self.cluster.violations)}, file)
 
     # -- the parts of a run --------------------------------------------------------------------------------------------------------------------
 
@@ -70,9 +80,14 @@ class Run:
         inputs = Inputs(cluster, seed)
         if not cluster.start():
             return "the workers do not become ready"
+        if self.group and not self.injector.recovered():
+            return "the second master does not follow the first"
         if wrong := inputs.store(cluster) or self.tables.create():
             return wrong
         self.jobs = self.injector.jobs = [JobWorkload(cluster, inputs, seed, number, self.injector) for number in range(JOBS)]
+        if (made := cluster.run("weft", "fs", "mkdir", DIRECTORY)).returncode != 0:
+            return made.stderr.strip()
+        self.beat.begin()
         self.log("the cluster is ready")
         return ""
 
@@ -114,11 +129,13 @@ class Run:
             return (report.stderr + tables.stderr).strip()
         files = json.loads(report.stdout)
         wants = [f"{worker} is away" for worker in self.cluster.workers if worker not in self.cluster.joined()]
+        wants += ["no master leads that the other follows"] if self.group and not self.group.whole() else []
         wants += [f"{name}: {files[name]}" for name in UNSETTLED_FILES if files[name]]
         wants += [f"table {table['name']}: {name}: {table[name]}" for table in json.loads(tables.stdout) for name in UNSETTLED_TABLES if table[name]]
         return ", ".join(wants)
 
     def _check_ends(self):
+        self.beat.end()
         for files in self.files:
             files.check()
         self.tables.check()
@@ -204,6 +221,8 @@ def options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int)
     parser.add_argument("--workers", type=int)
+    parser.add_argument("--masters", type=int)
+    parser.add_argument("--brief", action="store_true")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--faults")
     parser.add_argument("--build")

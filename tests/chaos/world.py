@@ -1,6 +1,6 @@
 """A world of its own for one run: process, network and mount namespaces. Nothing in it outlives it, and nobody outside sees its mounts and links.
 
-Hosts are network namespaces at one switch. The programs that use the cluster run beside the switch, the master and each worker on a host.
+Hosts are network namespaces at one switch. The programs that use the cluster run beside the switch; each master, each worker, and etcd run on a host.
 """
 import ctypes
 import os
@@ -11,16 +11,18 @@ import sys
 import threading
 
 CLIENTS = "10.77.0.1"
-MASTER = "10.77.0.2"
+MASTERS = {1: {"master": "10.77.0.2"}, 2: {"m1": "10.77.0.2", "m2": "10.77.0.3"}}  # addresses of hosts, by how many masters there are
+ETCD = "10.77.0.5"
 PR_SET_PDEATHSIG = 1
 
 
-def missing():
-    """Why there can be no such world here; empty when there can."""
+def missing(several_masters):
+    """Why there can be no such world here; empty when there can. `several_masters`: they meet in an etcd."""
     os.environ["PATH"] = search_path()
     if os.geteuid() != 0:
         return "it needs root for namespaces"
-    for program, package in (("unshare", "util-linux"), ("ip", "iproute2"), ("tc", "iproute2"), ("iptables", "iptables")):
+    programs = [("unshare", "util-linux"), ("ip", "iproute2"), ("tc", "iproute2"), ("iptables", "iptables")]
+    for program, package in programs + ([("etcd", "etcd-server")] if several_masters else []):
         if not shutil.which(program):
             return f"there is no {program} here (Debian: {package}; scripts/setup --network)"
     tried = subprocess.run(command(["ip", "link", "set", "lo", "up"]), capture_output=True, text=True)
@@ -65,12 +67,13 @@ def run(words):
 
 
 class Network:
-    """Hosts "master", "w1", …; addresses by name."""
+    """Hosts "master", or "m1", "m2" and "etcd", and "w1", …; addresses by name."""
 
     lock = threading.Lock()  # changes are made one after the other
 
-    def __init__(self, workers):
-        self.addresses = {"master": MASTER, **{f"w{number}": f"10.77.0.{10 + number}" for number in range(1, workers + 1)}}
+    def __init__(self, workers, masters):
+        self.addresses = {**MASTERS[masters], **({"etcd": ETCD} if masters > 1 else {})}
+        self.addresses |= {f"w{number}": f"10.77.0.{10 + number}" for number in range(1, workers + 1)}
         self.cuts = {}  # number → commands that undo it
         self.made = 0
         run("ip link set lo up")
@@ -90,13 +93,14 @@ class Network:
         """The beginning of a command that runs there. The process keeps its id."""
         return ["ip", "netns", "exec", host]
 
-    def cut(self, host, peer=None, direction="both"):
-        """Between a host and a peer, or everybody: "in" loses what would come to the host, "out" what it sends. Returns a number for heal()."""
+    def cut(self, host, peers=(), direction="both"):
+        """Between a host and its peers, or everybody: "in" loses what would come to the host, "out" what it sends. Returns a number for
+        heal()."""
         rules = []
         if direction in ("both", "in"):
-            rules.append("INPUT " + (f"-s {self.addresses[peer]}" if peer else "-i eth0") + " -j DROP")
+            rules += [f"INPUT {source} -j DROP" for source in [f"-s {self.addresses[peer]}" for peer in peers] or ["-i eth0"]]
         if direction in ("both", "out"):
-            rules.append("OUTPUT " + (f"-d {self.addresses[peer]}" if peer else "-o eth0") + " -j DROP")
+            rules += [f"OUTPUT {target} -j DROP" for target in [f"-d {self.addresses[peer]}" for peer in peers] or ["-o eth0"]]
         for rule in rules:
             self._change(f"ip netns exec {host} iptables -w -A {rule}")
         return self._keep([f"ip netns exec {host} iptables -w -D {rule}" for rule in rules])

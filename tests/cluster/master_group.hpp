@@ -30,8 +30,8 @@ class MasterGroup {
 
   std::string data(int master) const { return scratch_ / ("data" + std::to_string(master)); }
   std::vector<std::string> master_command(int master) const {
-    std::vector<std::string> command{program("weft"), "master",     "--listen", addresses_[master], "--http", "none",
-                                     "--data-dir",    data(master), "--etcd",   etcd_.url()};
+    std::vector<std::string> command{program("weft"), "master",     "--listen",   addresses_[master], "--http",
+                                     "none",          "--data-dir", data(master), "--etcd",           etcd_.url()};
     if (master > 0) command.push_back("--standby");
     return command;
   }
@@ -45,10 +45,8 @@ class MasterGroup {
     masters_[master]->wait();
   }
   void start_worker(const std::string& name) {
-    const std::vector<std::string> command{program("weft"),     "worker",  "--master", address(),
-                                           "--name",            name,      "--slots",  "2",
-                                           "--chunk-dir",       scratch_ / name,
-                                           "--chunk-reserve",   "1MiB"};
+    const std::vector<std::string> command{program("weft"), "worker", "--master",    address(),       "--name",          name,
+                                           "--slots",       "2",      "--chunk-dir", scratch_ / name, "--chunk-reserve", "1MiB"};
     workers_[name] = std::make_unique<Process>(
         command, ProcessOptions{.environment = {{"WEFT_TEST_TAG", tag_}}, .deadline = std::chrono::seconds(300), .daemon = true});
   }
@@ -91,9 +89,9 @@ class MasterGroup {
     const std::string log = log_of(master);
     Part part = Part::none;
     std::size_t latest = 0;
-    for (const auto& [text, means] : {std::pair("this master leads cluster", Part::leads), std::pair("this master stands by", Part::copies),
-                                      std::pair("this master has everything", Part::in_sync),
-                                      std::pair("it follows from now on", Part::none)})
+    for (const auto& [text, means] :
+         {std::pair("this master leads cluster", Part::leads), std::pair("this master stands by", Part::copies),
+          std::pair("this master has everything", Part::in_sync), std::pair("it follows from now on", Part::none)})
       if (const auto at = log.rfind(text); at != std::string::npos && at >= latest) {
         latest = at;
         part = means;

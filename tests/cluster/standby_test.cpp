@@ -90,8 +90,22 @@ INSTANTIATE_TEST_SUITE_P(Signals, LeaderIsGone, testing::Values(SIGKILL, SIGTERM
 });
 
 TEST_F(Standby, ADetachedJobOutlivesThatMastersTakeTurnsUnderIt) {
-  const std::vector<std::string> words{program("weft"), "submit", "--detach", "--master", group->address(), program("cluster_probe"),
-                                       "--", "hold", "--records", "1000", "--tasks", "4", "--marker", marker, "--output", output};
+  const std::vector<std::string> words{program("weft"),
+                                       "submit",
+                                       "--detach",
+                                       "--master",
+                                       group->address(),
+                                       program("cluster_probe"),
+                                       "--",
+                                       "hold",
+                                       "--records",
+                                       "1000",
+                                       "--tasks",
+                                       "4",
+                                       "--marker",
+                                       marker,
+                                       "--output",
+                                       output};
   const auto submit = run(words, {.environment = {}, .deadline = std::chrono::seconds(60)});
   ASSERT_EQ(submit.exit_code, 0) << submit.err;
   ASSERT_TRUE(held());

@@ -108,6 +108,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   std::map<std::uint64_t, std::unique_ptr<rpc::Timer>> timers_;
   std::string address_;
   std::unique_ptr<rpc::Listener> listener_;
+  std::set<rpc::ConnectionPtr> connections_;  // of all peers
   Log log_{"master"};
   std::unique_ptr<rpc::Reactor> reactor_;
   std::unique_ptr<rpc::Reactor> background_;  // what may block: asking the topology program
@@ -130,7 +131,8 @@ ServerImpl::~ServerImpl() {
     driver_.end(ends);
     if (listener_) listener_->close();
     clients_->give_up(ends);
-    workers_->context.table.close();
+    // Before what waits for answers is dropped: a peer that loses its connection tries again with the next master.
+    for (const rpc::ConnectionPtr& connection : connections_) connection->close();
     lease_timer_.reset();
     storage_.reset();
     timers_.clear();
@@ -184,7 +186,10 @@ Result<void> ServerImpl::begin() {
     watch_lease();
     rpc::Limits limits;
     limits.max_queued = std::size_t{2} << 30;
-    auto listener = reactor_->listen(listen, limits, [this](const rpc::ConnectionPtr&) { return handler(); });
+    auto listener = reactor_->listen(listen, limits, [this](const rpc::ConnectionPtr& connection) {
+      connections_.insert(connection);
+      return handler();
+    });
     if (!listener) {
       began = fail(std::move(listener).error());
       return;
@@ -393,6 +398,7 @@ rpc::Handler ServerImpl::handler() {
     if (replication_) replication_->heard_of(connection);
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
+    connections_.erase(connection);
     if (options_.leadership != nullptr && !leads()) return;  // who goes away goes to the master that leads
     if (workers_->losses.on_close(connection, error)) return;
     if (!replication_ || !replication_->on_close(connection, error)) clients_->on_close(connection, error);

@@ -33,8 +33,4 @@ void WorkerTable::flush(NodeId id) {
   notify(id, protocol::kCommands, protocol::encode(protocol::Commands{std::exchange(worker->outbox, {})}));
 }
 
-void WorkerTable::close() {
-  for (auto& [id, worker] : workers_) worker.connection->close();
-}
-
 }  // namespace weft::master

@@ -64,7 +64,6 @@ class WorkerTable {
   void notify(NodeId id, rpc::MessageType type, rpc::Payload payload) const;
   /// Commands of one turn of the reactor travel in one message.
   void send(NodeId id, protocol::Command command);
-  void close();
 
  private:
   void flush(NodeId id);

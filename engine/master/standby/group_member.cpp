@@ -20,7 +20,7 @@ namespace weft::master {
 namespace {
 
 constexpr Duration kLook = std::chrono::milliseconds(200);  // between two looks at who leads
-constexpr Duration kFollowAgain = std::chrono::seconds(5);    // after this member's disk has failed
+constexpr Duration kFollowAgain = std::chrono::seconds(5);  // after this member's disk has failed
 constexpr Duration kSayAgain = std::chrono::seconds(10);    // the same line in the log
 
 std::string new_id() {

@@ -10,7 +10,7 @@ namespace weft::master {
 
 namespace {
 
-constexpr int kRenewals = 5;  // in the time of a lease
+constexpr int kRenewals = 5;                           // in the time of a lease
 constexpr Duration kHangs = std::chrono::seconds(10);  // a master that does not ask for so long lets another lead
 constexpr Duration kRetry = std::chrono::milliseconds(100);
 

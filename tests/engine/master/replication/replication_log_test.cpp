@@ -301,6 +301,19 @@ TEST_F(TheLog, BreaksAllPromisesOfAMasterThatDoesNotLeadAnyMore) {
   EXPECT_EQ(broken_promises, 1) << "who waits is told";
 }
 
+TEST_F(TheLog, MayEndWithItsReactorWhileAnAnnouncementIsUnderWay) {
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  EXPECT_EQ(peer.pull_entries(1).size(), 1u);
+  peer.keep();
+  EXPECT_THAT(leadership.announcement(), ElementsAre("b"));
+  TearDown();
+  reactor = rpc::Reactor::start("another");
+  leadership.answer(fail(Code::unavailable, "the master ends"));
+  EXPECT_EQ(times_deposed, 0);
+  SetUp();
+}
+
 TEST_F(TheLog, GivesUpOnAFollowerThatIsSilent) {
   Peer peer(address);
   ASSERT_TRUE(peer.follow());

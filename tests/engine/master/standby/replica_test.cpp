@@ -82,7 +82,8 @@ TEST_F(AReplica, TakesTheClusterIdOfTheLeaderWithAllOtherRecords) {
 TEST_F(AReplica, BeginsWithNothingButThePrograms) {
   {
     const auto replica = begin().value();
-    ASSERT_TRUE(replica->apply({entry(Store::journal, to_frame(record(5))), {Store::files, to_bytes(Changes{{{"k", "v"}}})},
+    ASSERT_TRUE(replica->apply({entry(Store::journal, to_frame(record(5))),
+                                {Store::files, to_bytes(Changes{{{"k", "v"}}})},
                                 entry(Store::programs, to_string(hash128(as_bytes(program))))}));
   }
   fetches = 0;
