@@ -67,11 +67,6 @@ class ReplicationLog {
     TimePoint heard{};
   };
   using Sessions = std::map<std::uint64_t, Session>;
-  /// By which threads of the leadership reach the reactor. They may outlive both.
-  struct Way {
-    std::mutex mutex;
-    rpc::Reactor* reactor;  // null: the log has ended
-  };
 
   Session* session_on(const rpc::ConnectionPtr& connection, std::uint64_t id);
   void begin(std::uint64_t id, Session& session);
@@ -109,7 +104,6 @@ class ReplicationLog {
   };
   std::shared_ptr<Door> door_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  const std::shared_ptr<Way> way_;
   Log log_{"master"};
 };
 

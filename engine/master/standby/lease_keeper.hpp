@@ -51,6 +51,7 @@ class LeaseKeeper final : public Leadership {
   std::condition_variable wake_;
   std::deque<Change> changes_;
   TimePoint until_;
+  mutable TimePoint asked_;             // when lost() was called last: whoever leads asks again and again
   std::string failure_;                 // of the last try to prolong it
   mutable std::optional<Error> ended_;  // another master may lead; once that was said it stays so
   bool closing_ = false;
