@@ -103,6 +103,8 @@ class Beat:
             self.made.append(path)
         elif not permitted("file write", done.stderr, began, ended, self.injector.happened):
             self.cluster.violations.add(f"weft fs mkdir: {done.stderr.strip()}")
+        if ended - began > LEASE:
+            self.log(f"         a directory took {ended - began:.1f} s to make")
         if any(self.injector.happened(kind, began - LEASE, ended) for kind in ETCD_FAULTS):
             return
         self.longest = max(self.longest, ended - began)
