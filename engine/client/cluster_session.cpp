@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <random>
 #include <thread>
 
 #include <fmt/format.h>
@@ -22,6 +23,11 @@ constexpr Duration kCallDeadline = std::chrono::seconds(30);
 constexpr Duration kPollWait = std::chrono::milliseconds(250);
 constexpr Duration kPollDeadline = std::chrono::seconds(20);  // then the master hangs, or cannot be reached any more
 constexpr Duration kSlotsDeadline = std::chrono::seconds(20);
+
+std::uint64_t drawn_number() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32 | random()) | 1;
+}
 
 constexpr storage::Retry::Pauses kPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 
@@ -168,6 +174,7 @@ class ClusterSession final : public Session {
     }
     submit.memory_bytes = options_.memory_bytes;
     submit.options = options_.job;
+    submit.submitter = submitter_;
     if (submit.options.user.empty()) submit.options.user = user_name();
     WEFT_ASSIGN(const auto message, call(kSubmitJob, [&] { return encode(submit); }));
     WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
@@ -212,6 +219,7 @@ class ClusterSession final : public Session {
   Progress progress_;
   MasterLink link_;
   DriverKey driver_;
+  const std::uint64_t submitter_ = drawn_number();
   std::uint32_t slots_ = 0;
   bool interrupted_ = false;  // by a signal
   master::JobStatus status_;

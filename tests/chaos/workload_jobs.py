@@ -158,7 +158,10 @@ class JobWorkload:
         self.injector.log(f"{name} failed: {last_line(done.stderr)}")
         if driver_killed:
             self.left_over.add(name)
-        elif not permitted(command, done.stderr, begin, time.monotonic(), self.injector.happened):
+        elif permitted(command, done.stderr, begin, time.monotonic(), self.injector.happened):
+            if "--on-disconnect" in words:
+                self.left_over.add(name)  # it was accepted, and goes on when there is room, or with the next master
+        else:
             self.cluster.violations.add(f"a {command} failed with {done.returncode}: {last_line(done.stderr)}", f"{name}: {' '.join(words)}")
         if local and os.path.exists(local) and not driver_killed:
             self.cluster.violations.add("a job failed and has output", f"{name}: {' '.join(words)}: {done.stderr.strip()[-300:]}")

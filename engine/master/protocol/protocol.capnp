@@ -33,6 +33,7 @@ struct Submit {
   speculate @20 :UInt8;           # master::Switch
   requestId @21 :Text;            # empty: none
   onDisconnect @22 :UInt8;        # master::OnDisconnect
+  submitter @23 :UInt64;          # drawn by the driver; 0: not known
 }
 
 struct Submitted {

@@ -50,6 +50,9 @@ constexpr std::uint64_t key_of_next_start(std::uint64_t key) {
   return (key & ~kStarts) | ((key + 1) & kStarts);
 }
 
+/// No driver was started in the cluster yet.
+constexpr bool is_of_first_driver(std::uint64_t key) { return (key & ((std::uint64_t{1} << kDriverStartBits) - 1)) == 0; }
+
 struct Submit {
   std::string name;
   std::string program;                 // argv[0]
@@ -59,6 +62,7 @@ struct Submit {
   Hash128 binary;                      // otherwise
   std::uint64_t memory_bytes = 0;      // of an executor; 0: the worker's choice
   master::JobOptions options;          // their fields follow in the schema
+  std::uint64_t submitter = 0;  // drawn by the driver, the same when it submits again because an answer was lost; 0: not known
 };
 struct Submitted {
   JobId job;

@@ -170,7 +170,15 @@ client::Submitted ClientRequests::submitted(JobId id) {
   return answer;
 }
 
-/// A driver whose submission is known and that is away is the job's driver from now on.
+void ClientRequests::becomes_driver(const rpc::ConnectionPtr& connection, JobId id, RunningJob& job) {
+  const rpc::ConnectionPtr before = std::exchange(job.driver, connection);
+  if (before && before != connection) before->close();
+  job.alone.reset();
+  parts_.drivers.attached(id);
+}
+
+/// A driver whose submission is known and that is away is the job's driver from now on. So is the one that has submitted it, and
+/// has not got the answer: a master may have hung with it, and another leads now.
 Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connection, client::Submit submit) {
   if (const auto known = known_job(submit.options)) {
     const auto job = parts_.jobs.find(known->id);
@@ -179,11 +187,12 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
       return fail(Code::already_exists,
                   fmt::format("job {} has the request id {} and is over ({}); give a new run another --request-id",
                               known->id.value(), id, name_of(known->state)));
-    if (job->second.driver || parts_.drivers.knows(known->id))
+    const client::Submit& first = job->second.submit;
+    const bool same = submit.submitter != 0 && submit.submitter == first.submitter && client::is_of_first_driver(job->second.key);
+    if (!same && (job->second.driver || parts_.drivers.knows(known->id)))
       return fail(Code::already_exists, fmt::format("job {} has the request id {} and has a driver; weft job attach {} shows it",
                                                     known->id.value(), id, known->id.value()));
-    job->second.driver = connection;
-    job->second.alone.reset();
+    becomes_driver(connection, known->id, job->second);
     return client::encode(submitted(known->id));
   }
   WEFT_ASSIGN(const JobId id, begin_job(connection, std::move(submit)));
@@ -237,10 +246,7 @@ Result<rpc::Payload> ClientRequests::on_attach(const rpc::ConnectionPtr& connect
   WEFT_ASSIGN(RunningJob * job, running_job(attach.job));
   if (attach.key == 0 || attach.key != job->key)
     return fail(Code::cancelled, fmt::format("job {} has another driver now", attach.job.value()));
-  const rpc::ConnectionPtr before = std::exchange(job->driver, connection);
-  if (before && before != connection) before->close();
-  job->alone.reset();
-  parts_.drivers.attached(attach.job);
+  becomes_driver(connection, attach.job, *job);
   return client::encode(submitted(attach.job));
 }
 

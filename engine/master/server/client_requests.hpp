@@ -54,6 +54,7 @@ class ClientRequests {
   Result<JobStatus> status_of(JobId id, bool predict) const;
 
  private:
+  void becomes_driver(const rpc::ConnectionPtr& connection, JobId id, RunningJob& job);
   Result<rpc::Payload> on_submit(const rpc::ConnectionPtr& connection, client::Submit submit);
   Result<JobId> begin_job(const rpc::ConnectionPtr& connection, client::Submit submit);
   /// The job of the same user with the same request id, running or ended; a submission without an id has none.

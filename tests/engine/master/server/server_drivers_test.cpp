@@ -228,6 +228,24 @@ TEST_F(ServerDrivers, ASubmissionWithARequestIdIsMadeOnce) {
               HasSubstr("is over (killed)"));
 }
 
+TEST_F(ServerDrivers, ADriverThatGotNoAnswerSubmitsTheSameJobAgain) {
+  auto submit = submission("nightly");
+  submit.submitter = 7;
+  const auto submitted = [this](const rpc::ConnectionPtr& driver, const client::Submit& what) -> Result<client::Submitted> {
+    WEFT_ASSIGN(const auto answer, call(driver, client::kSubmitJob, client::encode(what)));
+    return client::decode<client::Submitted>(answer);
+  };
+  const auto job = submitted(connect(), submit).value();
+  auto other = submit;
+  other.submitter = 8;
+  EXPECT_FALSE(submitted(connect(), other)) << "it has a driver";
+  other.submitter = 0;
+  EXPECT_FALSE(submitted(connect(), other)) << "of a release that draws no number";
+  const auto again = submitted(connect(), submit).value();
+  EXPECT_EQ(again.job, job.job);
+  EXPECT_EQ(again.key, job.key);
+}
+
 TEST_F(ServerDrivers, AJobEndsWithItsTerminalUnlessItIsToContinue) {
   for (const OnDisconnect then : {OnDisconnect::kill, OnDisconnect::go_on}) {
     const auto terminal = connect();
