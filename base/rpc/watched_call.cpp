@@ -51,12 +51,14 @@ class WatchedCall : public std::enable_shared_from_this<WatchedCall> {
 
 }  // namespace
 
-Result<Message> watched_call(Reactor& reactor, const ConnectionPtr& connection, MessageType type, Payload payload, Duration deadline,
-                             Duration presence_deadline) {
+Result<Message> watched_call(Reactor& reactor, const ConnectionPtr& connection, MessageType type, Payload payload,
+                             Duration deadline, Duration presence_deadline) {
   auto shared = std::make_shared<Payload>(std::move(payload));  // callbacks are copied
-  return await<Message>(reactor, "waiting for a reply", [&reactor, connection, type, shared, deadline, presence_deadline](Reply done) {
-    std::make_shared<WatchedCall>(reactor, connection, presence_deadline, std::move(done))->begin(type, std::move(*shared), deadline);
-  });
+  return await<Message>(reactor, "waiting for a reply",
+                        [&reactor, connection, type, shared, deadline, presence_deadline](Reply done) {
+                          std::make_shared<WatchedCall>(reactor, connection, presence_deadline, std::move(done))
+                              ->begin(type, std::move(*shared), deadline);
+                        });
 }
 
 }  // namespace weft::rpc

@@ -14,7 +14,7 @@ inline constexpr Duration kPresenceDeadline = std::chrono::seconds(4);
 
 /// As call(); but when the peer does not answer questions after its presence either, it fails with deadline_exceeded soon, however
 /// long the deadline is. The connection stays open.
-Result<Message> watched_call(Reactor& reactor, const ConnectionPtr& connection, MessageType type, Payload payload, Duration deadline,
-                             Duration presence_deadline = kPresenceDeadline);
+Result<Message> watched_call(Reactor& reactor, const ConnectionPtr& connection, MessageType type, Payload payload,
+                             Duration deadline, Duration presence_deadline = kPresenceDeadline);
 
 }  // namespace weft::rpc

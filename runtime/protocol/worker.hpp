@@ -30,12 +30,14 @@ enum WorkerMessage : rpc::MessageType {
   kDying = 108,           // notification, worker to master on a connection of its own: Dying; sent by the handler of a fatal signal
   kLeaving = 110,         // notification, worker to master: Leaving; once on a registration
   kRemains = 111,         // notification, master to worker: Remains; in answer to Leaving and to each heartbeat after it
-  kPresence = rpc::kPresence,  // request, both ways: nothing -> nothing; is the other still there
-  kCapacityTexts = 109,        // notification, worker to master: CapacityTexts; when one of its files has changed
-  kEventsKept = 113,           // notification, master to worker: EventsKept; where the master keeps its jobs over a restart
-  kDriverEnded = 114,          // notification, worker to master: DriverEnded
-  kFindFiles = 115,            // request, master to worker: FileQuery -> FileAnswer
+  kPresence = 112,        // request, both ways: nothing -> nothing; is the other still there
+  kCapacityTexts = 109,   // notification, worker to master: CapacityTexts; when one of its files has changed
+  kEventsKept = 113,      // notification, master to worker: EventsKept; where the master keeps its jobs over a restart
+  kDriverEnded = 114,     // notification, worker to master: DriverEnded
+  kFindFiles = 115,       // request, master to worker: FileQuery -> FileAnswer
 };
+
+static_assert(kPresence == rpc::kPresence);
 
 /// The most a binary is moved at a time.
 inline constexpr std::uint64_t kBinaryChunkBytes = 1u << 20;

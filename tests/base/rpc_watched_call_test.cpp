@@ -1,10 +1,10 @@
-#include "base/rpc/watched_call.hpp"
-
 #include <atomic>
 #include <optional>
 #include <thread>
 
 #include <gtest/gtest.h>
+
+#include "base/rpc/watched_call.hpp"
 
 namespace weft::rpc {
 namespace {
