@@ -1,6 +1,7 @@
 """What clients see of masters while they fail and take over: who leads, and how long nobody does."""
 import base64
 import json
+import socket
 import threading
 import time
 import urllib.request
@@ -43,7 +44,17 @@ class Group:
         if "/weft/leader" not in values or "/weft/state" not in values:
             return None
         record = json.loads(values["/weft/state"])
-        return self.names.get(record["address"]) if len(record["in_sync"]) == len(self.names) else None
+        return self.names.get(record["address"]) if len(record["in_sync"]) == len(self.names) and self._listens(record["address"]) else None
+
+    @staticmethod
+    def _listens(address):
+        """A master that follows refuses connections. So does one that was killed and started again, although it still has the lease of before."""
+        host, port = address.rsplit(":", 1)
+        try:
+            with socket.create_connection((host, int(port)), ANSWER):
+                return True
+        except OSError:
+            return False
 
     @staticmethod
     def _values():
@@ -92,6 +103,8 @@ class Beat:
             self.made.append(path)
         elif not permitted("file write", done.stderr, began, ended, self.injector.happened):
             self.cluster.violations.add(f"weft fs mkdir: {done.stderr.strip()}")
+        if ended - began > LEASE:
+            self.log(f"         a directory took {ended - began:.1f} s to make")
         if any(self.injector.happened(kind, began - LEASE, ended) for kind in ETCD_FAULTS):
             return
         self.longest = max(self.longest, ended - began)

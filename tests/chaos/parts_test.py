@@ -307,8 +307,9 @@ class Leading(unittest.TestCase):
     def two(self, answer=lambda *_: (0, "")):
         return self.Two("", answer)
 
-    def whole(self, **values):
+    def whole(self, listens=True, **values):
         group = Group(self.two())
+        group._listens = lambda address: listens and address == "b:1"
         group._values = lambda: {f"/weft/{key}": value for key, value in values.items()}
         return group.whole()
 
@@ -316,6 +317,7 @@ class Leading(unittest.TestCase):
         record = json.dumps({"leader": "x", "address": "b:1", "in_sync": ["x", "y"]})
         self.assertEqual(self.whole(state=record, leader="x"), "m2")
         self.assertIsNone(self.whole(state=record))
+        self.assertIsNone(self.whole(listens=False, state=record, leader="x"))
         self.assertIsNone(self.whole(state=json.dumps({"leader": "x", "address": "b:1", "in_sync": ["x"]}), leader="x"))
         self.assertIsNone(self.whole())
         group = Group(self.two())

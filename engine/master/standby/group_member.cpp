@@ -28,6 +28,11 @@ std::string new_id() {
   return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
 }
 
+/// A disk may have room again, and a master that ends would not be there then.
+tl::unexpected<Error> cannot_lead(Result<void> saved) {
+  return fail(std::move(saved).error().wrap(Code::unavailable, "--data-dir"));
+}
+
 /// Whether waiting can help.
 bool may_pass(const Error& error) { return error.code() == Code::unavailable || error.code() == Code::deadline_exceeded; }
 
@@ -93,12 +98,14 @@ Result<std::unique_ptr<Leadership>> GroupMember::take(const Election::Seen& seen
   record.in_sync = {membership_.member};
   const Membership before = membership_;
   // Before the lead is taken: what is here is whole, and is this cluster's.
-  WEFT_TRY(save({membership_.member, record.cluster, record.epoch, false}));
+  if (auto saved = save({membership_.member, record.cluster, record.epoch, false}); !saved) return cannot_lead(std::move(saved));
   const TimePoint began = SystemClock().now();
   const auto taken = election_->take(seen, record);
-  if (taken && !*taken) WEFT_TRY(save(before));
   if (!taken) return fail(taken.error());
-  if (!*taken) return nullptr;
+  if (!*taken) {
+    if (auto saved = save(before); !saved) return cannot_lead(std::move(saved));
+    return nullptr;
+  }
   log_.info("this master leads cluster {} in epoch {}", record.cluster, record.epoch);
   said_.clear();
   return std::make_unique<LeaseKeeper>(*election_, std::move(record), options_.lease, began + options_.lease);

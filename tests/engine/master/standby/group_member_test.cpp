@@ -1,9 +1,11 @@
 #include "engine/master/standby/group_member.hpp"
 
+#include <csignal>
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "tests/engine/master/standby/pretended_election.hpp"
 #include "tests/support/checks.hpp"
@@ -115,6 +117,21 @@ TEST_F(AMember, WaitsForAStoreThatIsAway) {
   store.away = true;
   EXPECT_EQ(member->lead(after(3)).value(), nullptr);
   store.away = false;
+  EXPECT_NE(member->lead(after(1)).value(), nullptr);
+}
+
+TEST_F(AMember, WaitsForRoomOnItsDiskBeforeItLeads) {
+  const auto member = open().value();
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit full{0, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  const auto led = member->lead(after(3));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  ASSERT_TRUE(led) << led.error().to_string();
+  EXPECT_EQ(*led, nullptr);
+  EXPECT_FALSE(store.record);
   EXPECT_NE(member->lead(after(1)).value(), nullptr);
 }
 
