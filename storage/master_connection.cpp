@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "base/rpc/watched_call.hpp"
+
 namespace weft::storage {
 namespace {
 
@@ -62,7 +64,8 @@ Result<void> MasterConnection::await(Retry retry) {
 
 Result<rpc::Message> MasterConnection::call(rpc::MessageType type, rpc::Payload payload, Duration deadline) {
   WEFT_ASSIGN(const std::shared_ptr<Link> link, connect());
-  auto answer = rpc::call(reactor_, link->connection, type, std::move(payload), deadline);
+  auto answer = endpoint_.alternatives.empty() ? rpc::call(reactor_, link->connection, type, std::move(payload), deadline)
+                                               : rpc::watched_call(reactor_, link->connection, type, std::move(payload), deadline);
   if (answer) return answer;
   if (answer.error().code() == Code::deadline_exceeded) reactor_.post([to = link->connection] { to->close(); });
   if (answer.error().code() == Code::unavailable) leave(link);

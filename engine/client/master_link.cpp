@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/rpc/watched_call.hpp"
+
 namespace weft::client {
 
 namespace {
@@ -68,7 +70,9 @@ void MasterLink::belongs_to(const Attach& job, bool kept) {
 }
 
 Result<rpc::Message> MasterLink::call_once(rpc::MessageType type, rpc::Payload payload, Duration deadline) {
-  auto answer = rpc::call(*reactor_, connection_, type, std::move(payload), deadline);
+  auto answer = options_.master.alternatives.empty()
+                    ? rpc::call(*reactor_, connection_, type, std::move(payload), deadline)
+                    : rpc::watched_call(*reactor_, connection_, type, std::move(payload), deadline);
   overdue_ = is_overdue(answer);
   if (answer || !is_lost(answer.error())) return answer;
   return fail(std::move(answer).error().wrap(fmt::format("lost the master at {}", options_.master.text)));

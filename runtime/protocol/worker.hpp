@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/rpc/watched_call.hpp"
 #include "base/usage.hpp"
 #include "runtime/protocol/commands.hpp"
 #include "runtime/protocol/task.hpp"
@@ -35,6 +36,8 @@ enum WorkerMessage : rpc::MessageType {
   kDriverEnded = 114,     // notification, worker to master: DriverEnded
   kFindFiles = 115,       // request, master to worker: FileQuery -> FileAnswer
 };
+
+static_assert(kPresence == rpc::kPresence);
 
 /// The most a binary is moved at a time.
 inline constexpr std::uint64_t kBinaryChunkBytes = 1u << 20;

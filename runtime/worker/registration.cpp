@@ -16,7 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kConnectDeadline = 4s;  // the system tries at once, after one second and after three
 constexpr auto kRegisterDeadline = 10s;
-constexpr Duration kPresenceDeadline = 4s;  // of a master, where several take turns
 constexpr Duration kFirstBackoff = 100ms;
 constexpr Duration kLongestBackoff = 5s;
 // With what may be resumed: tasks that have ended, and slots that are free, wait for the master.
@@ -233,11 +232,12 @@ void Registration::send_heartbeat() {
 void Registration::ask_whether_it_is_there() {
   if (std::exchange(asking_, connection_) == connection_) return;
   connection_->request(
-      protocol::kPresence, {}, kPresenceDeadline, guarded(alive_, [this, to = connection_](const Result<rpc::Message>& answer) {
+      protocol::kPresence, {}, rpc::kPresenceDeadline,
+      guarded(alive_, [this, to = connection_](const Result<rpc::Message>& answer) {
         if (asking_ == to) asking_.reset();
         if (answer || answer.error().code() != Code::deadline_exceeded || to != connection_) return;
         to->close();
-        lost(Error(Code::deadline_exceeded, fmt::format("it says nothing for {}", format_duration(kPresenceDeadline))));
+        lost(Error(Code::deadline_exceeded, fmt::format("it says nothing for {}", format_duration(rpc::kPresenceDeadline))));
       }));
 }
 

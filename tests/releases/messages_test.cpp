@@ -11,6 +11,7 @@
 #include "base/file.hpp"
 #include "engine/master/plan/plan.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "engine/master/replication/protocol.hpp"
 #include "runtime/protocol/executor.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "shuffle/read/read_part.hpp"
@@ -66,6 +67,11 @@ template <class M>
 Kind of_clients() {
   return kind_of<M>([](M message) { return client::encode(std::move(message)); },
                     [](const rpc::Message& message) { return client::decode<M>(message); });
+}
+template <class M>
+Kind of_masters() {
+  return kind_of<M>([](M message) { return master::to_payload(std::move(message)); },
+                    [](const rpc::Message& message) { return master::from_message<M>(message); });
 }
 template <class M>
 Kind of_chunks() {
@@ -125,6 +131,10 @@ std::map<std::string, Kind> make_kinds() {
       {"ChunkCommands", of_chunks<files::ChunkCommands>()},
       {"FileRequest", of_storage<files::FileRequest>(files::decode_file_request)},
       {"FileReply", of_storage<files::FileReply>(files::decode_file_reply)},
+      {"Follow", of_masters<master::Follow>()},
+      {"Following", of_masters<master::Following>()},
+      {"Pull", of_masters<master::Pull>()},
+      {"Pulled", of_masters<master::Pulled>()},
       {"TableHeartbeat", of_tables<tables::TableHeartbeat>()},
       {"TableOrders", of_tables<tables::TableOrders>()},
       {"InSyncChange", of_tables<tables::InSyncChange>()},

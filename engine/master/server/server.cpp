@@ -399,7 +399,7 @@ rpc::Handler ServerImpl::handler() {
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
     connections_.erase(connection);
-    if (options_.leadership != nullptr && !leads()) return;  // a peer that goes away goes to the master that leads
+    if (options_.leadership != nullptr && !leads()) return;  // a peer that leaves goes to the master that leads
     if (workers_->losses.on_close(connection, error)) return;
     if (!replication_ || !replication_->on_close(connection, error)) clients_->on_close(connection, error);
   };
