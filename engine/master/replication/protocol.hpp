@@ -2,10 +2,12 @@
 // connection.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
 
