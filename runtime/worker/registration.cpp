@@ -232,11 +232,12 @@ void Registration::send_heartbeat() {
 void Registration::ask_whether_it_is_there() {
   if (std::exchange(asking_, connection_) == connection_) return;
   connection_->request(
-      protocol::kPresence, {}, rpc::kPresenceDeadline,
-      guarded(alive_, [this, to = connection_](const Result<rpc::Message>& answer) {
-        if (asking_ == to) asking_.reset();
-        if (answer || answer.error().code() != Code::deadline_exceeded || to != connection_) return;
-        to->close();
+      rpc::kPresence, {}, rpc::kPresenceDeadline,
+      guarded(alive_, [this, asked = connection_.get()](const Result<rpc::Message>& answer) {
+        if (asking_.get() != asked) return;  // of a connection of before
+        asking_.reset();
+        if (answer || answer.error().code() != Code::deadline_exceeded || connection_.get() != asked) return;
+        connection_->close();
         lost(Error(Code::deadline_exceeded, fmt::format("it says nothing for {}", format_duration(rpc::kPresenceDeadline))));
       }));
 }

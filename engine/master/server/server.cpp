@@ -95,6 +95,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   CoreDriver driver_{*this};
   std::unique_ptr<ReplicationLog> replication_;  // null: there are no other masters
   std::unique_ptr<rpc::Timer> lease_timer_;
+  bool given_up_ = false;
   std::unique_ptr<StorageService> storage_;  // null: no files
   RunningJobs jobs_;
   std::optional<ProfileService> profiles_;
@@ -356,7 +357,7 @@ std::int64_t ServerImpl::unix_seconds() const {
 }
 
 void ServerImpl::give_up(const Error& why) {
-  if (driver_.ended()) return;
+  if (std::exchange(given_up_, true)) return;
   driver_.end(why);
   log_.error("{}", why.to_string());
   clients_->give_up(why);
