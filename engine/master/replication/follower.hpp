@@ -42,6 +42,8 @@ class Follower {
   /// All snapshots were sent, and little is left.
   bool near() const;
   std::uint64_t queued_bytes() const { return queued_bytes_; }
+  /// It fetches a program that it was sent the name of, which may take long.
+  void progressed() { progress_ = SystemClock().now(); }
   /// Since when it has not kept more of what it was sent; nothing: it keeps everything.
   std::optional<TimePoint> behind_since() const { return sent_.empty() ? std::nullopt : std::optional(progress_); }
 

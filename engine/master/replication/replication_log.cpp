@@ -130,9 +130,12 @@ void ReplicationLog::on_pull(const rpc::ConnectionPtr& connection, const rpc::Me
   release();
 }
 
-void ReplicationLog::heard_of(const rpc::ConnectionPtr& connection) {
-  for (auto& [id, session] : followers_)
-    if (session.connection == connection) session.heard = SystemClock().now();
+void ReplicationLog::heard_of(const rpc::ConnectionPtr& connection, Sign sign) {
+  for (auto& [id, session] : followers_) {
+    if (session.connection != connection) continue;
+    session.heard = SystemClock().now();
+    if (sign == Sign::of_progress && session.follower) session.follower->progressed();
+  }
 }
 
 bool ReplicationLog::on_close(const rpc::ConnectionPtr& connection, const Error& why) {
@@ -154,7 +157,7 @@ void ReplicationLog::drop(Sessions::iterator session, const Error& why) {
   release();
 }
 
-/// For members that are not announced, not about to be, and do not follow.
+/// Promises no longer wait for members that are neither announced, nor about to be announced, nor required followers.
 void ReplicationLog::stop_waiting() {
   std::set<std::string> required = announced_;
   if (announcing_) required.insert(to_announce_.begin(), to_announce_.end());
@@ -175,7 +178,8 @@ bool ReplicationLog::is_required(const std::string& member) const {
   return announced_.contains(member) || (announcing_ && to_announce_.contains(member));
 }
 
-/// What was acknowledged so far, they keep before they are announced; and for what is acknowledged from now on, that waits.
+/// A follower that has nearly everything becomes required: from now on promises wait for it. It is announced when it also keeps the
+/// entries up to here, whose promises did not wait for it.
 void ReplicationLog::require_those_that_are_near() {
   for (auto& [id, session] : followers_) {
     if (session.required_from || !session.follower || !session.follower->near()) continue;
@@ -184,7 +188,7 @@ void ReplicationLog::require_those_that_are_near() {
   }
 }
 
-/// Announces who is in sync when that has changed, and lets those begin that may.
+/// Announces the members in sync when they have changed. Then begins the sessions that were waiting for such an announcement.
 void ReplicationLog::settle() {
   require_those_that_are_near();
   std::set<std::string> wanted;

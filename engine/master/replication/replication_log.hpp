@@ -50,12 +50,12 @@ class ReplicationLog {
 
   void on_follow(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
   void on_pull(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
-  /// The follower of this connection, if it is one's, is alive.
-  void heard_of(const rpc::ConnectionPtr& connection);
+  /// What a follower shows besides its pulls: that it is alive, or that it also gets on with what it was sent.
+  enum class Sign : std::uint8_t { of_life, of_progress };
+  /// Does nothing when the connection is not a follower's.
+  void heard_of(const rpc::ConnectionPtr& connection, Sign sign);
   /// False: no follower's.
   bool on_close(const rpc::ConnectionPtr& connection, const Error& why);
-  /// Members that are in sync, besides this one.
-  const std::set<std::string>& in_sync() const { return announced_; }
 
  private:
   struct Session {

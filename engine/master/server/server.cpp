@@ -396,7 +396,7 @@ rpc::Handler ServerImpl::handler() {
   handler.on_notify = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
     if (!leads()) return;
     if (message.type != kAlive) return workers_->reports.on_notify(connection, message);
-    if (replication_) replication_->heard_of(connection);
+    if (replication_) replication_->heard_of(connection, ReplicationLog::Sign::of_life);
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
     connections_.erase(connection);
@@ -454,7 +454,7 @@ void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message m
 
 Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
   WEFT_TRY(connection->protocol());
-  if (replication_) replication_->heard_of(connection);
+  if (replication_) replication_->heard_of(connection, ReplicationLog::Sign::of_progress);
   WEFT_ASSIGN(const protocol::BinaryRequest request, protocol::decode<protocol::BinaryRequest>(message));
   WEFT_ASSIGN(BinaryStore::Piece piece, binaries_->read(request.binary, request.offset, protocol::kBinaryChunkBytes));
   return rpc::with_bulk(protocol::encode(protocol::BinaryChunk{piece.total}), SharedBytes(std::move(piece.bytes)));

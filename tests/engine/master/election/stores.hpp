@@ -60,7 +60,7 @@ class FaultyProxy {
   ~FaultyProxy() { process_.signal(SIGKILL); }
   std::string address() const { return "127.0.0.1:" + port_; }
   std::string url() const { return "http://" + address(); }
-  /// The next so many requests whose "METHOD PATH" contains `match` have that fault.
+  /// The next `count` requests whose "METHOD PATH" contains `match` get this fault.
   void set(const std::string& match, const std::string& fault, int count, int status = 500, const std::string& body = "") const {
     ask("POST", "/-/set",
         R"({"match":")" + match + R"(","fault":")" + fault + R"(","count":)" + std::to_string(count) + R"(,"status":)" +
