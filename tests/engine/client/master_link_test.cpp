@@ -23,7 +23,7 @@ using rpc::testing::text_payload;
 
 constexpr rpc::MessageType kQuestion = kPoll;
 
-/// Answers every question with its name, and lets every driver attach. To be told that it dies before its reactor stops.
+/// Answers every question with its name, and lets every driver attach. Call die() before its reactor stops.
 class Master {
  public:
   Master(rpc::Reactor& reactor, std::string name, std::vector<std::string>& events)
@@ -48,7 +48,7 @@ class Master {
       for (const rpc::ConnectionPtr& connection : std::exchange(connections_, {})) connection->close();
     });
   }
-  /// It says so to whoever asks, so many times; then nothing listens any more.
+  /// The next `refusals` requests are refused, because another master leads. Then nothing listens any more.
   void is_replaced(int refusals) {
     reactor_.run([&] { refusals_ = refusals; });
   }
