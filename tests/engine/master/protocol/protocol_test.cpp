@@ -299,7 +299,7 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
   scheduler.trouble = {1, 2, "fault", nanoseconds(3)};
   scheduler.now = nanoseconds(4);
   const std::map<std::string, std::pair<std::string, std::string>> messages{
-      {"Submit", {bytes_of(submission()), "360 1397470264"}},
+      {"Submit", {bytes_of(submission()), "368 773407083"}},
       {"Submitted", {bytes_of(Submitted{JobId(1), true, 2}), "40 1595921808"}},
       {"Upload", {bytes_of(Upload{{1, 2}, 3, 4}), "56 1789179637"}},
       {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},
