@@ -99,6 +99,11 @@ Result<std::vector<GroupInfo>> Admin::groups() {
   return std::move(list.groups);
 }
 
+Result<MasterList> Admin::masters() {
+  WEFT_ASSIGN(const auto message, ask(kListMasters));
+  return decode<MasterList>(message);
+}
+
 Result<ProfileReply> Admin::profiles(ProfileRequest request) {
   WEFT_ASSIGN(const auto message, call(kProfiles, encode(std::move(request))));
   return decode<ProfileReply>(message);

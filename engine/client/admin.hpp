@@ -36,6 +36,7 @@ class Admin {
   Result<void> set_node(const NodeCapacity& wanted);
   Result<master::JobExplanation> explain(JobId id);
   Result<std::vector<GroupInfo>> groups();
+  Result<MasterList> masters();
   Result<ProfileReply> profiles(ProfileRequest request);
   Result<SchedulerInfo> scheduler();
   /// With an empty text the one in force, its files read again. The error is what is wrong with it; the old one stays then.

@@ -99,7 +99,7 @@ TEST(HostilePeers, SendingMalformedMessagesGetErrorsAndTheMasterGoesOn) {
 }
 
 std::string hello_bytes() {
-  const Buffer header = rpc::encode_hello({"a stranger", 0});
+  const Buffer header = rpc::encode_hello({"a stranger", {0, 0}});
   rpc::FrameHead head;
   head.header_length = static_cast<std::uint32_t>(header.size());
   const auto fixed = rpc::encode_head(head, header.view());

@@ -79,6 +79,9 @@ TEST_P(LeaderIsGone, TheOtherGoesOnWithJobsFilesAndWorkers) {
     group->start_master(0);
   ASSERT_TRUE(group->is_in_sync(0)) << group->log_of(0);
   EXPECT_TRUE(group->master(0).running());
+  const std::string masters = group->admin({"masters"}).out;
+  EXPECT_THAT(masters, testing::ContainsRegex("epoch 2\nADDRESS.*\n" + group->address_of(1) + " +leads +-.*\n" +
+                                              group->address_of(0) + " +in sync +[0-9]+ changes"));
   group->kill_master(1);
   ASSERT_TRUE(group->leads(0)) << group->log_of(0);
   EXPECT_THAT(group->admin({"job", "list"}).out, HasSubstr("finished"));

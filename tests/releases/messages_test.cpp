@@ -146,6 +146,7 @@ std::map<std::string, Kind> make_kinds() {
       {"Detach", of_clients<client::Detach>()},
       {"PollReply", of_clients<client::PollReply>()},
       {"JobList", of_clients<client::JobList>()},
+      {"MasterList", of_clients<client::MasterList>()},
       {"NodeCapacity", of_clients<client::NodeCapacity>()},
       {"Explanation", of_clients<master::JobExplanation>()},
       {"PlanPart", kind_of<plan::PlanPart>(

@@ -383,3 +383,17 @@ struct Attribute {
 struct NodeList {
   nodes @0 :List(Node);
 }
+
+struct Master {
+  member @0 :Text;
+  address @1 :Text;
+  state @2 :UInt8;                # 0 leads, 1 in sync, 2 copies
+  behind @3 :UInt64;
+  heard @4 :Int64;
+}
+
+struct MasterList {
+  cluster @0 :Text;
+  epoch @1 :UInt64;
+  masters @2 :List(Master);
+}

@@ -36,6 +36,7 @@ enum ClientMessage : rpc::MessageType {
   kConfigureScheduler = 218,  // SchedulerInfo -> SchedulerInfo: its spec, or the one in force, with its files read again
   kProfiles = 219,            // ProfileRequest -> ProfileReply
   kSetNode = 220,             // NodeCapacity -> nothing
+  kListMasters = 221,         // nothing -> MasterList
 };
 
 /// The most of a binary that is uploaded at a time.
@@ -188,6 +189,22 @@ struct NodeCapacity {
 
 struct NodeList {
   std::vector<NodeStatus> nodes;
+};
+
+struct MasterStatus {
+  enum class State : std::uint8_t { leads, in_sync, copies };
+  friend constexpr State last_of(State) { return State::copies; }
+  std::string member;   // id of its data directory; empty: of a master that is alone
+  std::string address;  // where it listens when it leads
+  State state{};
+  std::uint64_t behind = 0;  // changes that it does not have on its disk yet
+  Duration heard{0};         // ago
+};
+/// The masters of the cluster that the one that leads knows of: itself first, then those that follow it.
+struct MasterList {
+  std::string cluster;      // id; empty: there are no others, and never were
+  std::uint64_t epoch = 0;  // one higher with every leader
+  std::vector<MasterStatus> masters;
 };
 
 struct ProfileRequest {

@@ -17,6 +17,8 @@ class Leadership {
   virtual ~Leadership() = default;
   virtual const std::string& cluster() const = 0;
   virtual const std::string& member() const = 0;
+  /// HOST:PORT where others find it.
+  virtual const std::string& address() const = 0;
   /// One higher with every master that led.
   virtual std::uint64_t epoch() const = 0;
   /// Nothing while no other master can lead, as far as this one's clock tells; then why it may be otherwise.

@@ -24,7 +24,7 @@ enum ReplicationMessage : rpc::MessageType {
 inline constexpr Duration kLongestPull = std::chrono::milliseconds(500);
 
 struct Follow {
-  std::string member, cluster;
+  std::string member, cluster, address;
 };
 struct Following {
   std::uint64_t session = 0;

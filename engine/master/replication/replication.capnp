@@ -7,6 +7,7 @@ $Cxx.namespace("weft::master::wire");
 struct Follow {
   member @0 :Text;                # id of the one that follows
   cluster @1 :Text;               # that it belongs to; empty: to none yet
+  address @2 :Text;               # HOST:PORT where it listens when it leads; empty: not known
 }
 
 struct Following {

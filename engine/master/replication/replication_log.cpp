@@ -1,7 +1,5 @@
 #include "engine/master/replication/replication_log.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -14,7 +12,7 @@ constexpr Duration kTick = std::chrono::milliseconds(100);
 constexpr Duration kMostSilence = std::chrono::seconds(3);     // of a follower; promises wait for it that long
 constexpr Duration kMostDelay = std::chrono::seconds(30);      // until a follower that is alive has written what it was sent
 constexpr std::uint64_t kMostQueued = std::uint64_t{1} << 30;  // bytes of the log for a follower that does not keep up
-constexpr std::size_t kMostFollowers = 16, kMostName = 256;
+constexpr std::size_t kMostFollowers = 16, kMostName = 256, kMostAddress = 1024;
 
 }  // namespace
 
@@ -43,25 +41,18 @@ ReplicationLog::~ReplicationLog() {
 }
 
 void ReplicationLog::append(LogEntry entry) {
-  ++appended_;
+  const std::uint64_t number = members_.append();
   for (auto& [id, session] : followers_)
-    if (session.follower) session.follower->append(appended_, entry);
-}
-
-/// Up to where all that are in sync keep the log.
-std::uint64_t ReplicationLog::kept() const {
-  std::uint64_t kept = appended_;
-  for (const auto& [member, number] : kept_) kept = std::min(kept, number);
-  return kept;
+    if (session.follower) session.follower->append(number, entry);
 }
 
 void ReplicationLog::when_kept(std::uint64_t number, std::function<void(const Result<void>&)> then) {
-  if (number <= kept()) return then({});
+  if (number <= members_.kept()) return then({});
   waiting_.emplace(number, std::move(then));
 }
 
 void ReplicationLog::release() {
-  while (!waiting_.empty() && waiting_.begin()->first <= kept()) waiting_.extract(waiting_.begin()).mapped()({});
+  while (!waiting_.empty() && waiting_.begin()->first <= members_.kept()) waiting_.extract(waiting_.begin()).mapped()({});
 }
 
 ReplicationLog::Session* ReplicationLog::session_on(const rpc::ConnectionPtr& connection, std::uint64_t id) {
@@ -86,20 +77,22 @@ void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::
   }
   if (followers_.size() >= kMostFollowers)
     return responder.fail(Error(Code::resource_exhausted, fmt::format("{} masters follow already", kMostFollowers)));
-  Session& session = followers_[next_session_++];
+  const std::uint64_t id = next_session_++;
+  members_.add(id, follow->member);
+  Session& session = followers_[id];
   session.member = follow->member;
+  session.address = follow->address.substr(0, kMostAddress);
   session.connection = connection;
   session.following.emplace(std::move(responder));
   session.heard = SystemClock().now();
   settle();
 }
 
-/// The copy that the member has is about to be replaced, so it must not be in sync.
 void ReplicationLog::begin(std::uint64_t id, Session& session) {
   log_.info("master {} at {} follows and gets a copy of everything", escaped(session.member), session.connection->peer());
   session.heard = SystemClock().now();
   ++begun_;
-  session.follower = std::make_unique<Follower>(reactor_, *disk_, sources_.size(), appended_,
+  session.follower = std::make_unique<Follower>(reactor_, *disk_, sources_.size(), members_.appended(),
                                                 [this, id](const Error& why) { drop_soon(id, why); });
   std::exchange(session.following, std::nullopt)->reply(to_payload(Following{id, leadership_.cluster(), leadership_.epoch()}));
   for (const SnapshotSource& take : sources_)
@@ -123,9 +116,9 @@ void ReplicationLog::on_pull(const rpc::ConnectionPtr& connection, const rpc::Me
     return responder.fail(Error(Code::not_found, "this follower is not known; it has to begin again"));
   session->heard = SystemClock().now();
   Follower& follower = *session->follower;
-  if (auto pulled = follower.pull(pull->kept, announced_.contains(session->member), std::move(responder)); !pulled)
+  if (auto pulled = follower.pull(pull->kept, members_.announced(session->member), std::move(responder)); !pulled)
     return drop(followers_.find(pull->session), pulled.error());
-  if (const auto required = kept_.find(session->member); required != kept_.end()) required->second = follower.kept();
+  members_.keeps(pull->session, follower.kept());
   settle();
   release();
 }
@@ -149,21 +142,12 @@ bool ReplicationLog::on_close(const rpc::ConnectionPtr& connection, const Error&
 
 void ReplicationLog::drop(Sessions::iterator session, const Error& why) {
   const Session gone = std::move(session->second);
+  members_.remove(session->first);
   followers_.erase(session);
   log_.warn("master {} does not follow any more: {}", escaped(gone.member), why.to_string());
   gone.connection->close();
-  stop_waiting();
   settle();
   release();
-}
-
-/// Promises no longer wait for members that are neither announced, nor about to be announced, nor required followers.
-void ReplicationLog::stop_waiting() {
-  std::set<std::string> required = announced_;
-  if (announcing_) required.insert(to_announce_.begin(), to_announce_.end());
-  for (const auto& [id, session] : followers_)
-    if (session.required_from) required.insert(session.member);
-  std::erase_if(kept_, [&](const auto& member) { return !required.contains(member.first); });
 }
 
 void ReplicationLog::drop_soon(std::uint64_t id, const Error& why) {
@@ -173,36 +157,27 @@ void ReplicationLog::drop_soon(std::uint64_t id, const Error& why) {
   });
 }
 
-/// Whether the member may take over, or is about to be announced as one that may.
-bool ReplicationLog::is_required(const std::string& member) const {
-  return announced_.contains(member) || (announcing_ && to_announce_.contains(member));
-}
-
-/// A follower that has nearly everything becomes required: from now on promises wait for it. It is announced when it also keeps the
-/// entries up to here, whose promises did not wait for it.
-void ReplicationLog::require_those_that_are_near() {
-  for (auto& [id, session] : followers_) {
-    if (session.required_from || !session.follower || !session.follower->near()) continue;
-    session.required_from = appended_;
-    kept_.try_emplace(session.member, session.follower->kept());
+std::vector<ReplicationLog::FollowerStatus> ReplicationLog::followers() const {
+  const TimePoint now = SystemClock().now();
+  std::vector<FollowerStatus> all;
+  for (const auto& [id, session] : followers_) {
+    const std::uint64_t kept = session.follower ? session.follower->kept() : 0;
+    all.push_back({session.member, session.address, members_.announced(session.member), appended() - kept, now - session.heard});
   }
+  return all;
 }
 
 /// Announces the members in sync when they have changed. Then begins the sessions that were waiting for such an announcement.
 void ReplicationLog::settle() {
-  require_those_that_are_near();
-  std::set<std::string> wanted;
   for (const auto& [id, session] : followers_)
-    if (session.required_from && session.follower->kept() >= *session.required_from) wanted.insert(session.member);
-  if (!announcing_ && wanted != announced_) announce(std::move(wanted));
-  for (auto& [id, session] : followers_)
-    if (!session.follower && !is_required(session.member)) begin(id, session);
+    if (session.follower && session.follower->near()) members_.require(id);
+  const InSyncMembers::Next next = members_.next();
+  if (next.announce) announce(*next.announce);
+  for (const std::uint64_t id : next.begin) begin(id, followers_.at(id));
 }
 
-void ReplicationLog::announce(std::set<std::string> members) {
-  announcing_ = true;
-  to_announce_ = std::move(members);
-  leadership_.set_in_sync({to_announce_.begin(), to_announce_.end()},
+void ReplicationLog::announce(const std::set<std::string>& members) {
+  leadership_.set_in_sync({members.begin(), members.end()},
                           [this, alive = std::weak_ptr(alive_), door = door_](const Result<void>& result) {
                             const std::lock_guard lock(door->mutex);
                             if (door->reactor == nullptr) return;
@@ -214,13 +189,10 @@ void ReplicationLog::announce(std::set<std::string> members) {
 
 void ReplicationLog::announced(const Result<void>& result) {
   if (!result) return deposed_(result.error());
-  announcing_ = false;
-  for (const std::string& member : to_announce_)
-    if (!announced_.contains(member)) log_.info("master {} is in sync: it takes over if this one is gone", escaped(member));
-  for (const std::string& member : announced_)
-    if (!to_announce_.contains(member)) log_.warn("master {} is not in sync any more", escaped(member));
-  announced_ = to_announce_;
-  stop_waiting();
+  const InSyncMembers::Change change = members_.announced();
+  for (const std::string& member : change.added)
+    log_.info("master {} is in sync: it takes over if this one is gone", escaped(member));
+  for (const std::string& member : change.removed) log_.warn("master {} is not in sync any more", escaped(member));
   settle();
   release();
 }

@@ -3,7 +3,8 @@
 // disk; and a follower that is not in sync cannot take over.
 //
 // Which followers are in sync is known to all masters (Leadership::set_in_sync), and both changes of it are safe at every moment: a
-// promise waits for a new follower before that is announced, and for one that is gone until it is announced that it is not in sync.
+// promise waits for a new follower before that is announced, and for one that is gone until it is announced that it is not in sync
+// (InSyncMembers).
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "engine/master/replication/follower.hpp"
+#include "engine/master/replication/in_sync_members.hpp"
 #include "engine/master/replication/leadership.hpp"
 #include "engine/master/replication/snapshot.hpp"
 
@@ -37,14 +39,21 @@ class ReplicationLog {
   /// Before the first follower comes. Snapshots are taken in the order of the calls.
   void add(SnapshotSource source) { sources_.push_back(std::move(source)); }
   /// Whether anybody follows, or may still take over. If not, nothing need be appended.
-  bool followed() const { return !followers_.empty() || !kept_.empty(); }
+  bool followed() const { return members_.any(); }
   /// To be sent to all followers. The caller makes it durable here, too.
   void append(LogEntry entry);
   /// Number of the last entry.
-  std::uint64_t appended() const { return appended_; }
+  std::uint64_t appended() const { return members_.appended(); }
   /// Calls `then` when the entries up to this number are kept by all followers in sync; at once when they are. With an error when
   /// the log is destroyed before.
   void when_kept(std::uint64_t number, std::function<void(const Result<void>&)> then);
+  struct FollowerStatus {
+    std::string member, address;
+    bool in_sync = false;
+    std::uint64_t behind = 0;  // entries that it does not keep yet
+    Duration heard{0};         // ago
+  };
+  std::vector<FollowerStatus> followers() const;
   /// How many followers have begun: it grows when there is one that lacks what was appended before.
   std::uint64_t begun() const { return begun_; }
 
@@ -59,11 +68,10 @@ class ReplicationLog {
 
  private:
   struct Session {
-    std::string member;
+    std::string member, address;
     rpc::ConnectionPtr connection;
-    std::unique_ptr<Follower> follower;          // null: it waits until it is announced that the member is not in sync
-    std::optional<rpc::Responder> following;     // until it begins
-    std::optional<std::uint64_t> required_from;  // promises wait for it; it may lead once it keeps the log up to here
+    std::unique_ptr<Follower> follower;       // null: it waits until it is announced that the member is not in sync
+    std::optional<rpc::Responder> following;  // until it begins
     TimePoint heard{};
   };
   using Sessions = std::map<std::uint64_t, Session>;
@@ -73,14 +81,10 @@ class ReplicationLog {
   void add_snapshot(std::uint64_t id, Result<std::unique_ptr<StoreSnapshot>> snapshot);
   void drop(Sessions::iterator session, const Error& why);
   void drop_soon(std::uint64_t id, const Error& why);
-  bool is_required(const std::string& member) const;
-  void require_those_that_are_near();
   void settle();
-  void announce(std::set<std::string> members);
+  void announce(const std::set<std::string>& members);
   void announced(const Result<void>& result);
-  std::uint64_t kept() const;
   void release();
-  void stop_waiting();
   void tick();
 
   Leadership& leadership_;
@@ -89,10 +93,7 @@ class ReplicationLog {
   std::vector<SnapshotSource> sources_;
   Sessions followers_;
   std::uint64_t next_session_ = 1;
-  std::uint64_t appended_ = 0;
-  std::set<std::string> announced_, to_announce_;  // members in sync; the same but while that is being changed
-  bool announcing_ = false;
-  std::map<std::string, std::uint64_t> kept_;  // of the members that promises wait for: up to which entry
+  InSyncMembers members_;
   std::multimap<std::uint64_t, std::function<void(const Result<void>&)>> waiting_;
   std::uint64_t begun_ = 0;
   std::unique_ptr<rpc::Reactor> disk_;  // reads snapshots

@@ -83,6 +83,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   rpc::Handler handler();
   void on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
   Result<rpc::Payload> on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message);
+  client::MasterList masters() const;
   void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
 
   ServerOptions options_;
@@ -236,6 +237,22 @@ void ServerImpl::replicate() {
   binaries_->on_new([this, named](const Hash128& program) {
     if (replication_ && replication_->followed()) replication_->append(named(program));
   });
+}
+
+client::MasterList ServerImpl::masters() const {
+  using State = client::MasterStatus::State;
+  client::MasterList list;
+  if (options_.leadership == nullptr) {
+    list.masters.push_back({"", address_, State::leads, 0, Duration(0)});
+    return list;
+  }
+  list.cluster = options_.leadership->cluster();
+  list.epoch = options_.leadership->epoch();
+  list.masters.push_back({options_.leadership->member(), options_.leadership->address(), State::leads, 0, Duration(0)});
+  for (const auto& follower : replication_->followers())
+    list.masters.push_back(
+        {follower.member, follower.address, follower.in_sync ? State::in_sync : State::copies, follower.behind, follower.heard});
+  return list;
 }
 
 /// False: it may be that another master leads. Then nothing is decided any more.
@@ -414,6 +431,8 @@ void ServerImpl::add_requests() {
   requests_.answer(client::kProfiles, RequestTable::Kind::question,
                    [this](const auto&, const auto& message) { return profiles_->answer(message); });
   // At once: a follower asks while promises wait for it.
+  requests_.answer(client::kListMasters, RequestTable::Kind::question,
+                   [this](const auto&, const auto&) { return client::encode(masters()); });
   requests_.handle(protocol::kFetchBinary, [this](const auto& connection, const auto& message, rpc::Responder responder) {
     auto piece = on_fetch_binary(connection, message);
     piece ? responder.reply(std::move(*piece)) : responder.fail(piece.error());

@@ -1,6 +1,5 @@
 #include "engine/master/standby/group_member.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <random>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "base/text.hpp"
 #include "engine/master/standby/leader_link.hpp"
 #include "engine/master/standby/lease_keeper.hpp"
+#include "engine/master/standby/succession.hpp"
 
 namespace weft::master {
 
@@ -58,7 +58,7 @@ Result<std::unique_ptr<Leadership>> GroupMember::lead(const std::function<bool()
       say(fmt::format("it cannot be seen who leads: {}", seen.error().to_string()));
     } else {
       WEFT_TRY(check(*seen));
-      if (!seen->led && may_lead(*seen)) {
+      if (may_lead(membership_, options_.standby, *seen)) {
         auto leadership = take(*seen);
         if (!leadership && !may_pass(leadership.error())) return leadership;
         if (leadership && *leadership) return leadership;
@@ -82,20 +82,9 @@ Result<void> GroupMember::check(const Election::Seen& seen) const {
                           options_.data_directory, escaped(membership_.cluster), escaped(seen.record->cluster)));
 }
 
-bool GroupMember::may_lead(const Election::Seen& seen) const {
-  if (!seen.record) return !options_.standby && !membership_.copying;
-  const auto& in_sync = seen.record->in_sync;
-  return std::find(in_sync.begin(), in_sync.end(), membership_.member) != in_sync.end();
-}
-
 /// Null: another master was quicker.
 Result<std::unique_ptr<Leadership>> GroupMember::take(const Election::Seen& seen) {
-  LeaderRecord record;
-  record.cluster = seen.record ? seen.record->cluster : membership_.cluster.empty() ? new_id() : membership_.cluster;
-  record.epoch = std::max(seen.record ? seen.record->epoch : 0, membership_.epoch) + 1;
-  record.leader = membership_.member;
-  record.address = options_.address;
-  record.in_sync = {membership_.member};
+  LeaderRecord record = next_record(membership_, options_.address, seen, new_id());
   const Membership before = membership_;
   // Before the lead is taken: what is here is whole, and is this cluster's.
   if (auto saved = save({membership_.member, record.cluster, record.epoch, false}); !saved) return cannot_lead(std::move(saved));
@@ -135,7 +124,7 @@ Error GroupMember::follow_until_gone(const LeaderRecord& leader, const std::func
                  fmt::format("{} has jobs and files of its own, which a copy of that master's would replace; stop the others, "
                              "start this one first, and them with --standby; or name an empty directory",
                              options_.data_directory));
-  auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster});
+  auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster, options_.address});
   if (!link) return link.error();
   const Following& found = (*link)->leader();
   if (found.epoch != leader.epoch)  // a master of before, which does not count on this one's copy

@@ -46,7 +46,6 @@ class GroupMember {
         election_(std::move(election)) {}
   Result<void> check(const Election::Seen& seen) const;
   bool has_stores() const;
-  bool may_lead(const Election::Seen& seen) const;
   Result<std::unique_ptr<Leadership>> take(const Election::Seen& seen);
   Result<void> save(Membership membership);
   void follow(const LeaderRecord& leader, const std::function<bool()>& stop);

@@ -27,6 +27,7 @@ class LeaseKeeper final : public Leadership {
 
   const std::string& cluster() const override { return record_.cluster; }
   const std::string& member() const override { return record_.leader; }
+  const std::string& address() const override { return record_.address; }
   std::uint64_t epoch() const override { return record_.epoch; }
   std::optional<Error> lost() const override;
   void set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) override;

@@ -27,6 +27,7 @@ void add_worker(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
 /// `exit_status` is that of a failure.
 void add_job(CLI::App& app, Action& action, int& exit_status);
+void add_masters(CLI::App& app, Action& action);
 void add_node(CLI::App& app, Action& action);
 void add_fs(CLI::App& app, Action& action);
 void add_history(CLI::App& app, Action& action);

@@ -38,6 +38,7 @@ std::shared_ptr<const bool> add_commands(CLI::App& app, weft::tools::Action& act
   weft::tools::add_submit(app, action);
   weft::tools::add_job(app, action, exit_status);
   weft::tools::add_top(app, action);
+  weft::tools::add_masters(app, action);
   weft::tools::add_node(app, action);
   weft::tools::add_fs(app, action);
   weft::tools::add_table(app, action);

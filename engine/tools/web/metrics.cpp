@@ -13,6 +13,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "engine/tools/display/master_text.hpp"
 #include "engine/tools/display/node_text.hpp"
 
 namespace weft::web {
@@ -89,6 +90,14 @@ void add_workers(Metrics& metrics, const std::vector<Node>& nodes) {
       if (!node.dead)
         metrics.sample(family.value(node), {{"worker", node.name}, {"rack", node.rack}, {"node", std::to_string(node.id.value())}});
   }
+}
+
+void add_masters(Metrics& metrics, const client::MasterList& list) {
+  std::map<std::string_view, int> states{{"leads", 0}, {"in sync", 0}, {"copies", 0}};
+  for (const client::MasterStatus& master : list.masters) ++states[tools::state_of(master)];
+  metrics.family("weft_masters", "Masters by state; only one that is in sync can take over");
+  for (const auto& [state, count] : states) metrics.sample(count, {{"state", state}});
+  metrics.single("weft_master_epoch", "How many masters have led", list.epoch);
 }
 
 void add_jobs(Metrics& metrics, const client::JobList& jobs) {
@@ -186,6 +195,7 @@ void add_process(Metrics& metrics) {
 }
 
 void add_cluster(Metrics& metrics, const ClusterReadings& state) {
+  add_masters(metrics, state.masters);
   add_workers(metrics, state.nodes);
   std::uint64_t waiting = 0;
   for (const Group& group : state.groups) waiting += group.pending;
@@ -205,6 +215,7 @@ void add_cluster(Metrics& metrics, const ClusterReadings& state) {
 Result<std::string> master_metrics(Cluster& cluster) {
   WEFT_ASSIGN(const auto admin, cluster.admin());
   ClusterReadings state;
+  WEFT_ASSIGN(state.masters, admin->masters());
   WEFT_ASSIGN(state.nodes, admin->nodes());
   WEFT_ASSIGN(state.jobs, admin->jobs());
   WEFT_ASSIGN(state.groups, admin->groups());

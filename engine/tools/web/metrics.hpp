@@ -43,6 +43,7 @@ void add_process(Metrics& metrics);
 
 /// What a master knows, as values.
 struct ClusterReadings {
+  client::MasterList masters;
   std::vector<client::NodeStatus> nodes;
   client::JobList jobs;
   std::vector<client::GroupInfo> groups;

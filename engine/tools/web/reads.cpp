@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "engine/tools/display/job_text.hpp"
+#include "engine/tools/display/master_text.hpp"
 #include "engine/tools/display/node_text.hpp"
 #include "engine/tools/display/rack_text.hpp"
 #include "engine/tools/display/scheduling_json.hpp"
@@ -115,6 +116,12 @@ Result<std::vector<client::NodeStatus>> all_nodes(Cluster& cluster) {
   return admin->nodes();
 }
 
+Result<std::string> masters(Cluster& cluster, const ApiCall&) {
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_ASSIGN(const auto list, admin->masters());
+  return tools::masters_json(list);
+}
+
 Result<std::string> nodes(Cluster& cluster, const ApiCall&) {
   WEFT_ASSIGN(const auto all, all_nodes(cluster));
   return tools::nodes_json(all);
@@ -220,6 +227,7 @@ std::vector<Route> read_routes() {
           {{"by", "string", "node or rack (node; rack when there are more than 200 nodes)"}}),
       get("/jobs/{job}/findings", findings, "Findings", "What went wrong, from the master's event log", "weft job diagnose"),
       get("/jobs/{job}/trace", trace, "Trace", "Its trace for Perfetto, from the master's event log"),
+      get("/masters", masters, "Masters", "The masters: which one leads, and which can take over", "weft masters"),
       get("/nodes", nodes, "Nodes", "The workers, their state and their load", "weft node list"),
       get("/racks", racks, "Racks", "The racks, and how much of their uplinks is in use", "weft node list --racks"),
       get("/pools", groups, "Groups", "The scheduler's pools: shares, minimums, use and demand", "weft pool list"),

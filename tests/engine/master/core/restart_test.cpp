@@ -53,6 +53,28 @@ TEST(SimulatedRestarts, LoseNoJobWhateverElseFails) {
   EXPECT_LT(failed, finished / 20);
 }
 
+/// A master that is stopped, or cut off from the one that stands by, goes on with its nodes until they leave it. What it
+/// decided meanwhile its successor does not know.
+TEST(SimulatedRestarts, LoseNoJobToMastersThatGoOnWhenAnotherTakesOver) {
+  std::uint64_t cut_offs = 0, finished = 0, failed = 0;
+  for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    SimulatedOptions options = faulty(seed);
+    options.shortest_task *= 10;
+    options.longest_task *= 10;
+    options.between_restarts = std::chrono::milliseconds(5000 + 500 * (seed % 20));
+    options.cut_off = 0.7;
+    auto cluster = run_jobs(options);
+    expect_well(*cluster, seed);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    cut_offs += cluster->cut_offs();
+    finished += cluster->results().size();
+    failed += cluster->failures().size();
+  }
+  EXPECT_GT(cut_offs, seeds() / 2);
+  EXPECT_GT(finished, seeds() * 2 / 3);
+  EXPECT_LT(failed, finished / 20);
+}
+
 TEST(SimulatedRestarts, OfACalmClusterRunNothingAgainThatEnded) {
   std::uint64_t again = 0;
   for (std::uint64_t seed = 1; seed <= 300 / kShare; ++seed) {

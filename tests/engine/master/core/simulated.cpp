@@ -64,6 +64,7 @@ Result<void> SimulatedCluster::apply(Event event) {
     std::visit([this](const auto& alternative) { carry_out(alternative); }, command);
   }
   for (const Command& command : commands) {
+    if (cut_off_) break;  // what has to be promised first is not carried out
     if (const auto* release = std::get_if<ReleaseShuffle>(&command); release != nullptr && !returning_)
       check_released(release->job, release->shuffle);
     if (const auto* finished = std::get_if<JobFinished>(&command)) check_released(finished->job, std::nullopt);
@@ -97,6 +98,10 @@ void SimulatedCluster::check(bool good, std::string what) {
 }
 
 NodeId SimulatedCluster::add_node() {
+  if (cut_off_) {
+    ++joining_;
+    return NodeId();
+  }
   const NodeId id(next_node_++);
   nodes_[id];
   WorkerJoined event;
@@ -114,6 +119,7 @@ NodeId SimulatedCluster::add_node() {
 }
 
 JobId SimulatedCluster::submit(JobSubmitted job) {
+  if (cut_off_) restart_master();  // it would not be acknowledged before
   job.job = JobId(next_job_++);
   const JobId id = job.job;
   auto submitted = apply(std::move(job));
@@ -123,6 +129,7 @@ JobId SimulatedCluster::submit(JobSubmitted job) {
 }
 
 void SimulatedCluster::extend(JobId job, plan::PlanPart part) {
+  if (cut_off_) restart_master();
   for (const auto& stage : part.stages) {
     if (stage.output == plan::OutputKind::result) targets_[job].insert(stage.id);
   }
@@ -143,7 +150,10 @@ void SimulatedCluster::extend(JobId job, plan::PlanPart part) {
 }
 
 void SimulatedCluster::kill(JobId job, std::string reason) { (void)apply(JobKilled{job, std::move(reason)}); }
-void SimulatedCluster::close(JobId job) { (void)apply(JobClosed{job}); }
+void SimulatedCluster::close(JobId job) {
+  if (cut_off_) restart_master();
+  (void)apply(JobClosed{job});
+}
 
 bool SimulatedCluster::run(Time limit) {
   while (!waiting_.empty()) {
@@ -443,7 +453,7 @@ void SimulatedCluster::carry_out(const OutputMoved& command) {
 }
 
 void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
-  if (!nodes_.at(command.node).connected) return;
+  if (cut_off_ || !nodes_.at(command.node).connected) return;
   Node& node = nodes_.at(command.node);
   node.told.erase({command.job, command.shuffle});
   node.placed.erase({command.job, command.shuffle});
@@ -452,7 +462,7 @@ void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
 }
 
 void SimulatedCluster::carry_out(const ReleaseJob& command) {
-  if (!nodes_.at(command.node).connected) return;
+  if (cut_off_ || !nodes_.at(command.node).connected) return;
   Node& node = nodes_.at(command.node);
   std::erase_if(node.told, [&](const auto& entry) { return entry.first.first == command.job; });
   std::erase_if(node.placed, [&](const auto& entry) { return entry.first.first == command.job; });
@@ -461,6 +471,7 @@ void SimulatedCluster::carry_out(const ReleaseJob& command) {
 }
 
 void SimulatedCluster::carry_out(const ActionFinished& command) {
+  if (cut_off_) return;
   const auto key = std::pair(command.job, command.action);
   if (const auto before = results_.find(key); before != results_.end() && restarts_ > 0)
     return check(same(before->second, command.results),
@@ -475,6 +486,7 @@ void SimulatedCluster::carry_out(const ActionFinished& command) {
 }
 
 void SimulatedCluster::carry_out(const JobFailed& command) {
+  if (cut_off_) return;
   keep_all();
   check(over_.insert(command.job).second, "a job ended twice");
   failures_.emplace(command.job, command.error);
@@ -482,6 +494,7 @@ void SimulatedCluster::carry_out(const JobFailed& command) {
 }
 
 void SimulatedCluster::carry_out(const JobFinished& command) {
+  if (cut_off_) return;
   keep_all();
   check(over_.insert(command.job).second, "a job ended twice");
   std::erase_if(waiting_, [&](const auto& key) { return key.first == command.job; });

@@ -35,9 +35,11 @@ struct SimulatedOptions {
   double silent_deaths = 0.5;   // share of deaths only noticed by the missing heartbeat
   double zombies = 0.5;         // share of dead or killed attempts that go on and report
   Time between_restarts{0};     // mean time between restarts of the master; 0: never, and nothing is recorded
-  bool releases = true;         // of shuffles that later stages may read nevertheless
-  double synced = 0.3;          // chance that what was recorded is on the disk after an event that nobody waits for
-  double returns = 0.9;         // share of nodes that come back to a master that was started again
+  double cut_off = 0;           // share of masters that go on for a while, and promise nothing, before their successors begin
+  Time longest_cut_off = std::chrono::seconds(5);
+  bool releases = true;  // of shuffles that later stages may read nevertheless
+  double synced = 0.3;   // chance that what was recorded is on the disk after an event that nobody waits for
+  double returns = 0.9;  // share of nodes that come back to a master that was started again
   Time heartbeat = std::chrono::milliseconds(500);
   std::string scheduler = "fifo";
   CoreOptions core;
@@ -66,6 +68,7 @@ class SimulatedCluster {
   void kill_node(NodeId node, bool silently);
   /// The master dies, and another one goes on with what its journal has. Its nodes come back one after the other, or never.
   void restart_master();
+  std::uint64_t cut_offs() const { return cut_offs_; }
   NodeId add_node();
 
   /// Runs until every action asked for is finished or its job failed; false when `limit` of virtual time passes first.
@@ -138,10 +141,13 @@ class SimulatedCluster {
   };
   struct Death {};
   struct Restart {};
+  struct TakeOver {
+    std::uint64_t restarts = 0;  // before it
+  };
   struct Return {
     NodeId node;
   };
-  using AgendaItem = std::variant<TaskEnd, Heartbeat, Death, TimerFired, CopyEnd, Restart, Return>;
+  using AgendaItem = std::variant<TaskEnd, Heartbeat, Death, TimerFired, CopyEnd, Restart, TakeOver, Return>;
 
   void at(Time when, AgendaItem item) { agenda_.emplace(std::pair(when, sequence_++), std::move(item)); }
   Result<void> apply(Event event);
@@ -154,6 +160,7 @@ class SimulatedCluster {
   void on(const TimerFired& timer);
   void on(const CopyEnd& end);
   void on(const Restart&);
+  void on(const TakeOver& next);
   void on(const Return& back);
   void report(NodeId node, Event event, bool fenced);
   void keep_all();
@@ -184,6 +191,8 @@ class SimulatedCluster {
   Random random_;
   std::unique_ptr<Core> core_;
   std::unique_ptr<SimulatedJournal> journal_;  // null: nothing is recorded
+  std::optional<std::uint64_t> cut_off_;       // another master is about to take over, with at most that many records
+  int joining_ = 0;                            // nodes that cannot join before that
   std::vector<AcceptedEvent> events_;
   std::string command_log_;
   Time now_{0};
@@ -201,7 +210,7 @@ class SimulatedCluster {
   std::map<JobId, Error> failures_;
   std::set<JobId> over_;
   std::vector<std::string> violations_;
-  std::uint64_t zombies_refused_ = 0, second_attempts_ = 0, outputs_moved_ = 0, restarts_ = 0, ended_again_ = 0;
+  std::uint64_t zombies_refused_ = 0, second_attempts_ = 0, outputs_moved_ = 0, restarts_ = 0, cut_offs_ = 0, ended_again_ = 0;
   std::set<TaskId> ended_;
   bool returning_ = false;  // a node comes back: what of its outputs is of no use is released there alone
 };

@@ -24,9 +24,9 @@ class SimulatedJournal {
 
   std::uint64_t records() const { return frames_.size(); }
   std::uint64_t kept() const { return kept_; }
-  /// All records are on the disk.
+  /// All records are on the disk, and with the master that stands by.
   void keep_all() { kept_ = records(); }
-  /// The master dies: the disk has that many records, those that were kept at least.
+  /// The master dies: its successor has that many records, those that were kept at least.
   void cut(std::uint64_t records);
   /// What its successor restores.
   Restored restored();

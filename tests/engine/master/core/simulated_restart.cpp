@@ -1,4 +1,4 @@
-// A simulated master that dies and is started again.
+// A simulated master that dies and is started again, or is cut off from the one that stands by, which takes over.
 #include <algorithm>
 #include <utility>
 
@@ -11,15 +11,25 @@ namespace weft::master {
 
 /// All that was recorded is on the disk: it can be relied on, and workers may forget what they reported.
 void SimulatedCluster::keep_all() {
-  if (!journal_) return;
+  if (!journal_ || cut_off_) return;
   journal_->keep_all();
   for (auto& [id, node] : nodes_)
     std::erase_if(node.unkept, [this](const Unkept& unkept) { return unkept.records <= journal_->kept(); });
 }
 
 void SimulatedCluster::on(const Restart& restart) {
-  restart_master();
+  if (!cut_off_ && random_.chance(options_.cut_off)) {
+    cut_off_ = journal_->records();
+    ++cut_offs_;
+    at(now_ + Time(random_.between(1, options_.longest_cut_off.count())), TakeOver{restarts_});
+  } else if (!cut_off_) {
+    restart_master();
+  }
   at(now_ + Time(random_.between(1, 2 * options_.between_restarts.count())), restart);
+}
+
+void SimulatedCluster::on(const TakeOver& next) {
+  if (cut_off_ && next.restarts == restarts_) restart_master();
 }
 
 /// Of ends that the new master does not know: that they counted is forgotten, too.
@@ -36,11 +46,12 @@ void SimulatedCluster::forget_unrecorded() {
 
 void SimulatedCluster::restart_master() {
   ++restarts_;
-  journal_->cut(journal_->kept() + random_.below(journal_->records() - journal_->kept() + 1));
+  const std::uint64_t most = std::exchange(cut_off_, std::nullopt).value_or(journal_->records());
+  journal_->cut(journal_->kept() + random_.below(most - journal_->kept() + 1));
   forget_unrecorded();
   std::erase_if(agenda_, [](const auto& item) { return std::holds_alternative<TimerFired>(item.second); });
   core_ = std::make_unique<Core>(schedulers::make_scheduler(options_.scheduler).value(), options_.core);
-  int fresh = 0;
+  int fresh = std::exchange(joining_, 0);
   for (auto& [id, node] : nodes_) {
     const bool was_known = node.known;
     node.connected = false;

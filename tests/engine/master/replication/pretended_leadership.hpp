@@ -18,6 +18,7 @@ class PretendedLeadership final : public Leadership {
  public:
   const std::string& cluster() const override { return cluster_; }
   const std::string& member() const override { return member_; }
+  const std::string& address() const override { return address_; }
   std::uint64_t epoch() const override { return 7; }
   std::optional<Error> lost() const override { return std::nullopt; }
   void set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) override {
@@ -45,7 +46,7 @@ class PretendedLeadership final : public Leadership {
   }
 
  private:
-  const std::string cluster_ = "c", member_ = "leader";
+  const std::string cluster_ = "c", member_ = "leader", address_ = "a:1";
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::pair<std::vector<std::string>, std::function<void(const Result<void>&)>>> announcements_;

@@ -35,7 +35,7 @@ class Peer {
     reactor_->run([this] { connection_->close(); });
   }
   Result<Following> follow(const std::string& cluster = "") {
-    auto answer = rpc::call(*reactor_, connection_, kFollow, to_payload(Follow{name_, cluster}), 20s);
+    auto answer = rpc::call(*reactor_, connection_, kFollow, to_payload(Follow{name_, cluster, name_ + ":1"}), 20s);
     if (!answer) return fail(answer.error());
     auto following = from_message<Following>(*answer);
     if (following) session_ = following->session;

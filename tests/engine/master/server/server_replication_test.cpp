@@ -45,7 +45,7 @@ class ServerReplication : public testing::Test {
                        [&](const LogEntry& entry) { return as_chars(entry.bytes.bytes).find(text) != std::string_view::npos; });
   }
   void bring_in_sync() {
-    auto answer = rpc::call(*reactor, follower, kFollow, to_payload(Follow{"b", ""}), kAnswerDeadline);
+    auto answer = rpc::call(*reactor, follower, kFollow, to_payload(Follow{"b", "", "b:1"}), kAnswerDeadline);
     session = from_message<Following>(answer.value()).value().session;
     while (!leadership.announces()) pull("");
     leadership.answer({});

@@ -101,6 +101,8 @@ ClusterReadings two_workers() {
     node.prefetch.prefetched_bytes = 1000 * i;
   }
   state.nodes[1].excluded = true;
+  state.masters = {
+      "c", 3, {{"a", "h:1", client::MasterStatus::State::leads, 0, {}}, {"b", "h:2", client::MasterStatus::State::in_sync, 0, {}}}};
   state.jobs.now = std::chrono::seconds(100);
   state.jobs.jobs.resize(3);
   state.jobs.jobs[0].deadline = std::chrono::seconds(50);
@@ -124,6 +126,10 @@ TEST(MetricsText, IsWhatTheSpecificationSays) {
     if (found == parsed.families.end() || !found->second.samples.contains(sample)) return -1.0;
     return found->second.samples.at(sample);
   };
+  EXPECT_EQ(value("weft_masters", "weft_masters{state=\"leads\"}"), 1);
+  EXPECT_EQ(value("weft_masters", "weft_masters{state=\"in sync\"}"), 1);
+  EXPECT_EQ(value("weft_masters", "weft_masters{state=\"copies\"}"), 0);
+  EXPECT_EQ(value("weft_master_epoch", "weft_master_epoch"), 3);
   EXPECT_EQ(value("weft_workers", "weft_workers{state=\"ready\"}"), 1);
   EXPECT_EQ(value("weft_workers", "weft_workers{state=\"excluded\"}"), 1);
   EXPECT_EQ(value("weft_workers", "weft_workers{state=\"dead\"}"), 0);

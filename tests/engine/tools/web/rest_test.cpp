@@ -70,6 +70,7 @@ TEST_F(Rest, AnswersAreWhatTheCommandsPrint) {
   expect_same("/jobs/1/counters", {"job", "counters", "1"});
   expect_same("/jobs/1/explain", {"job", "explain", "1"});
   expect_same("/jobs/1/logs?bytes=1000", {"job", "logs", "1", "--bytes", "1000"});
+  expect_same("/masters", {"masters"});
   expect_same("/nodes", {"node", "list"});
   expect_same("/racks", {"node", "list", "--racks"});
   expect_same("/pools", {"pool", "list"});
