@@ -30,7 +30,7 @@ class MasterGroup {
 
   std::string data(int master) const { return scratch_ / ("data" + std::to_string(master)); }
   std::vector<std::string> master_command(int master) const {
-    std::vector<std::string> command{program("weft"), "master",     "--listen",   addresses_[master], "--http",
+    std::vector<std::string> command{program("weft"), "master",     "--listen",   address_of(master), "--http",
                                      "none",          "--data-dir", data(master), "--etcd",           etcd_.url()};
     if (master > 0) command.push_back("--standby");
     return command;
@@ -55,7 +55,7 @@ class MasterGroup {
   EtcdServer& etcd() { return etcd_; }
   /// Of both.
   std::string address() const { return addresses_[0] + "," + addresses_[1]; }
-  std::string address_of(int master) const { return addresses_[master]; }
+  std::string address_of(int master) const { return addresses_.at(static_cast<std::size_t>(master)); }
   const ScratchDirectory& scratch() const { return scratch_; }
   std::string log_of(int master) const { return masters_.at(master)->err_so_far(); }
 

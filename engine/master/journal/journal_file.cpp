@@ -75,7 +75,7 @@ Result<JournalFile> JournalFile::open(const std::string& path, const JournalOpti
   ::unlink(beside(file.path_).c_str());  // of a checkpoint that a crash cut short
   WEFT_TRY(file.read());
   if (file.size_ == 0) {
-    WEFT_TRY(file.append(journal_header()));
+    WEFT_TRY(file.append(as_bytes(journal_header())));
     if (auto synced = sync_directory_of(file.path_); !synced)
       return fail(std::move(synced).error().wrap(fmt::format("the journal {}", file.path_)));
   }
@@ -162,10 +162,10 @@ Result<JournalHistory> JournalFile::history() const {
   return history;
 }
 
-Result<void> JournalFile::append(const std::string& bytes) {
+Result<void> JournalFile::append(ByteView bytes) {
   if (broken_) return fail(Code::io, fmt::format("the journal {} failed before", path_));
   errno = 0;
-  Result<void> done = write_all(fd_.get(), as_bytes(bytes));
+  Result<void> done = write_all(fd_.get(), bytes);
   if (done) done = sync(fd_.get());
   const bool full = !done && (errno == ENOSPC || errno == EDQUOT);
   if (full) done = take_back(std::move(done).error());
@@ -194,10 +194,23 @@ Result<void> JournalFile::commit(const std::vector<JournalRecord>& records) {
     frames.push_back({size_ + bytes.size(), static_cast<std::uint32_t>(frame.size())});
     bytes += frame;
   }
-  WEFT_TRY(append(bytes));
+  WEFT_TRY(append(as_bytes(bytes)));
   for (std::size_t i = 0; i < records.size(); ++i) fold_.add(records[i], frames[i]);
-  return size_ > checkpoint_at_ ? checkpoint() : Result<void>();
+  return shorten_if_large();
 }
+
+Result<void> JournalFile::commit_frames(ByteView frames) {
+  WEFT_ASSIGN(const auto records, records_of(frames));
+  std::uint64_t at = size_;
+  WEFT_TRY(append(frames));
+  for (const auto& [record, frame] : records) {
+    fold_.add(record, {at, static_cast<std::uint32_t>(frame.size())});
+    at += frame.size();
+  }
+  return shorten_if_large();
+}
+
+Result<void> JournalFile::shorten_if_large() { return size_ > checkpoint_at_ ? checkpoint() : Result<void>(); }
 
 /// Four times what a checkpoint takes: rewriting costs a third of what is appended, at most.
 void JournalFile::schedule_checkpoint() { checkpoint_at_ = std::max(options_.checkpoint_bytes, 4 * fold_.bytes()); }

@@ -47,6 +47,9 @@ class JournalFile {
   /// resource_exhausted, from a disk that is full: the file is as it was before, and the same records may be tried again. After any
   /// other error the file may end in half a record, and every later call fails.
   Result<void> commit(const std::vector<JournalRecord>& records);
+  /// The same for records of another journal, as they are in its file: what a later release wrote into them stays. Nothing is
+  /// appended when one is wrong.
+  Result<void> commit_frames(ByteView frames);
   /// Writes what is still worth knowing to a new file, which takes the old one's place when it is on the disk. A crash at any point
   /// leaves one of the two. When the new file cannot be written the old one is continued, with a line in the log; an error means
   /// that neither can be.
@@ -59,7 +62,8 @@ class JournalFile {
   JournalFile(Fd fd, std::string path, const JournalOptions& options)
       : fd_(std::move(fd)), path_(std::move(path)), options_(options), fold_(options.jobs_kept) {}
   Result<void> read();
-  Result<void> append(const std::string& bytes);
+  Result<void> append(ByteView bytes);
+  Result<void> shorten_if_large();
   Result<void> take_back(Error why);
   Result<JournalRecord> record_at(Extent where) const;
   JobStatus status_at(Extent where) const;

@@ -71,18 +71,18 @@ Result<JournalRecord> decode_record(ByteView payload) {
   return rpc::decode_versioned<wire::Record, JournalRecord>(payload, "journal record");
 }
 
-Result<std::vector<JournalRecord>> records_of(ByteView frames) {
-  std::vector<JournalRecord> records;
+Result<std::vector<FramedRecord>> records_of(ByteView frames) {
+  std::vector<FramedRecord> records;
   while (!frames.empty()) {
     if (frames.size() < kRecordHeaderBytes) return fail(Code::corrupt, "half a journal record");
     const auto header = read_record_header(frames);
-    frames = frames.subspan(kRecordHeaderBytes);
-    if (!header || header->length > frames.size()) return fail(Code::corrupt, "the header of a journal record is wrong");
-    const ByteView payload = frames.first(header->length);
+    if (!header || header->length > frames.size() - kRecordHeaderBytes)
+      return fail(Code::corrupt, "the header of a journal record is wrong");
+    const ByteView frame = frames.first(kRecordHeaderBytes + header->length), payload = frame.subspan(kRecordHeaderBytes);
     if (crc32c(payload) != header->checksum) return fail(Code::corrupt, "the checksum of a journal record is wrong");
     WEFT_ASSIGN(JournalRecord record, decode_record(payload));
-    records.push_back(std::move(record));
-    frames = frames.subspan(header->length);
+    records.push_back({std::move(record), frame});
+    frames = frames.subspan(frame.size());
   }
   return records;
 }

@@ -60,7 +60,11 @@ Result<JobStatus> decode_status(ByteView bytes);
 /// The record as it is in the file: its header and its payload.
 std::string to_frame(const JournalRecord& record);
 /// The records of frames that lie one behind the other, and nothing else.
-Result<std::vector<JournalRecord>> records_of(ByteView frames);
+struct FramedRecord {
+  JournalRecord record;
+  ByteView frame;
+};
+Result<std::vector<FramedRecord>> records_of(ByteView frames);
 /// Of a payload whose checksum was right. Code::corrupt when it is no record all the same.
 Result<JournalRecord> decode_record(ByteView payload);
 

@@ -11,8 +11,8 @@
 
 namespace weft::master {
 
-/// A follower is a session, one of a member; the caller numbers sessions. A member is *required* while promises wait for it: when it
-/// is announced as in sync, or that is being announced, or it has nearly everything and is to be announced soon.
+/// A follower is a session, one of a member; the caller numbers sessions. A member is *required* while promises wait for it: when
+/// it is announced as in sync, or that is being announced, or it has nearly everything and is to be announced soon.
 class InSyncMembers {
  public:
   using Session = std::uint64_t;
@@ -38,7 +38,7 @@ class InSyncMembers {
 
   struct Next {
     std::optional<std::set<std::string>> announce;  // these, and only these, may lead after this leader; then call announced()
-    std::vector<Session> begin;  // they get their copy from here on, which has all entries up to appended()
+    std::vector<Session> begin;                     // they get their copy from here on, which has all entries up to appended()
   };
   /// What is to be done after any of the above, once.
   Next next();

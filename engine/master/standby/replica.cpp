@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <future>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -37,15 +36,13 @@ Result<std::unique_ptr<Replica>> Replica::begin(const StorePaths& paths, Fetch f
 }
 
 Result<void> Replica::apply(const std::vector<LogEntry>& entries) {
-  std::vector<JournalRecord> records;
+  std::string records;
   bool files = false;
   for (const LogEntry& entry : entries) {
     switch (entry.store) {
-      case Store::journal: {
-        WEFT_ASSIGN(auto some, records_of(entry.bytes.bytes));
-        std::move(some.begin(), some.end(), std::back_inserter(records));
+      case Store::journal:
+        records += as_chars(entry.bytes.bytes);
         break;
-      }
       case Store::files:
         WEFT_TRY(apply_files(entry));
         files = true;
@@ -58,7 +55,7 @@ Result<void> Replica::apply(const std::vector<LogEntry>& entries) {
         break;
     }
   }
-  if (!records.empty()) WEFT_TRY(journal_.commit(records));
+  if (!records.empty()) WEFT_TRY(journal_.commit_frames(as_bytes(records)));
   return files ? await_files() : Result<void>();
 }
 

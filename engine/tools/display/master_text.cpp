@@ -10,9 +10,12 @@ namespace weft::tools {
 
 const char* state_of(const client::MasterStatus& master) {
   switch (master.state) {
-    case client::MasterStatus::State::leads: return "leads";
-    case client::MasterStatus::State::in_sync: return "in sync";
-    case client::MasterStatus::State::copies: return "copies";
+    case client::MasterStatus::State::leads:
+      return "leads";
+    case client::MasterStatus::State::in_sync:
+      return "in sync";
+    case client::MasterStatus::State::copies:
+      return "copies";
   }
   return "";
 }

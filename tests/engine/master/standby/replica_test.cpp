@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/crc32c.hpp"
 #include "engine/master/replication/changes.hpp"
+#include "tests/releases/grown.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::master {
@@ -65,6 +67,23 @@ TEST_F(AReplica, HasOnItsDiskWhatItWasGiven) {
   BinaryStore programs(paths.programs, BinaryStore::Keep::durably);
   EXPECT_TRUE(programs.knows(hash128(as_bytes(program))));
   EXPECT_EQ(fetches, 5);
+}
+
+/// What a later release writes into a record is there when that release leads again.
+TEST_F(AReplica, KeepsRecordsAsTheLeaderWroteThem) {
+  const std::string frame = to_frame(record(5));
+  const Buffer payload = releases::grown(as_bytes(frame).subspan(kRecordHeaderBytes));
+  std::string later;
+  const auto put = [&later](std::uint32_t value) {
+    for (int shift = 0; shift < 32; shift += 8) later.push_back(static_cast<char>(value >> shift & 0xff));
+  };
+  put(static_cast<std::uint32_t>(payload.size()));
+  put(crc32c(payload.view()));
+  put(crc32c(as_bytes(later)));
+  later.append(as_chars(payload.view()));
+  ASSERT_TRUE(begin().value()->apply({entry(Store::journal, later)}));
+  EXPECT_THAT(weft::test::read_file(paths.journal), testing::EndsWith(later));
+  EXPECT_EQ(JournalFile::open(paths.journal, {}).value().history().value().marks.next_job, 5u);
 }
 
 TEST_F(AReplica, TakesTheClusterIdOfTheLeaderWithAllOtherRecords) {

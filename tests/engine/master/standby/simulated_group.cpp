@@ -16,8 +16,7 @@ constexpr std::size_t kPiece = 4;  // entries of an answer
 
 }  // namespace
 
-SimulatedGroup::SimulatedGroup(std::uint64_t seed)
-    : world_(seed, 4), store_(world_), members_(2 + world_.random.below(3)) {
+SimulatedGroup::SimulatedGroup(std::uint64_t seed) : world_(seed, 4), store_(world_), members_(2 + world_.random.below(3)) {
   store_.faults = world_.random.chance(0.5) ? 0.1 : 0;
   store_.changed = [this] {
     record_ = store_.look().record;
@@ -44,7 +43,8 @@ bool SimulatedGroup::has_all(const Member& member) const {
 void SimulatedGroup::check_those_that_may_lead(const std::string& when) {
   if (!record_) return;
   for (const std::string& member : record_->in_sync)
-    check(has_all(members_[static_cast<Process>(member[0] - 'a')]), fmt::format("{} may lead and lacks entries ({})", member, when));
+    check(has_all(members_[static_cast<Process>(member[0] - 'a')]),
+          fmt::format("{} may lead and lacks entries ({})", member, when));
 }
 
 // ---- GroupMember ----------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Several masters of one cluster in virtual time. Which followers are in sync, what promises wait for, and who may lead are decided
-// by the real code (InSyncMembers, may_lead, next_record); disks, connections, the store and the faults are made here, in the manner
-// of ReplicationLog, LeaseKeeper and GroupMember. Clocks are not trusted: a leader acknowledges whatever its lease says.
+// by the real code (InSyncMembers, may_lead, next_record); disks, connections, the store and the faults are made here, in the
+// manner of ReplicationLog, LeaseKeeper and GroupMember. Clocks are not trusted: a leader acknowledges whatever its lease says.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ class SimulatedGroup {
     InSyncMembers members;
     std::map<InSyncMembers::Session, Session> sessions;
     InSyncMembers::Session next_session = 1;
-    std::size_t before = 0;                               // length of the log when it was taken
+    std::size_t before = 0;  // length of the log when it was taken
     std::vector<std::pair<std::uint64_t, Entry>> promises;
     std::deque<std::set<std::string>> announcements;
     Duration renewed{0};

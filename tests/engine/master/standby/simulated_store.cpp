@@ -80,68 +80,75 @@ SimulatedStore::Outcome SimulatedStore::replace(Lease lease, std::uint64_t versi
 }
 
 void SimulatedElection::look(std::function<void(std::optional<Election::Seen>)> done) {
-  store_.ask(process_, [this] { return store_.look(); },
-             [done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
-               if (!outcome) return done(std::nullopt);
-               done(Election::Seen{outcome->record, outcome->leader != 0, std::to_string(outcome->version)});
-             });
+  store_.ask(
+      process_, [this] { return store_.look(); },
+      [done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
+        if (!outcome) return done(std::nullopt);
+        done(Election::Seen{outcome->record, outcome->leader != 0, std::to_string(outcome->version)});
+      });
 }
 
 void SimulatedElection::take(std::uint64_t version, const LeaderRecord& record, Done done) {
   // A grant without an answer is of no harm; the lease is here before the request that uses it.
   if (lease_ == 0) lease_ = store_.grant();
-  store_.ask(process_, [this, lease = lease_] { return store_.keep_alive(lease); },
-             [this, version, record, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
-               if (!outcome) return done(std::nullopt);
-               if (!outcome->held) lease_ = store_.grant();
-               commit_take(version, record, done);
-             });
+  store_.ask(
+      process_, [this, lease = lease_] { return store_.keep_alive(lease); },
+      [this, version, record, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
+        if (!outcome) return done(std::nullopt);
+        if (!outcome->held) lease_ = store_.grant();
+        commit_take(version, record, done);
+      });
 }
 
 void SimulatedElection::commit_take(std::uint64_t version, const LeaderRecord& record, Done done) {
-  store_.ask(process_, [this, lease = lease_, version, record] { return store_.take(lease, version, record); },
-             [this, record, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
-               if (!outcome) return done(std::nullopt);
-               if (outcome->held || (outcome->leader == lease_ && outcome->record == record)) {
-                 version_ = outcome->version;
-                 return done(true);
-               }
-               resign();
-               done(false);
-             });
+  store_.ask(
+      process_, [this, lease = lease_, version, record] { return store_.take(lease, version, record); },
+      [this, record, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
+        if (!outcome) return done(std::nullopt);
+        if (outcome->held || (outcome->leader == lease_ && outcome->record == record)) {
+          version_ = outcome->version;
+          return done(true);
+        }
+        resign();
+        done(false);
+      });
 }
 
 void SimulatedElection::renew(Done done) {
-  store_.ask(process_, [this, lease = lease_] { return store_.keep_alive(lease); },
-             [this, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
-               if (!outcome) return done(std::nullopt);
-               if (outcome->held && outcome->leader == lease_) return done(true);
-               stop_leading(done);
-             });
+  store_.ask(
+      process_, [this, lease = lease_] { return store_.keep_alive(lease); },
+      [this, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
+        if (!outcome) return done(std::nullopt);
+        if (outcome->held && outcome->leader == lease_) return done(true);
+        stop_leading(done);
+      });
 }
 
 void SimulatedElection::replace(const LeaderRecord& record, Done done) {
-  store_.ask(process_, [this, lease = lease_, version = version_, record] { return store_.replace(lease, version, record); },
-             [this, record, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
-               if (!outcome) return done(std::nullopt);
-               if (outcome->leader != lease_) return stop_leading(done);
-               version_ = outcome->version;
-               if (outcome->held || outcome->record == record) return done(true);
-               replace(record, done);
-             });
+  store_.ask(
+      process_, [this, lease = lease_, version = version_, record] { return store_.replace(lease, version, record); },
+      [this, record, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
+        if (!outcome) return done(std::nullopt);
+        if (outcome->leader != lease_) return stop_leading(done);
+        version_ = outcome->version;
+        if (outcome->held || outcome->record == record) return done(true);
+        replace(record, done);
+      });
 }
 
 void SimulatedElection::stop_leading(Done done) {
-  store_.ask(process_, [this, lease = lease_] { return store_.revoke(lease); },
-             [this, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
-               if (!outcome) return done(std::nullopt);
-               lease_ = 0;
-               done(false);
-             });
+  store_.ask(
+      process_, [this, lease = lease_] { return store_.revoke(lease); },
+      [this, done = std::move(done)](const std::optional<SimulatedStore::Outcome>& outcome) {
+        if (!outcome) return done(std::nullopt);
+        lease_ = 0;
+        done(false);
+      });
 }
 
 void SimulatedElection::resign() {
-  store_.ask(process_, [this, lease = lease_] { return store_.revoke(lease); }, [](const auto&) {});
+  store_.ask(
+      process_, [this, lease = lease_] { return store_.revoke(lease); }, [](const auto&) {});
   lease_ = 0;
 }
 

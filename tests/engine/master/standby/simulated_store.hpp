@@ -1,5 +1,5 @@
-// The store in which masters meet, with the conditions of etcd (engine/master/election/README.md), reached over a network that loses
-// requests and answers, and carries out requests late, or twice.
+// The store in which masters meet, with the conditions of etcd (engine/master/election/README.md), reached over a network that
+// loses requests and answers, and carries out requests late, or twice.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class SimulatedStore {
   Outcome take(Lease lease, std::uint64_t version, const LeaderRecord& record);
   Outcome replace(Lease lease, std::uint64_t version, const LeaderRecord& record);
 
-  double faults = 0;       // chance of each: a lost request, a lost answer, a repetition, a late one
+  double faults = 0;  // chance of each: a lost request, a lost answer, a repetition, a late one
   bool reachable = true;
   std::function<void()> changed;  // after each change of the record
 
