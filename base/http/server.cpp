@@ -1,5 +1,6 @@
 #include "base/http/server.hpp"
 
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -15,7 +16,9 @@
 #include <fmt/core.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <strings.h>
+#include <sys/eventfd.h>
 
 #include "base/fd.hpp"
 #include "base/http/deadlines.hpp"
@@ -34,10 +37,26 @@ struct Exchange {
   std::optional<Response> response{};
 };
 
+/// Makes the thread that runs the daemon look at its connections. libmicrohttpd 0.9.75 does not wake a thread that is not its own.
+class Bell {
+ public:
+  Bell() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  int fd() const { return fd_.get(); }
+  void ring() const { (void)::eventfd_write(fd_.get(), 1); }
+  void silence() const {
+    eventfd_t rung = 0;
+    (void)::eventfd_read(fd_.get(), &rung);
+  }
+
+ private:
+  Fd fd_;
+};
+
 /// Keeps a stream's connection, and notices that its reader is gone.
 struct StreamReader {
   std::shared_ptr<EventStream> events;
   MHD_Connection* connection = nullptr;
+  const Bell& bell;
 };
 
 std::optional<std::string> header(MHD_Connection* connection, const char* name) {
@@ -63,7 +82,10 @@ ssize_t read_events(void* reader, std::uint64_t, char* into, std::size_t room) {
   std::size_t taken = 0;
   const auto took = stream->events->take(
       into, room, taken, [stream] { MHD_suspend_connection(stream->connection); },
-      [connection = stream->connection] { MHD_resume_connection(connection); });
+      [connection = stream->connection, &bell = stream->bell] {
+        MHD_resume_connection(connection);
+        bell.ring();
+      });
   return took == EventStream::Took::end ? MHD_CONTENT_READER_END_OF_STREAM : static_cast<ssize_t>(taken);
 }
 
@@ -100,10 +122,7 @@ Result<Listening> listen(const std::string& text) {
 
 }  // namespace
 
-/// libmicrohttpd 0.9.75 asks epoll once more, and may wait for as long, when it got exactly as many events (128) as it
-/// takes at a time, before it handles any of them. Its own thread would then stand still for 40 s while all connections have
-/// something to read.
-constexpr int kLongestWait = 100;  // milliseconds
+constexpr MHD_UNSIGNED_LONG_LONG kLongestWait = 100;  // milliseconds
 
 /// One thread reads and writes all connections, by libmicrohttpd; `threads` answer; one looks at deadlines.
 class ServerImpl final : public Server {
@@ -126,6 +145,7 @@ class ServerImpl final : public Server {
   void answer_requests();
   Response answer_to(const Request& request);
   void watch(const std::stop_token& ended);
+  void run_daemon(const std::stop_token& ended);
 
   const ServerOptions options_;
   const Answer answer_;
@@ -139,6 +159,7 @@ class ServerImpl final : public Server {
   std::deque<Exchange*> queue_;
   std::list<std::weak_ptr<EventStream>> streams_;
   bool stopping_ = false;
+  const Bell bell_;
   MHD_Daemon* daemon_ = nullptr;
   std::vector<std::jthread> threads_;
   std::jthread connections_;  // runs the daemon
@@ -167,10 +188,23 @@ Result<void> ServerImpl::begin() {
   (void)listening.fd.release();  // the daemon closes it
   for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { answer_requests(); });
   threads_.emplace_back([this](const std::stop_token& ended) { watch(ended); });
-  connections_ = std::jthread([this](const std::stop_token& ended) {
-    while (!ended.stop_requested()) MHD_run_wait(daemon_, kLongestWait);
-  });
+  connections_ = std::jthread([this](const std::stop_token& ended) { run_daemon(ended); });
   return {};
+}
+
+/// The wait is ours, because libmicrohttpd 0.9.75 asks epoll once more, and may wait for as long, when it got exactly as many
+/// events (128) as it takes at a time, before it handles any of them: all connections would stand still while they have something
+/// to read.
+void ServerImpl::run_daemon(const std::stop_token& ended) {
+  const int epoll = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+  while (!ended.stop_requested()) {
+    MHD_UNSIGNED_LONG_LONG wait = kLongestWait;
+    if (MHD_get_timeout(daemon_, &wait) != MHD_YES || wait > kLongestWait) wait = kLongestWait;
+    std::array<pollfd, 2> awaited{{{epoll, POLLIN, 0}, {bell_.fd(), POLLIN, 0}}};
+    (void)::poll(awaited.data(), awaited.size(), static_cast<int>(wait));
+    bell_.silence();
+    MHD_run(daemon_);
+  }
 }
 
 /// A daemon ends only when none of its connections is suspended, and none is suspended any more once `stopping_` is set.
@@ -244,7 +278,7 @@ MHD_Result ServerImpl::reply(Exchange& exchange) {
   if (answer.events) {
     deadlines_.forget(exchange.connection);
     response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16u << 10, &read_events,
-                                                 new StreamReader{answer.events, exchange.connection}, &end_reading);
+                                                 new StreamReader{answer.events, exchange.connection, bell_}, &end_reading);
     answer.type = "text/event-stream";
   } else {
     allow(exchange.connection, options_.response);
@@ -304,6 +338,7 @@ void ServerImpl::answer_requests() {
     }
     exchange.response = std::move(response);
     MHD_resume_connection(exchange.connection);  // from here on the exchange is the daemon's
+    bell_.ring();
   }
 }
 

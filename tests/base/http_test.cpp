@@ -76,6 +76,15 @@ TEST_F(Http, AnswersWithPathQueryAndBody) {
   EXPECT_NE(get("/", "Host: localhost\r\nX-Weft: 1\r\n", "DELETE").find("DELETE / []"), std::string::npos);
 }
 
+/// The answer is made on another thread, which has to wake the one that writes it: without that each would take a tenth of a
+/// second.
+TEST_F(Http, WritesAnAnswerWhenItIsThere) {
+  start();
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(status(get("/")), 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(5));
+}
+
 TEST_F(Http, HeadIsGetWithoutTheBody) {
   start();
   const std::string answer = get("/page", "Host: localhost\r\n", "HEAD");

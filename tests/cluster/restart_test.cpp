@@ -228,6 +228,17 @@ TEST_F(BadDirectory, OfALaterReleaseIsRefusedAndAnEndThatWasCutOffIsNot) {
   EXPECT_EQ(run(cluster.job("cluster_probe", {"noop"})).exit_code, 0);
 }
 
+TEST_F(BadDirectory, ThatWasCopiedInPartIsRefused) {
+  KeptCluster cluster(0);
+  ASSERT_TRUE(cluster.has_nodes(0));
+  cluster.end_master();
+  std::filesystem::rename(cluster.data() + "/namespace", cluster.data() + "/elsewhere");
+  expect_refused(cluster.master_command(), "has a journal and no namespace, so it was copied in part; copy it whole");
+  std::filesystem::rename(cluster.data() + "/elsewhere", cluster.data() + "/namespace");
+  cluster.start_master();
+  EXPECT_TRUE(cluster.has_nodes(0));
+}
+
 TEST_F(BadDirectory, ThatCannotBeWrittenIsRefused) {
   KeptCluster cluster(0);
   ASSERT_TRUE(cluster.has_nodes(0));

@@ -46,6 +46,24 @@ std::string directory_of_profiles(const MasterOptions& options) {
   return options.files.data_directory.empty() ? std::string() : options.files.data_directory + "/profiles";
 }
 
+std::string namespace_in(const std::string& data) { return data + "/namespace"; }
+
+/// A data directory that was copied in part: without the namespace all files of the cluster would be gone, and nobody would notice.
+/// The namespace's directory is made before the journal, so a master that was killed when it began does not leave one without the
+/// other.
+Result<void> check_whole(const std::string& data) {
+  std::error_code error;
+  if (std::filesystem::exists(namespace_in(data), error)) return {};
+  if (std::filesystem::exists(data + "/journal", error))
+    return fail(Code::invalid_argument,
+                fmt::format("--data-dir: {} has a journal and no namespace, so it was copied in part; copy it whole, or remove its "
+                            "journal for a cluster without jobs and files",
+                            data));
+  if (!std::filesystem::create_directory(namespace_in(data), error) && error)
+    return fail(Code::io, fmt::format("--data-dir: cannot create {}: {}", namespace_in(data), error.message()));
+  return {};
+}
+
 /// A master with a directory of its own keeps its jobs there: they go on when it is started again.
 Result<void> keep_jobs(MasterOptions& options) {
   master::ServerOptions& server = options.server;
@@ -58,6 +76,7 @@ Result<void> keep_jobs(MasterOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(data, error);
   if (error) return fail(Code::io, fmt::format("--data-dir: cannot create {}: {}", data, error.message()));
+  if (!options.group.wanted()) WEFT_TRY(check_whole(data));  // a copy that is not whole is known by member.json
   return {};
 }
 
@@ -149,7 +168,7 @@ Result<void> serve_in_group(MasterOptions& options, const client::StopSignal& st
   const std::string& data = options.files.data_directory;
   WEFT_ASSIGN(const auto member,
               join_group(options.group, options.server.listen, data,
-                         {options.server.journal, data + "/namespace", options.server.directory, options.profiles}));
+                         {options.server.journal, namespace_in(data), options.server.directory, options.profiles}));
   WEFT_TRY(write_port_file(options, options.server.listen));
   while (!stop.requested()) {
     WEFT_ASSIGN(const auto leadership, member->lead([&stop] { return stop.requested(); }));
