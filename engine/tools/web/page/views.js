@@ -10,6 +10,10 @@ function clusterView() {
     {name: 'Out', n: 1, text: r => rate(r.cross_rack_up), sort: r => r.cross_rack_up}, {name: 'In', n: 1, text: r => rate(r.cross_rack_down), sort: r => r.cross_rack_down},
     {name: 'Uplink', n: 1, text: r => rate(r.uplink_up || r.most_cross_rack_up), sort: r => r.uplink_up},
     {name: 'NetSat', text: r => bar(r.in_use, `NetSat of ${r.rack}: the part of its uplink in use`), sort: r => r.in_use}], r => r.rack, {plain: true, none: 'No racks: no worker is there.'});
+  const masters = new Table('Masters', [
+    {name: 'Address', text: m => m.address}, {name: 'State', text: m => h('span', {class: m.state === 'copies' ? 'warn' : 'good'}, m.state)},
+    {name: 'Changes behind', n: 1, text: m => (m.state === 'leads' ? '' : count(m.behind))}, {name: 'Member', clip: 1, text: m => m.member}], m => m.member, {plain: true});
+  const several = h('div', {hidden: true}, h('h2', {}, 'Masters'), masters.element);  // of one that is alone there is nothing to say
   const saturation = new Map();  // by rack: ShuffleWatcher's NetSat
   const both = (a, b) => (a || b ? `${rate(a)}, ${rate(b)}` : '–');
   const nodes = new Table('Workers. Processors and memory are what they use, of what is used on their machines', [
@@ -23,8 +27,12 @@ function clusterView() {
     {name: 'NetSat', n: 1, has: n => !logs, live: 1, text: n => percent(saturation.get(n.rack)), sort: n => saturation.get(n.rack) ?? -1},
     {name: 'Speed', n: 1, has: n => n.speed, text: n => (n.speed ? n.speed.toFixed(2) : '–'), sort: n => n.speed},
     {name: 'Clock', n: 1, has: n => !logs, text: n => (Math.abs(n.clock_ahead_seconds) > 0.1 ? duration(n.clock_ahead_seconds) : '±0'), sort: n => n.clock_ahead_seconds}], n => n.id, {told: 1, none: logs ? 'The logs tell of no worker.' : 'No worker yet: weft worker --master HOST:PORT brings one.'});
-  view.replaceChildren(h('h1', {}, 'Cluster'), summary, h('h2', {}, 'Racks'), racks.element, h('h2', {}, 'Workers'), nodes.element);
+  view.replaceChildren(h('h1', {}, 'Cluster'), summary, h('h2', {}, 'Racks'), racks.element, h('h2', {}, 'Workers'), nodes.element, several);
   watch({
+    ...(logs ? {} : {'/masters': all => {
+      several.hidden = !all.cluster;
+      masters.set(all.masters);
+    }}),
     '/nodes': all => {
       const live = all.filter(n => n.state !== 'dead'), sum = f => live.reduce((total, n) => total + (f(n) || 0), 0);
       summary.replaceChildren(numbers([['workers ready', count(all.filter(n => n.state === 'ready').length)], ['lost or dead', count(all.filter(n => n.state === 'dead' || n.state === 'lost').length)],

@@ -3,7 +3,7 @@
 
 page_test.py BIN [SCREENSHOTS]    exit code 77 where there is no chromium, chromium-driver or python3-selenium (Debian's packages)
 """
-import json, os, re, shutil, signal, subprocess, sys, tempfile, time, urllib.request
+import json, os, re, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.request
 
 bin_dir = sys.argv[1]
 shots = sys.argv[2] if len(sys.argv) > 2 else None
@@ -59,6 +59,21 @@ class World:
         self.workers = [self.start("weft", "worker", "--master", self.master, "--name", f"w{i}", "--rack", f"r{i % 2}", "--slots", "2", "--directory", f"{self.scratch}/work{i}",
                                    "--chunk-dir", f"{self.scratch}/chunks{i}") for i in range(3)]
         self.weft("node", "wait", "3")
+
+    def masters(self):
+        """Two that meet in an etcd; the first has a page."""
+        def free():
+            with socket.socket() as one:
+                one.bind(("127.0.0.1", 0))
+                return one.getsockname()[1]
+        client, peer = (f"http://127.0.0.1:{free()}" for _ in range(2))
+        self.started.append(subprocess.Popen(["etcd", "--data-dir", self.scratch + "/etcd", "--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
+                                              "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        one = ["weft", "master", "--listen", "127.0.0.1:0", "--etcd", client, "--http"]
+        self.start(*one, "127.0.0.1:0", "--data-dir", self.scratch + "/m1")
+        first = f"{self.scratch}/{len(self.started) - 1}.out"
+        self.page = until(lambda: re.search(r"http://([^/]+)/", open(first).read()), "the master that leads")[1]
+        self.start(*one, "none", "--data-dir", self.scratch + "/m2", "--standby")
 
     def weft(self, *words):
         return subprocess.run([bin_dir + "/weft", *words, "--master", self.master], check=True, capture_output=True, text=True, timeout=60).stdout
@@ -271,6 +286,16 @@ try:
     until(lambda: driver.find_element(By.ID, "status").text == "live", "the page to go on")
     driver.find_element(By.XPATH, "//nav/a[text()='Jobs']").click()
     world.sees("killed on the page")
+
+    # Several masters: which one leads, and which can take over. Of the one before there was nothing to say.
+    world.go("/")
+    world.sees("Workers")
+    assert "Masters" not in world.text(), world.text()
+    if shutil.which("etcd"):
+        world.masters()
+        world.go("/")
+        world.sees("Masters", "leads", "in sync")
+        world.shot("masters")
     errors = [line["message"] for line in driver.get_log("browser") if line["level"] == "SEVERE" and "Failed to load resource" not in line["message"] and "ERR_" not in line["message"]]
     assert not errors, errors
     print(f"ok: first paint after {painted:.0f} ms with {many} tasks, script and style {sum(sizes)} bytes")
