@@ -17,12 +17,38 @@ import references  # noqa: E402
 import world  # noqa: E402
 from cluster import Daemon, Violations  # noqa: E402
 from faults import Injector  # noqa: E402
+from footprint import Footprint  # noqa: E402
 from group import Beat, Group, encoded  # noqa: E402
 from permitted import permitted  # noqa: E402
 from plan import Fault, Plan  # noqa: E402
 from run import Run  # noqa: E402
 from workload_files import FileWorkload  # noqa: E402
 from workload_jobs import JobWorkload  # noqa: E402
+
+
+class Grown(unittest.TestCase):
+    """Memory and the like, over half an hour that takes no time."""
+
+    def judged(self, value):
+        now = [0]
+        me = types.SimpleNamespace(process=types.SimpleNamespace(pid=os.getpid()))
+        cluster = types.SimpleNamespace(masters=["master"], workers=[], daemons={"master": me}, disk=lambda name: "/", violations=Violations(lambda text: None))
+        footprint = Footprint(cluster, lambda: now[0])
+        footprint.thread = types.SimpleNamespace(join=lambda: None)
+        with unittest.mock.patch("footprint.memory", lambda pid: value(now[0])):
+            for now[0] in range(0, 1800, 60):
+                footprint.look()
+        self.assertIn("memory of masters: median", footprint.end()[0])
+        return str(cluster.violations)
+
+    def test_is_noticed(self):
+        self.assertIn("memory of masters grows", self.judged(lambda now: 50 + now / 10))
+
+    def test_is_not_what_comes_and_goes(self):
+        self.assertEqual(self.judged(lambda now: 100 + 50 * (now % 300 == 0)), "")
+
+    def test_is_not_what_comes_at_first(self):
+        self.assertEqual(self.judged(lambda now: min(200, now)), "")
 
 
 class Ends(unittest.TestCase):

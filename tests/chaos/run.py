@@ -13,6 +13,7 @@ import time
 import world
 from cluster import Cluster
 from faults import Injector
+from footprint import Footprint
 from group import DIRECTORY, Beat, Group
 from plan import make_plan
 from workload_files import FileWorkload
@@ -37,6 +38,7 @@ class Run:
                                self.plan.masters, world.Network(self.plan.workers, self.plan.masters), self.log)
         self.injector = Injector(self.cluster, self.plan, self.log)
         self.group, self.beat = Group(self.cluster), Beat(self.cluster, self.injector, self.log)
+        self.footprint = Footprint(self.cluster, time.monotonic)
 
     def log(self, text):
         with self.log_lock:
@@ -88,6 +90,7 @@ class Run:
         if (made := cluster.run("weft", "fs", "mkdir", DIRECTORY)).returncode != 0:
             return made.stderr.strip()
         self.beat.begin()
+        self.footprint.begin()
         self.log("the cluster is ready")
         return ""
 
@@ -100,6 +103,8 @@ class Run:
         self.injector.run()
         time.sleep(max(0, self.injector.began + self.plan.seconds - time.monotonic()))
         self.log("all faults are over")
+        for line in self.footprint.end():
+            self.log(line)
         stop.set()
         deadline = time.monotonic() + FINISH
         for part in parts:
