@@ -1,6 +1,8 @@
 // Files that are being written, and directories that go with their lease. Private to storage/namespace.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +19,8 @@ namespace weft::storage {
 struct OpenFile {
   /// Whether it is a lease on a directory, and not a file that is written, which has one replica at least.
   bool directory() const { return options.replication == 0; }
+  /// A directory of a job, whose next driver takes it over: what tasks have left there is needed until then.
+  bool of_job() const { return directory() && options.overwrite; }
   void forget_report_of(NodeId node) {
     std::erase_if(reported, [node](const auto& item) { return item.first == node; });
   }
@@ -35,9 +39,12 @@ struct OpenFile {
   std::vector<NodeId> gone{};                            // workers that reported later that they have none
 };
 
+/// As long as a job's directory on a local disk stays without its driver (storage/output_directory.cpp).
+constexpr Time kJobLease = std::chrono::hours(1);
+
 class Leases {
  public:
-  /// A lease nobody renews ends after `length`.
+  /// A lease nobody renews ends after `length`, that of a job after kJobLease at least.
   Leases(Ids& ids, Time length) : ids_(ids), length_(length) {}
 
   /// not_found when it is over.
@@ -50,7 +57,7 @@ class Leases {
   void forget_reports_of(NodeId node);
 
   OpenFile& begin(std::string path, Account& account, const CreateOptions& options, Time now);
-  void renew(OpenFile& file, Time now) { file.expires = now + length_; }
+  void renew(OpenFile& file, Time now) { file.expires = now + (file.of_job() ? std::max(length_, kJobLease) : length_); }
   void changed(const OpenFile& file) { dirty_.insert(file.id); }
   void end(LeaseId lease);
   /// Ends it; that its file was completed is known for as long as a lease lasts.

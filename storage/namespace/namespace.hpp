@@ -51,8 +51,8 @@ class Namespace {
   /// The file becomes visible. Repeating it is fine.
   Result<void> complete(LeaseId lease, std::int64_t clock_ms, Time now);
   /// Makes a directory that goes, with all below it, when its lease is abandoned or runs out: work directories of jobs. One that
-  /// was renamed by then stays. Nothing is written under that lease. With `take_over` also one that has a lease of this user, which
-  /// is over then: jobs go on with another driver.
+  /// was renamed by then stays. Nothing is written under that lease. With `take_over`, for jobs that go on with another driver,
+  /// the lease lasts an hour at least, and the directory may be there with such a lease of this user, which is over then.
   Result<LeaseId> lease_directory(std::string_view path, std::string_view user, std::int64_t clock_ms, Time now,
                                   bool take_over = false);
   Result<void> abandon(LeaseId lease);

@@ -45,7 +45,8 @@ Result<LeaseId> Namespace::lease_directory(std::string_view written, std::string
     for (const LeaseId id : before) impl_->leases.end(id);
   }
   impl_->at(now);
-  return impl_->leases.begin(std::move(path), impl_->tree.account(user), {.replication = 0}, impl_->clock).id;
+  return impl_->leases.begin(std::move(path), impl_->tree.account(user), {.replication = 0, .overwrite = take_over}, impl_->clock)
+      .id;
 }
 
 Result<void> Namespace::abandon(LeaseId lease) {

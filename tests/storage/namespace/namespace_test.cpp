@@ -191,12 +191,19 @@ TEST_F(NamespaceTest, ALeasedDirectoryIsTakenOverByItsUserAndStays) {
     world.step(1s);
     OK(ns().renew(*second, world.now));
   }
+  world.restart();
+  for (auto& [name, worker] : world.workers) world.join(worker);
+  for (int i = 0; i < 59 * 60; ++i) world.step(1s);  // no worker was there for a driver
   EXPECT_TRUE(ns().stat("/.a.weft-1/part"));
+  EXPECT_TRUE(ns().renew(*second, world.now));
   OK(ns().abandon(*second));
   EXPECT_EQ(ns().stat("/.a.weft-1").error().code(), Code::not_found);
   OK(ns().make_directory("/b", "ann", false, 1));
   EXPECT_EQ(ns().lease_directory("/b", "ann", 1, world.now, true).error().code(), Code::already_exists) << "nobody leased it";
-  EXPECT_TRUE(ns().lease_directory("/c", "ann", 1, world.now, true)) << "a new one";
+  const auto fresh = ns().lease_directory("/c", "ann", 1, world.now, true);
+  ASSERT_TRUE(fresh) << "a new one";
+  for (int i = 0; i < 61 * 60; ++i) world.step(1s);
+  EXPECT_EQ(ns().stat("/c").error().code(), Code::not_found) << "nobody has taken it over in an hour";
 }
 
 TEST_F(NamespaceTest, ALeasedDirectoryGoesWithItsLease) {
