@@ -41,7 +41,7 @@ void journal_commit(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(id));
 }
-BENCHMARK(journal_commit)->Arg(1)->Arg(10)->Arg(100)->UseRealTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(journal_commit)->Arg(1)->Arg(10)->Arg(100)->Arg(1000)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 void journal_checkpoint(benchmark::State& state) {
   const Scratch scratch;

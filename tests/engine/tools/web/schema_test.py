@@ -134,7 +134,7 @@ def everything():
     assert expect("GET", "/jobs/{job}/tasks", "3", "?fate=failed&count=1")["tasks"], "no attempt failed"
     assert expect("GET", "/jobs/{job}/shuffle", "1", "?by=rack")["bytes"], "no shuffle"
     assert expect("GET", "/jobs/{job}/findings", "3")[0]["kind"] == "user_code"
-    for path in ("/nodes", "/racks", "/pools", "/pools/past", "/queues", "/scheduler", "/files", "/files/report", "/tables", "/openapi.json"):
+    for path in ("/masters", "/nodes", "/racks", "/pools", "/pools/past", "/queues", "/scheduler", "/files", "/files/report", "/tables", "/openapi.json"):
         expect("GET", path)
     assert expect("GET", "/files", query="?path=/text")[0]["bytes"] == 7
     chunks = expect("GET", "/files/chunks", query="?path=/text")["chunks"]
