@@ -50,7 +50,8 @@ void declare(weft::Arguments& arguments, Options& options) {
   weft::Argument key = arguments.option("--key-bytes", options.key_bytes, "Size of the key at the start of a record").positive();
   record.needs(key);
   key.needs(record);
-  arguments.flag("--broadcast", options.broadcast, "Send the right table to every task instead of partitioning both");
+  arguments.flag("--broadcast", options.broadcast,
+                 "Hold the right table in memory, whatever its size, instead of partitioning both");
 }
 
 using Row = std::pair<std::string, std::string>;  // key, the rest
@@ -119,7 +120,7 @@ void write_result(
 void define(weft::Flow& flow, const Options& options) {
   const auto left = read_table(flow, options.left, options);
   const auto right = read_table(flow, options.right, options);
-  const auto strategy = options.broadcast ? weft::JoinStrategy::broadcast : weft::JoinStrategy::hash;
+  const auto strategy = options.broadcast ? weft::JoinStrategy::broadcast : weft::JoinStrategy::automatic;
   write_result(left.join_optional(right, options.how, strategy), options);
 }
 

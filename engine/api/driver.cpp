@@ -6,6 +6,7 @@
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "join_choice.hpp"
 #include "recorded_part.hpp"
 #include "storage/remote_waiting.hpp"
 #include "weft/failure.hpp"
@@ -14,6 +15,24 @@ namespace weft::detail {
 namespace {
 
 constexpr std::uint64_t kMaxValueBytes = 256u << 20;
+constexpr std::uint64_t kGeneratedBytes = 256;  // of a record that is not read but made, where sizes are compared
+
+const plan::Stage* find_stage(const plan::PlanPart& part, StageId id) {
+  const auto found = std::find_if(part.stages.begin(), part.stages.end(), [&](const plan::Stage& stage) { return stage.id == id; });
+  return found == part.stages.end() ? nullptr : &*found;
+}
+
+/// What choose() added to the names of operators.
+void take_reasons(std::vector<std::string>& now, const std::vector<std::string>& before) {
+  for (std::size_t i = 0; i < std::min(now.size(), before.size()); ++i)
+    if (before[i].starts_with(now[i] + ", ")) now[i] = before[i];
+}
+
+bool reads_whole(const plan::Stage& stage, ShuffleId shuffle) {
+  return std::any_of(stage.branches.begin(), stage.branches.end(), [&](const plan::Branch& branch) {
+    return std::find(branch.broadcast.begin(), branch.broadcast.end(), shuffle) != branch.broadcast.end();
+  });
+}
 
 /// By which the drivers of a job know each other's outputs, where others can read it: too short to find the key from it.
 std::string token_of(const std::optional<client::DriverKey>& driver) {
@@ -262,6 +281,7 @@ std::uint32_t DriverGraph::default_partitions() {
   constexpr std::uint64_t kBytes = 16u << 20, kMostPerSlot = 32;
   std::uint64_t bytes = 0;
   for (const auto& entry : entries_) {
+    if (!entry->is_settled) continue;  // it is not needed yet, or belongs to a way that a join does not go
     for (const Origin& origin : entry->draft.lineage.branches) {
       if (origin.kind != Origin::Kind::files) continue;
       for (const auto& group : splits_of(origin)) {
@@ -274,13 +294,95 @@ std::uint32_t DriverGraph::default_partitions() {
   return default_partitions_;
 }
 
-void DriverGraph::need(StageId id, std::vector<bool>& wanted) const {
-  const Entry& entry = *entries_.at(id.value());
+std::optional<std::uint64_t> DriverGraph::sum_of(const Lineage& lineage, BytesOf bytes_of) {
+  std::uint64_t bytes = 0;
+  for (const Origin& origin : lineage.branches) {
+    if (origin.kind == Origin::Kind::range) bytes += origin.count * kGeneratedBytes;
+    if (origin.kind == Origin::Kind::files)
+      for (const auto& group : splits_of(origin))
+        for (const storage::Split& split : group) bytes += split.length;
+    for (const ShuffleRef& shuffle : origin.partitioned) {
+      const Entry& input = *entries_[shuffle->id().value()];
+      const auto more = input.submitted ? std::nullopt : (this->*bytes_of)(input.draft.lineage);
+      if (!more) return std::nullopt;
+      bytes += *more;
+    }
+  }
+  return bytes;
+}
+
+std::optional<std::uint64_t> DriverGraph::most_bytes(const Lineage& lineage) {
+  if (lineage.may_grow) return std::nullopt;
+  for (const Origin& origin : lineage.branches) {
+    if (origin.kind != Origin::Kind::files) continue;
+    for (const auto& group : splits_of(origin))
+      for (const storage::Split& split : group)
+        if (is_compressed(split.format)) return std::nullopt;
+  }
+  return sum_of(lineage, &DriverGraph::most_bytes);
+}
+
+std::optional<std::uint64_t> DriverGraph::input_bytes(const Lineage& lineage) { return sum_of(lineage, &DriverGraph::input_bytes); }
+
+std::optional<std::size_t> DriverGraph::choose(Entry& entry, const std::vector<StreamedJoin>& ways, std::uint64_t& held) {
+  std::vector<StreamedSizes> sizes;
+  for (const StreamedJoin& way : ways)
+    sizes.push_back({way.whole_side, most_bytes(entries_[way.whole->id().value()]->draft.lineage), input_bytes(*way.streamed)});
+  const JoinChoice choice = choose_join(sizes, executors(), held);
+  entry.draft.lineage.operators.front() += ", " + choice.why;
+  if (choice.way) held += *sizes[*choice.way].whole;
+  return choice.way;
+}
+
+/// The stage reads what the streamed side reads, and the other side whole.
+void DriverGraph::stream(Entry& entry, const StreamedJoin& join) {
+  Lineage& lineage = entry.draft.lineage;
+  const Origin by_partition = std::move(lineage.branches.at(0));
+  lineage.branches = join.streamed->branches;
+  for (std::size_t i = 0; i < lineage.branches.size(); ++i) {
+    auto& broadcast = lineage.branches[i].broadcast;
+    broadcast.push_back(join.whole);
+    broadcast.insert(broadcast.end(), by_partition.broadcast.begin(), by_partition.broadcast.end());
+    // Files that were listed for the choice are not listed again.
+    if (auto listed = splits_.extract(&join.streamed->branches[i])) {
+      listed.key() = &lineage.branches[i];
+      splits_.insert(std::move(listed));
+    }
+  }
+  lineage.hints.take_larger(join.streamed->hints);
+  lineage.operators.insert(lineage.operators.begin(), join.streamed->operators.begin(), join.streamed->operators.end());
+}
+
+void DriverGraph::settle(Entry& entry, const plan::Stage* before) {
+  if (std::exchange(entry.is_settled, true)) return;
+  Lineage& lineage = entry.draft.lineage;
+  // A side that is streamed may begin with such a join itself.
+  std::uint64_t held = 0;
+  while (lineage.branches.size() == 1 && !lineage.branches[0].instead.empty()) {
+    const std::vector<StreamedJoin> ways = std::exchange(lineage.branches[0].instead, {});
+    std::optional<std::size_t> way;
+    if (before == nullptr) {
+      way = choose(entry, ways, held);
+    } else {
+      for (std::size_t i = 0; i < ways.size(); ++i)
+        if (reads_whole(*before, ways[i].whole->id())) way = i;
+    }
+    if (way) stream(entry, ways[*way]);
+    for (const StreamedJoin& other : ways)
+      for (const Origin& origin : other.streamed->branches) splits_.erase(&origin);
+  }
+  for (Origin& branch : lineage.branches) branch.instead.clear();
+  if (before != nullptr) take_reasons(lineage.operators, before->operators);
+}
+
+void DriverGraph::need(StageId id, std::vector<bool>& wanted, const plan::PlanPart* before) {
+  Entry& entry = *entries_.at(id.value());
   if (entry.submitted || wanted[id.value()]) return;
   wanted[id.value()] = true;
+  settle(entry, before == nullptr ? nullptr : find_stage(*before, id));
   for (const Origin& origin : entry.draft.lineage.branches) {
-    for (const ShuffleRef& shuffle : origin.partitioned) need(StageId(shuffle->id().value()), wanted);
-    for (const ShuffleRef& shuffle : origin.broadcast) need(StageId(shuffle->id().value()), wanted);
+    for (const ShuffleRef& shuffle : origin.partitioned) need(StageId(shuffle->id().value()), wanted, before);
+    for (const ShuffleRef& shuffle : origin.broadcast) need(StageId(shuffle->id().value()), wanted, before);
   }
 }
 
@@ -304,7 +406,7 @@ std::vector<ShuffleId> DriverGraph::submitted_shuffles() const {
 
 DriverGraph::Work DriverGraph::begin(std::vector<StageId> targets, std::optional<plan::PlanPart> before, bool last) {
   std::vector<bool> wanted(entries_.size(), false);
-  for (StageId target : targets) need(target, wanted);
+  for (StageId target : targets) need(target, wanted, before ? &*before : nullptr);
   Work work;
   for (std::uint32_t i = 0; i < entries_.size(); ++i)
     if (wanted[i]) work.stages.emplace_back(i);
@@ -373,10 +475,14 @@ void DriverGraph::finish() {
 }
 
 std::vector<const plan::Stage*> DriverGraph::planned() {
+  std::vector<bool> wanted(entries_.size(), false);
+  for (std::uint32_t i = 0; i < entries_.size(); ++i)
+    if (entries_[i]->draft.output == plan::OutputKind::result) need(StageId(i), wanted);
   std::vector<const plan::Stage*> stages;
-  for (const auto& entry : entries_) {
-    plan_stage(*entry);
-    stages.push_back(&entry->stage);
+  for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+    if (!wanted[i]) continue;
+    plan_stage(*entries_[i]);
+    stages.push_back(&entries_[i]->stage);
   }
   return stages;
 }

@@ -33,6 +33,7 @@ struct DriverSettings {
   bool growing_inputs = false;                    // files may grow: what was listed is read
   bool executors = false;                         // tasks run in other processes
   std::uint32_t explain_with = 0;                 // plan for this parallelism and run nothing
+  client::Executors explain_executors{};          // and for these
   std::shared_ptr<storage::RemoteFiles> files{};  // of the cluster
   bool succeeded = false;  // by another driver, if this process ends before its job does (--on-disconnect continue)
   std::optional<client::DriverKey> driver_of{};  // the job exists, and the session will be its: what is recorded is not done again
@@ -74,6 +75,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   struct Entry {
     StageDraft draft;
     plan::Stage stage;
+    bool is_settled = false;  // the joins that it begins with go one way
     bool is_planned = false;
     bool submitted = false;
   };
@@ -94,7 +96,20 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   void outline(Entry& entry);
   plan::Branch plan_branch(const Origin& origin);
   const std::vector<storage::SplitGroup>& splits_of(const Origin& files);
-  void need(StageId id, std::vector<bool>& wanted) const;
+  /// About how many bytes the records have that are made of files; nothing: it may be more, or that is not known.
+  std::optional<std::uint64_t> most_bytes(const Lineage& lineage);
+  /// About how many bytes of files are read for them.
+  std::optional<std::uint64_t> input_bytes(const Lineage& lineage);
+  using BytesOf = std::optional<std::uint64_t> (DriverGraph::*)(const Lineage& lineage);
+  std::optional<std::uint64_t> sum_of(const Lineage& lineage, BytesOf bytes_of);
+  /// Decides which way the joins go that the stage begins with. `before`: the stage as an earlier driver of the job has planned it,
+  /// and decided it; null: none has.
+  void settle(Entry& entry, const plan::Stage* before);
+  void stream(Entry& entry, const StreamedJoin& join);
+  /// The position of the way to go, or nothing for partitions. Adds to `held` what tasks hold then.
+  std::optional<std::size_t> choose(Entry& entry, const std::vector<StreamedJoin>& ways, std::uint64_t& held);
+  /// Marks the stage and those that it needs, which were not submitted yet.
+  void need(StageId id, std::vector<bool>& wanted, const plan::PlanPart* before = nullptr);
   /// `before`: the part that an earlier driver of the job has submitted for the action; then it is what counts. `last`: no action
   /// follows, so every shuffle is dropped when its readers are done.
   Work begin(std::vector<StageId> targets, std::optional<plan::PlanPart> before, bool last = false);
@@ -110,6 +125,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   client::Session& session();
   void record(ActionId action, const Buffer& value);
   std::uint32_t parallelism();
+  client::Executors executors() { return on_driver() ? session().executors() : settings_.explain_executors; }
   std::uint32_t default_partitions();
 
   DriverSettings settings_;

@@ -85,8 +85,18 @@ Lineage Lineage::then_same_keys(std::string name, std::string_view type) const {
 
 Lineage Lineage::unsplit() const {
   Lineage next = *this;
-  for (Origin& branch : next.branches) branch.splittable.clear();
+  for (Origin& branch : next.branches) branch.splittable.clear(), branch.instead.clear();
   return next;
+}
+
+Lineage Lineage::grown() const {
+  Lineage next = *this;
+  next.may_grow = true;
+  return next;
+}
+
+void Lineage::allow(const Lineage& streamed, const ShuffleRef& whole, std::string_view whole_side) {
+  branches.at(0).instead.push_back({std::make_shared<const Lineage>(streamed), whole, whole_side});
 }
 
 Lineage Lineage::with_broadcast(const ShuffleRef& shuffle) const {
@@ -128,8 +138,10 @@ Lineage Lineage::joined(const Lineage& first, const Lineage& second, std::string
   Lineage lineage = first;
   lineage.hashed.reset();
   lineage.branches.insert(lineage.branches.end(), second.branches.begin(), second.branches.end());
+  for (Origin& branch : lineage.branches) branch.instead.clear();  // it might have several branches then
   lineage.operators.insert(lineage.operators.end(), second.operators.begin(), second.operators.end());
   lineage.hints.take_larger(second.hints);
+  lineage.may_grow = lineage.may_grow || second.may_grow;
   lineage.fingerprint = hash_combine(lineage.fingerprint, second.fingerprint);
   absorb(lineage, name);
   lineage.operators.push_back(std::move(name));
@@ -148,7 +160,9 @@ Lineage Lineage::together(const Lineage& first, const Lineage& second, std::stri
   add(branch.partitioned, other.partitioned);
   add(branch.broadcast, other.broadcast);
   branch.splittable.clear();
+  branch.instead.clear();
   lineage.hints.take_larger(second.hints);
+  lineage.may_grow = true;
   lineage.operators.insert(lineage.operators.end(), second.operators.begin(), second.operators.end());
   lineage.fingerprint = hash_combine(lineage.fingerprint, second.fingerprint);
   lineage.hashed.reset();

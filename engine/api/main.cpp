@@ -148,6 +148,7 @@ detail::DriverSettings driver_settings(const CommandLine& line, const std::optio
   if (!common.explain.empty()) {
     const std::uint32_t threads = common.run.threads > 0 ? common.run.threads : client::available_cores();
     settings.explain_with = std::max(1u, common.run.workers > 0 && common.run.threads > 0 ? threads * common.run.workers : threads);
+    settings.explain_executors = client::executors_of(run_here);
   }
   return settings;
 }

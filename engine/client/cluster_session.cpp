@@ -116,6 +116,8 @@ class ClusterSession final : public Session {
 
   master::JobStatus status() override { return status_; }
   std::uint32_t parallelism() override { return std::max(1U, slots_); }
+  /// Each slot may be one of another worker.
+  Executors executors() override { return {parallelism(), executors_of(options_).task_memory}; }
   std::optional<DriverKey> driver_key() const override { return is_succeeded() ? std::optional(driver_) : std::nullopt; }
   bool job_goes_on() const override { return is_succeeded() && (interrupted_ || link_.gave_up()); }
 

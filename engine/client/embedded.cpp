@@ -113,6 +113,7 @@ class EmbeddedSession final : public Session, private master::CoreDriver::BackEn
     return std::move(*job);
   }
   std::uint32_t parallelism() override { return static_cast<std::uint32_t>(capacity_.cpu); }
+  Executors executors() override { return executors_of(options_); }
 
  private:
   master::Time now() const override { return SystemClock().now() - started_; }
@@ -216,6 +217,10 @@ class EmbeddedSession final : public Session, private master::CoreDriver::BackEn
   std::unique_ptr<JobPage> page_;
 };
 
+std::uint64_t budget_of(const RunOptions& options) {
+  return options.memory_bytes > 0 ? options.memory_bytes : default_memory_budget();
+}
+
 /// A slot for each core; fewer if the memory is not enough for their tasks.
 std::uint32_t slots_within(std::uint64_t budget) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(budget / 2 / kSmallestTaskMemory, 1, available_cores()));
@@ -237,11 +242,22 @@ std::string master_of_files(const RunOptions& options) {
   return master != nullptr ? master : "";
 }
 
+std::uint64_t worker_budget(const RunOptions& options) {
+  return options.memory_bytes > 0 ? options.memory_bytes : default_memory_budget() * 2 / options.workers;
+}
+
+Executors executors_of(const RunOptions& options) {
+  constexpr std::uint64_t kUsual = std::uint64_t{1} << 30;  // a worker of a machine of 4 GiB
+  if (!options.cluster.empty() || options.driver_of) return {1, options.memory_bytes > 0 ? options.memory_bytes : kUsual};
+  if (options.workers == 0) return {1, budget_of(options) / 2};
+  return {options.workers, worker_budget(options) / 2};
+}
+
 Result<std::unique_ptr<Session>> open_embedded(const RunOptions& options, runtime::JobProgram& program) {
   WEFT_ASSIGN(const auto catalogue, scheduling::Catalogue::open(options.scheduler_plugins));
   WEFT_ASSIGN(scheduling::Files files, scheduling::Catalogue::check(catalogue, options.scheduler, kSchedulerTimeout));
   WEFT_ASSIGN(auto directory, RunDirectory::create("run", options.temporary_directory));
-  const std::uint64_t budget = options.memory_bytes > 0 ? options.memory_bytes : default_memory_budget();
+  const std::uint64_t budget = budget_of(options);
   const std::uint32_t count = options.threads > 0 ? options.threads : slots_within(budget);
   bound_private_memory(budget);
   // Half for what tasks hold, half for what they hand to each other.

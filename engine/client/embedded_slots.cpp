@@ -42,6 +42,7 @@ Slots::Slots(Settings settings, std::unique_ptr<shuffle::Store> store, runtime::
       store_(std::move(store)),
       program_(program),
       pages_(settings_.memory_per_task * settings_.count),
+      tables_(settings_.memory_per_task * settings_.count, settings_.count, pages_),
       slots_(settings_.count) {}
 
 void Slots::start() {
@@ -203,8 +204,8 @@ void Slots::run(Slot& slot) {
   shuffle::LocalTaskShuffle shuffle(
       *store_, task.attempt, [&](ShuffleId id, std::optional<std::uint32_t> map) { return outputs(slot, id, map); },
       settings_.shuffle_mode);
-  slot.context = runtime::context_of(task.attempt, task.spec,
-                                     {shuffle, settings_.files.get(), memory, pages_, settings_.spill_directory, slot.stop});
+  slot.context = runtime::context_of(
+      task.attempt, task.spec, {shuffle, settings_.files.get(), memory, pages_, tables_, settings_.spill_directory, slot.stop});
   master::Event event = report(slot, runtime::run_task(program_, task.spec.fingerprint, slot.context));
   {
     const std::lock_guard lock(mutex_);

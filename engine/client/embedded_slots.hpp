@@ -102,6 +102,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
   const std::unique_ptr<shuffle::Store> store_;
   runtime::JobProgram& program_;
   PagePool pages_;
+  runtime::SharedTables tables_;
   Mailbox mailbox_;
 
   std::mutex mutex_;  // everything below

@@ -56,6 +56,7 @@ class PrivateCluster {
   }
 
   const std::string& address() const { return server_->address(); }
+  Executors executors() const { return executors_of(options_); }
   std::uint32_t slots() const { return slots_ * static_cast<std::uint32_t>(children_.size()); }
 
   /// A worker that was killed is replaced, a few times; one that gives up is an error until all were up once.
@@ -118,7 +119,7 @@ class PrivateCluster {
 
   Result<Child> spawn_worker(std::uint32_t number) {
     // As in the embedded engine, half for what tasks hold and half for what they hand to each other.
-    const std::uint64_t budget = options_.memory_bytes > 0 ? options_.memory_bytes : default_memory_budget() * 2 / options_.workers;
+    const std::uint64_t budget = worker_budget(options_);
     Child child{-1, 0, fmt::format("worker-{}", number), directory_.path() / fmt::format("worker-{}.log", number)};
     const Fd log(::open(child.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (!log.valid()) return fail(errno_error("cannot write " + child.log_path, errno));
@@ -170,6 +171,7 @@ class PrivateSession final : public Session {
   Result<void> close() override { return session_->close(); }
   master::JobStatus status() override { return session_->status(); }
   std::uint32_t parallelism() override { return session_->parallelism(); }
+  Executors executors() override { return cluster_->executors(); }
 
  private:
   std::unique_ptr<PrivateCluster> cluster_;

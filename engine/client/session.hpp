@@ -54,6 +54,17 @@ struct RecordedAction {
   std::optional<plan::PlanPart> part;  // that was run for it
 };
 
+/// The processes that run a job's tasks, as far as it is known when its stages are planned.
+struct Executors {
+  std::uint32_t count = 1;        // at least 1; about, or at most
+  std::uint64_t task_memory = 0;  // what the tasks of one may hold together, in bytes
+};
+/// Of a job with these options before it has a session: embedded or with --workers. Of one on a standing cluster, whose memory its
+/// driver does not know, with --memory or the least that is usual.
+Executors executors_of(const RunOptions& options);
+/// The memory of each worker of --workers: half for its tasks, half for what they hand to each other.
+std::uint64_t worker_budget(const RunOptions& options);
+
 /// One job's connection to where it runs. Used by the driver's thread.
 class Session {
  public:
@@ -69,6 +80,7 @@ class Session {
   virtual master::JobStatus status() = 0;
   /// Task slots the job may expect; the default number of reduce partitions is derived from it.
   virtual std::uint32_t parallelism() = 0;
+  virtual Executors executors() = 0;
 
   /// What is recorded of the action, or nothing; of jobs that this process began, nothing.
   virtual Result<std::optional<RecordedAction>> recorded(ActionId /*action*/) { return std::nullopt; }

@@ -109,12 +109,14 @@ TaskContext context_of(const AttemptId& attempt, const protocol::TaskSpec& spec,
   context.files = resources.files;
   context.operators.memory = &resources.memory;
   context.operators.pages = &resources.pages;
+  context.operators.tables = &resources.tables;
   context.operators.spill_directory = std::move(resources.spill_directory);
   context.operators.stop = &resources.stop;
   return context;
 }
 
 protocol::Event run_task(JobProgram& program, std::uint64_t fingerprint, TaskContext& context) {
+  if (context.operators.tables != nullptr) context.operators.tables->begin(context.attempt.task.stage);
   const auto body = program.stage(context.attempt.task.stage, fingerprint);
   protocol::Event event = body ? measured_run(**body, context)
                                : protocol::Event{.kind = end_of(body.error().code()), .message = body.error().to_string()};

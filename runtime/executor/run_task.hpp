@@ -10,6 +10,7 @@
 #include "base/page_pool.hpp"
 #include "base/result.hpp"
 #include "runtime/executor/task.hpp"
+#include "runtime/operators/shared_table.hpp"
 #include "runtime/protocol/task.hpp"
 #include "shuffle/store/task_shuffle.hpp"
 
@@ -32,6 +33,7 @@ struct TaskResources {
   storage::RemoteFiles* files = nullptr;  // of the cluster; null: there are none
   MemoryGrant& memory;
   PagePool& pages;
+  SharedTables& tables;
   std::string spill_directory;
   const std::atomic<bool>& stop;
 };

@@ -38,7 +38,7 @@ struct TaskContext {
   std::uint32_t output_partitions = 0;
   const storage::SplitGroup* splits = nullptr;
 
-  std::vector<shuffle::InputSlice> inputs;  // shuffles read from `partition` on
+  std::vector<shuffle::InputSlice> inputs;  // shuffles read from `partition` on, and those that are read whole
   std::span<const std::string> variants;    // attributes of the node: operators run the functions that they have for these
   shuffle::TaskShuffle* shuffle = nullptr;
   storage::RemoteFiles* files = nullptr;  // of the cluster
@@ -69,6 +69,8 @@ struct TaskContext {
   shuffle::MapRange maps_of(ShuffleId id) const;
   /// How many adjacent partitions of it this task reads, from its own on.
   std::uint32_t partitions_of(ShuffleId id) const;
+  /// Whether the shuffle is among what the master says of `inputs`.
+  bool reads(ShuffleId id) const { return slice_of(id) != nullptr; }
   /// About how much it will read; 0 when not known.
   std::uint64_t input_bytes_of(ShuffleId id) const;
 

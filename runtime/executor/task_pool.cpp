@@ -89,7 +89,7 @@ protocol::Event TaskPool::run(Task& task, std::uint32_t slot) {
   MemoryGrant grant(setup_.memory_bytes / std::max<std::uint32_t>(1, setup_.slots));
   WorkerShuffle shuffle(worker_, launch.attempt, {launch.segment_memory, setup_.segment_directory}, grant.limit(), task.stop);
   TaskContext context =
-      context_of(launch.attempt, launch.spec, {shuffle, files_.get(), grant, pages_, setup_.spill_directory, task.stop});
+      context_of(launch.attempt, launch.spec, {shuffle, files_.get(), grant, pages_, tables_, setup_.spill_directory, task.stop});
   const CrashNote note(slot, context);
   const MarkedOutput marked(launch.attempt);
   return run_task(program_, launch.spec.fingerprint, context);

@@ -25,7 +25,12 @@ class TaskPool {
   using Report = std::function<void(protocol::Event)>;
 
   TaskPool(protocol::ExecutorSetup setup, JobProgram& program, WorkerLink& worker, Report report)
-      : setup_(std::move(setup)), program_(program), worker_(worker), report_(std::move(report)), pages_(setup_.memory_bytes) {}
+      : setup_(std::move(setup)),
+        program_(program),
+        worker_(worker),
+        report_(std::move(report)),
+        pages_(setup_.memory_bytes),
+        tables_(setup_.memory_bytes, setup_.slots, pages_) {}
   /// The process must be about to end: threads in user code that never returns are abandoned.
   ~TaskPool() = default;
 
@@ -51,6 +56,7 @@ class TaskPool {
   const std::shared_ptr<storage::RackTally> racks_ = std::make_shared<storage::RackTally>(setup_.rack);
   const std::shared_ptr<storage::RemoteFiles> files_ = storage::files::job_files_of_environment(racks_);
   PagePool pages_;
+  SharedTables tables_;
 
   std::mutex mutex_;  // guards everything below
   std::condition_variable work_;

@@ -40,6 +40,12 @@ class AggregationTable {
   /// `level`: keys agree in 4 * level bits below the partition's.
   explicit AggregationTable(Account& account, unsigned level = 0)
       : arena_(account), shift_out_(kPartitionBits + 4 * level), slots_(make_slots({account, arena_})) {}
+  /// One of several tables that share a large number of keys.
+  struct PartOf {
+    std::size_t chunk_bytes;  // in which it takes memory for long keys
+  };
+  AggregationTable(Account& account, PartOf part)
+      : arena_(account, part.chunk_bytes), shift_out_(kPartitionBits), slots_(make_slots({account, arena_, true})) {}
 
   Ref ref(const K& key) { return Form::ref(key, scratch_); }
 
@@ -133,6 +139,12 @@ class AggregationTable {
     const std::uint32_t shape = hint->shape();
     unsigned place = 8 * static_cast<unsigned>(std::tuple_size_v<Kinds>);
     each_table([&](auto& table) { table.reserve(shape >> (place -= 8) & 0xff); });
+  }
+  /// Has room for about as many keys at once, if they are numbers: of others it is not known which kinds they are.
+  void reserve(std::uint64_t keys) {
+    if constexpr (ScalarKey<K>) {
+      if (keys > 0) std::get<Numbers>(slots_).reserve(static_cast<unsigned>(std::bit_width(2 * keys)));
+    }
   }
   void tell(TableHint* hint) const {
     if (hint == nullptr) return;

@@ -15,7 +15,9 @@ class Arena {
  public:
   static constexpr std::size_t kAlignment = 8;
 
-  explicit Arena(Account& account) : account_(account), chunk_bytes_(account.chunk_bytes()) {}
+  explicit Arena(Account& account) : Arena(account, account.chunk_bytes()) {}
+  /// Takes memory in pieces of `chunk_bytes`.
+  Arena(Account& account, std::size_t chunk_bytes) : account_(account), chunk_bytes_(chunk_bytes) {}
   ~Arena() { release(); }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

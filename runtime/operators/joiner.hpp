@@ -37,7 +37,8 @@ class Joiner {
   void build(const K& key, const B& value) {
     poll_();
     if (!sides_) {
-      if (hold(key, value)) [[likely]]
+      // Without its value a record is kept where the keys are enough.
+      if (hold_match(table_, arena_, key, value, rules_.needs_build_values(), scratch_)) [[likely]]
         return;
       sort_instead();
     }
@@ -120,20 +121,6 @@ class Joiner {
   static T read(ByteView bytes) {
     Decoder in(bytes);
     return Codec<T>::decode(in);
-  }
-
-  bool hold(const K& key, const B& value) {
-    const bool keep = rules_.needs_build_values();  // otherwise the keys are enough
-    bool fits = true;
-    const auto found = [&](Matches& matches) {
-      if (keep) fits = matches.append(arena_, value, scratch_);
-    };
-    const auto make = [&] {
-      Matches fresh;
-      if (keep) fits = fresh.start(arena_, value, scratch_);
-      return fresh;
-    };
-    return table_.upsert(table_.ref(key), found, make) && fits;
   }
 
   template <class AnyRef, class Emit>

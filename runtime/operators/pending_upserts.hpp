@@ -12,10 +12,10 @@
 
 namespace weft::runtime {
 
-template <class K, class Acc, class Payload>
+template <class K, class Acc, class Payload, class TableOf = AggregationTable<K, Acc>, bool kRolling = false>
 class PendingUpserts {
  public:
-  using Table = AggregationTable<K, Acc>;
+  using Table = TableOf;
   using Ref = typename Table::Ref;
 
   /// Only plain payloads can wait cheaply.
@@ -35,6 +35,7 @@ class PendingUpserts {
       if constexpr (kPossible) {
         table.prefetch(kind);
         auto& queue = std::get<Queue<Key>>(queues_);
+        if constexpr (kRolling) return roll(table, queue, kind, payload, apply);
         queue.items[queue.size].set(kind, payload);
         if (++queue.size < kWaiting) return;
         if constexpr (std::is_same_v<Key, LongKey>) {
@@ -84,6 +85,7 @@ class PendingUpserts {
     using ItemType = std::conditional_t<std::is_same_v<Key, LongKey>, LongItem, Item<Key>>;
     std::array<ItemType, kPossible ? kWaiting : 0> items;
     std::size_t size = 0;
+    std::size_t oldest = 0;  // only if it rolls
   };
   template <class Kinds>
   struct QueuesOf;
@@ -92,10 +94,27 @@ class PendingUpserts {
     using type = std::tuple<Queue<Key>...>;
   };
 
+  /// Applies the oldest when there are many.
+  template <class Key, class Apply>
+  static void roll(Table& table, Queue<Key>& queue, const typename Table::template KindRef<Key>& kind, const Payload& payload,
+                   Apply& apply) {
+    auto& item = queue.items[queue.oldest];
+    if (queue.size == kWaiting) [[likely]] {
+      apply.expect(1);
+      apply(item.ref, item.payload);
+      if constexpr (std::is_same_v<Key, LongKey>) table.prefetch_key(queue.items[(queue.oldest + kWaiting / 2) % kWaiting].ref);
+    } else {
+      ++queue.size;
+    }
+    item.set(kind, payload);
+    queue.oldest = (queue.oldest + 1) % kWaiting;
+  }
+
   template <class Key, class Apply>
   static void drain(Queue<Key>& queue, Apply& apply) {
     if constexpr (kPossible) {
       const std::size_t size = std::exchange(queue.size, 0);
+      queue.oldest = 0;
       if (size == 0) return;
       apply.expect(size);
       for (std::size_t i = 0; i < size; ++i) apply(queue.items[i].ref, queue.items[i].payload);

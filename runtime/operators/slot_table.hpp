@@ -19,14 +19,15 @@ namespace weft::runtime {
 /// Where a table takes its memory from.
 struct TableMemory {
   Account& account;
-  Arena& arena;  // for keys that are held outside the slots
+  Arena& arena;          // for keys that are held outside the slots
+  bool is_part = false;  // of a larger table: small though it is, memory is what costs
 };
 
 /// `Key` is one of the kinds in stored_key.hpp.
 template <class Key, class Acc>
 class SlotTable {
  public:
-  explicit SlotTable(const TableMemory& memory) : account_(memory.account), arena_(memory.arena) {}
+  explicit SlotTable(const TableMemory& memory) : account_(memory.account), arena_(memory.arena), is_part_(memory.is_part) {}
   ~SlotTable() { release(); }
   SlotTable(const SlotTable&) = delete;
   SlotTable& operator=(const SlotTable&) = delete;
@@ -79,8 +80,10 @@ class SlotTable {
   // Always inline: GCC 12 takes a function that only prefetches for one without effect, and drops the call.
   [[gnu::always_inline]] void prefetch(std::uint64_t position) const {
     // As a number: an empty table has no slots to point into, and asking whether it is empty costs more than the useless fetch.
-    const auto first = reinterpret_cast<std::uintptr_t>(slots());
-    __builtin_prefetch(reinterpret_cast<const void*>(first + (position >> shift_) * sizeof(Slot)), 1);
+    const std::uintptr_t slot = reinterpret_cast<std::uintptr_t>(slots()) + (position >> shift_) * sizeof(Slot);
+    __builtin_prefetch(reinterpret_cast<const void*>(slot), 1);
+    // Of slots of three words a quarter lies in two lines.
+    if constexpr (kCacheLine % sizeof(Slot) != 0) __builtin_prefetch(reinterpret_cast<const void*>(slot + sizeof(Slot) - 1), 1);
   }
   /// The bytes of the key that is there, once the slot has arrived.
   [[gnu::always_inline]] void prefetch_key(std::uint64_t position) const {
@@ -133,6 +136,7 @@ class SlotTable {
   static constexpr std::size_t kFirstSlots = 8;
 
  private:
+  static constexpr std::size_t kCacheLine = 64;
   static constexpr std::ptrdiff_t kAhead = 16;      // slots, when keys are fetched during a walk
   static constexpr std::uint64_t kSmall = 4 << 20;  // bytes
   // A run of full slots this long in a table less than half full is no accident.
@@ -212,7 +216,7 @@ class SlotTable {
   /// first slot is a branch that was not predicted (a join of tables of 1 MiB became 7 % faster).
   std::size_t most(std::size_t count) const {
     const std::uint64_t bytes = count * sizeof(Slot);
-    return count / (bytes <= kSmall && bytes <= account_.limit() / 8 ? 4 : 2);
+    return count / (!is_part_ && bytes <= kSmall && bytes <= account_.limit() / 8 ? 4 : 2);
   }
 
   void destroy() {
@@ -224,6 +228,7 @@ class SlotTable {
 
   Account& account_;
   Arena& arena_;
+  const bool is_part_;
   Pages memory_;
   std::size_t mask_ = 0;
   std::size_t size_ = 0;      // without odd_

@@ -29,8 +29,10 @@ struct TaskSpec {
   std::uint32_t output_partitions = 0;
   storage::SplitGroup splits;
   std::uint64_t fingerprint = 0;
-  std::vector<shuffle::InputSlice> inputs;  // the branch's partitioned shuffles: what of them it reads
-  std::vector<std::string> variants{};      // attributes of the node for which its operators have functions: it runs those
+  /// What of the branch's partitioned shuffles it reads; then its broadcast shuffles, with the number of all maps (masters of
+  /// before these were listed send none of them).
+  std::vector<shuffle::InputSlice> inputs;
+  std::vector<std::string> variants{};  // attributes of the node for which its operators have functions: it runs those
 };
 
 enum class KillCause : std::uint8_t { preempted, making_way, job_over, lost_race };

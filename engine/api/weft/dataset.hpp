@@ -69,7 +69,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     if constexpr (detail::check_map<T, F>()) {
       using Node = detail::Map<Chain, F>;
       detail::check_captures(*graph_, f, "map", where);
-      return narrow("map", where, Node{chain_, std::move(f)});
+      return narrow(lineage_, "map", where, Node{chain_, std::move(f)});
     } else {
       return Refused();
     }
@@ -93,7 +93,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     if constexpr (detail::check_flat_map<T, F>()) {
       using Node = detail::FlatMap<Chain, F>;
       detail::check_captures(*graph_, f, "flat_map", where);
-      return narrow("flat_map", where, Node{chain_, std::move(f)});
+      return narrow(lineage_.grown(), "flat_map", where, Node{chain_, std::move(f)});
     } else {
       return Refused();
     }
@@ -105,7 +105,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     if constexpr (detail::check_flat_map_emit<T, Out, F>()) {
       using Node = detail::FlatMapEmit<Out, Chain, F>;
       detail::check_captures(*graph_, f, "flat_map", where);
-      return narrow("flat_map", where, Node{chain_, std::move(f)});
+      return narrow(lineage_.grown(), "flat_map", where, Node{chain_, std::move(f)});
     } else {
       return Refused();
     }
@@ -117,9 +117,9 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     if constexpr (detail::check_map_partitions<T, Out, F>()) {
       using Node = detail::MapPartitions<Out, Chain, F>;
       detail::check_captures(*graph_, f, "map_partitions", where);
-      return Dataset<Out, Node>(graph_,
-                                lineage_.unsplit().then(detail::operator_name("map_partitions", where), detail::type_name<Node>()),
-                                Node{chain_, std::move(f)});
+      return Dataset<Out, Node>(
+          graph_, lineage_.unsplit().grown().then(detail::operator_name("map_partitions", where), detail::type_name<Node>()),
+          Node{chain_, std::move(f)});
     } else {
       return Refused();
     }
@@ -345,9 +345,9 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   }
 
   template <class Node>
-  auto narrow(std::string_view what, const Where& where, Node node) const {
-    return Dataset<typename Node::Record, Node>(
-        graph_, lineage_.then(detail::operator_name(what, where), detail::type_name<Node>()), std::move(node));
+  auto narrow(const detail::Lineage& lineage, std::string_view what, const Where& where, Node node) const {
+    return Dataset<typename Node::Record, Node>(graph_, lineage.then(detail::operator_name(what, where), detail::type_name<Node>()),
+                                                std::move(node));
   }
 
   std::shared_ptr<detail::Graph> graph_;

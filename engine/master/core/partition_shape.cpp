@@ -159,6 +159,10 @@ plan::TaskSpec shaped_task_spec(const plan::Stage& stage, const std::vector<std:
     for (std::uint32_t map = split->maps.first; map < std::min(split->maps.end, sizes.maps()); ++map)
       slice.bytes += sizes.size(map, spec.partition);
   }
+  for (ShuffleId id : stage.branches[spec.branch].broadcast) {
+    const ShuffleSizes& sizes = inputs(id).output;
+    spec.inputs.push_back({id, {0, sizes.maps()}, sizes.total_bytes()});
+  }
   return spec;
 }
 

@@ -52,6 +52,7 @@ struct KeptJob {
   int steps = 0, dies_at = INT_MAX;
   bool closed = false;
   std::uint32_t slots = 2;
+  std::uint64_t task_memory = std::uint64_t{1} << 30;  // of its executor
 };
 
 constexpr client::DriverKey kKey{JobId(3), 12345};
@@ -99,6 +100,7 @@ class Driver final : public client::Session {
   }
   master::JobStatus status() override { return job_.session->status(); }
   std::uint32_t parallelism() override { return job_.slots; }
+  client::Executors executors() override { return {1, job_.task_memory}; }
   std::optional<client::DriverKey> driver_key() const override { return kKey; }
   bool job_goes_on() const override { return dead_; }
 
@@ -303,6 +305,29 @@ TEST_F(DriverReplayTest, StagesThatAreNewHaveAsManyPartitionsAsThoseThatRan) {
     for (const plan::PlanPart part = plan::decode_part(action.part->view()).value(); const plan::Stage& made : part.stages)
       if (made.output == plan::OutputKind::shuffle) partitions.insert(made.partitions);
   EXPECT_EQ(partitions.size(), 1u);
+}
+
+TEST_F(DriverReplayTest, AJoinGoesTheWayThatTheFirstDriverHasChosen) {
+  for (const std::uint64_t memory : {std::uint64_t{1} << 30, std::uint64_t{1} << 10}) {
+    std::uint64_t joined = 0;
+    const auto define = [&](Flow& flow) {
+      const auto left = flow.generate(1000, [](std::uint64_t i) { return std::pair(i % 100, i); });
+      const auto right = flow.generate(50, [](std::uint64_t i) { return std::pair(i, i); });
+      joined = left.join(right).map([](std::uint64_t, std::uint64_t l, std::uint64_t) { return l; }).count();
+    };
+    KeptJob job(define);
+    job.task_memory = memory;
+    job.dies_at = 3;
+    EXPECT_FALSE(drive(job, define, 0, true));
+    ASSERT_TRUE(job.actions.at(ActionId(0)).part) << "dies when the part has been submitted";
+    const plan::PlanPart part = plan::decode_part(job.actions.at(ActionId(0)).part->view()).value();
+    EXPECT_EQ(part.stages.back().branches[0].broadcast.size(), memory > 4096 ? 1u : 0u);
+    job.task_memory = std::uint64_t{1} << 30 >> (memory > 4096 ? 20 : 0);
+    job.dies_at = INT_MAX;
+    const auto second = drive(job, define);
+    ASSERT_TRUE(second) << second.error().to_string();
+    EXPECT_EQ(joined, 500u);
+  }
 }
 
 TEST_F(DriverReplayTest, AnOutputOfAnotherPathIsRefused) {

@@ -234,7 +234,10 @@ class RandomDag {
       }
     }
     if (out.size() > 5000) return left;
-    const auto strategy = broadcast ? JoinStrategy::broadcast : JoinStrategy::hash;
+    const auto strategy = broadcast ? JoinStrategy::broadcast : below(3) == 0 ? JoinStrategy::hash : JoinStrategy::automatic;
+    const auto both = [row](std::int64_t key, const auto& l, const auto& r) { return row(key, l, r); };
+    if (kind == JoinKind::inner && below(2) == 0) return {left.dataset.join(right.dataset, strategy).map(both), out};
+    if (kind == JoinKind::right && below(2) == 0) return {left.dataset.right_join(right.dataset, strategy).map(both), out};
     const auto values = [row](const auto& value) { return row(0, value.left, value.right).second; };
     if (below(2) == 0) return {left.dataset.join_optional(right.dataset, kind, strategy).map_values(values), out};
     if (below(2) == 0) {

@@ -27,6 +27,7 @@ class ReplayingSession final : public client::Session {
   Result<void> close() override { return inner_->close(); }
   master::JobStatus status() override { return inner_->status(); }
   std::uint32_t parallelism() override { return inner_->parallelism(); }
+  client::Executors executors() override { return inner_->executors(); }
 
  private:
   std::unique_ptr<client::Session> inner_;

@@ -24,6 +24,7 @@ class KeepingSession final : public client::Session {
   Result<void> close() override { return {}; }
   master::JobStatus status() override { return {}; }
   std::uint32_t parallelism() override { return 2; }
+  client::Executors executors() override { return {1, 1u << 30}; }
 
  private:
   plan::PlanPart& part_;

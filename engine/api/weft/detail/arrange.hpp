@@ -28,7 +28,8 @@ auto rearrange(const D& in, std::string name, std::uint32_t partitions, MakeRout
 /// Task i writes partition i only.
 template <class D>
 auto cache(const D& in, std::string name) {
-  return rearrange(in, std::move(name), kOnePerTask, [](TaskContext& context) {
+  const D whole(in.graph(), in.lineage().unsplit(), in.chain());  // of a join, too, the partitions stay
+  return rearrange(whole, std::move(name), kOnePerTask, [](TaskContext& context) {
     return [partition = context.attempt.task.index](const auto&) { return partition; };
   });
 }

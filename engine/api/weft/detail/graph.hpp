@@ -54,6 +54,16 @@ class ShuffleHandle {
 };
 using ShuffleRef = std::shared_ptr<const ShuffleHandle>;
 
+struct Lineage;
+
+/// Another way to make the records of a join of two shuffles: those of one side are joined where they are made, and every task
+/// reads the other side whole.
+struct StreamedJoin {
+  std::shared_ptr<const Lineage> streamed;
+  ShuffleRef whole;
+  std::string_view whole_side;  // "left" or "right"
+};
+
 /// Where the records of a branch come from. Exactly one of files, records and shuffles is meant.
 struct Origin {
   enum class Kind : std::uint8_t { files, range, shuffles };
@@ -67,6 +77,9 @@ struct Origin {
   std::vector<ShuffleRef> partitioned;
   std::vector<ShuffleRef> broadcast;
   std::vector<std::uint32_t> splittable;  // see plan::Branch
+  /// Shuffles that a join reads: what may be done instead. The first operator of the lineage is the join then. Which it is, is
+  /// decided when the stage is planned.
+  std::vector<StreamedJoin> instead;
 };
 
 /// A program's hints about each task of a stage (Dataset::demand, Dataset::estimate, Dataset::on). They never change results.
@@ -102,6 +115,7 @@ struct Lineage {
   /// partitions as HashPartitions::count has it. Operators that need equal keys together then work where the records are.
   std::optional<std::uint32_t> hashed;
   StageHints hints{};
+  bool may_grow = false;  // an operator may make many records of one: the sizes of the inputs say nothing about them
 
   /// One more operator; `type` names what its code depends on. It may change the keys.
   Lineage then(std::string name, std::string_view type) const;
@@ -111,6 +125,10 @@ struct Lineage {
   Lineage with_broadcast(const ShuffleRef& shuffle) const;
   /// The same, for an operator that must see all records of a partition in one task.
   Lineage unsplit() const;
+  /// The same, behind an operator that may make many records of one.
+  Lineage grown() const;
+  /// Of a join of two shuffles: it may also be made where the records of `streamed` are. `whole_side`: "left" or "right".
+  void allow(const Lineage& streamed, const ShuffleRef& whole, std::string_view whole_side);
   static Lineage of(Origin origin, std::string name, std::string_view type);
   /// Task i reads partition i.
   static Lineage reading(const ShuffleRef& shuffle);

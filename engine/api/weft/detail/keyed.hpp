@@ -32,6 +32,7 @@ auto by_key(const P& how, ShuffleId sample) {
 /// The records of a dataset of pairs in the task of their key's partition.
 template <class Chain>
 struct KeyedInput {
+  using ChainType = Chain;
   using Pair = Wire<typename Chain::Record>;
   ShuffleId shuffle;          // where they were sent; or
   std::optional<Chain> here;  // they are in the right task as they are made

@@ -10,6 +10,7 @@
 #include "base/codec.hpp"
 #include "runtime/executor/task.hpp"
 #include "runtime/operators/partitioned_writer.hpp"
+#include "runtime/operators/shared_table.hpp"
 #include "shuffle/store/block.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/graph.hpp"
@@ -99,11 +100,27 @@ Buffer write_segment(TaskContext& context, Fill&& fill) {
 void visit_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, void* self,
                   void (*visit)(void* self, const shuffle::Block& block));
 
+/// The same for what the maps [first_map, end_map) of a shuffle of one partition wrote.
+void visit_map_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t first_map, std::uint32_t end_map, void* self,
+                      void (*visit)(void* self, const shuffle::Block& block));
+
 template <class Visit>
 void read_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t partition, Visit&& visit) {
   visit_blocks(context, shuffle, partition, &visit,
                [](void* self, const shuffle::Block& block) { (*static_cast<std::remove_reference_t<Visit>*>(self))(block); });
 }
+
+template <class Visit>
+void read_map_blocks(TaskContext& context, ShuffleId shuffle, std::uint32_t first_map, std::uint32_t end_map, Visit&& visit) {
+  visit_map_blocks(context, shuffle, first_map, end_map, &visit,
+                   [](void* self, const shuffle::Block& block) { (*static_cast<std::remove_reference_t<Visit>*>(self))(block); });
+}
+
+/// The table of a shuffle that all tasks of the running stage read whole. Null when it cannot fit, or nothing is shared here.
+std::shared_ptr<runtime::SharedTable> find_table(TaskContext& context, ShuffleId whole, runtime::SharedTables::Make make);
+
+/// Throws TaskError: the master does not say which side of a join the task reads whole.
+[[noreturn]] void refuse_unknown_side();
 
 /// Decodes all records of them.
 template <class T, class Visit>

@@ -66,6 +66,22 @@ TEST_F(PartitionShape, APartOfASplitReadsItsMapsOfOneInputAndAllOfTheOthers) {
   EXPECT_EQ(shaped_task_spec(stage, {}, splits, inputs(), 1).inputs[0].bytes, 2u) << "a task of the plan";
 }
 
+TEST_F(PartitionShape, ATaskIsToldHowManyMapsWroteWhatItReadsWhole) {
+  input(1, {{100, 1, 1}, {200, 1, 1}});
+  input(2, {{7}, {8}, {9}});
+  plan::Stage stage = reader({1}, 3);
+  stage.branches[0].broadcast = {ShuffleId(2)};
+  for (std::uint32_t task = 0; task < 3; ++task) {
+    const plan::TaskSpec spec = shaped_task_spec(stage, {}, {}, inputs(), task);
+    ASSERT_EQ(spec.inputs.size(), 2u);
+    EXPECT_EQ(spec.inputs[1].shuffle, ShuffleId(2));
+    EXPECT_EQ(spec.inputs[1].maps, (shuffle::MapRange{0, 3}));
+    EXPECT_EQ(spec.inputs[1].bytes, 24u);
+    EXPECT_EQ(spec.inputs[1].partitions, 1u);
+  }
+  EXPECT_EQ(shaped_task_spec(stage, {0, 3}, {}, inputs(), 0).inputs[1].partitions, 1u) << "though its own partitions are merged";
+}
+
 TEST_F(PartitionShape, AStageThatReadsFilesTooIsNotSplit) {
   input(1, {{100, 1}, {100, 1}});
   plan::Stage stage = reader({1}, 2);
