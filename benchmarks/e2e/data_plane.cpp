@@ -49,23 +49,39 @@ Work terasort_of(const Setting& setting, const Input& input) {
           digest_in_order};
 }
 
-/// Two tables; `rows` of the left one, a tenth as many of the right one.
+/// Two tables; `rows` of the left one, and a row of the right one for each of `keys`.
 struct Tables {
-  Tables(const Setting& setting, const std::string& name, std::uint64_t left_rows, const std::string& hot = "0")
+  Tables(const Setting& setting, const std::string& name, const std::string& row_bytes, std::uint64_t left_rows,
+         std::uint64_t right_rows, const std::string& hot = "0")
       : rows(left_rows),
-        right(setting, name + "-right.bin", "join_rows", {"right", std::to_string(rows / 10), "FILE"}),
-        left(setting, name + "-left.bin", "join_rows", {"left", std::to_string(rows / 10), "FILE", std::to_string(rows), hot}) {}
-  std::uint64_t rows;
+        keys(right_rows),
+        right(setting, name + "-right.bin", "join_rows", {row_bytes, "right", std::to_string(keys), "FILE"}),
+        left(setting, name + "-left.bin", "join_rows",
+             {row_bytes, "left", std::to_string(keys), "FILE", std::to_string(rows), hot}) {}
+  std::uint64_t rows, keys;
   Input right, left;
 };
 
+Tables wide_tables(const Setting& setting, const std::string& name, std::uint64_t rows, const std::string& hot = "0") {
+  return {setting, name, "100", rows, rows / 10, hot};
+}
+
 Work join_of(const Setting& setting, const Tables& tables) {
   return {text("Join of %.4g M with %.4g M rows of 100 bytes, sums by key", static_cast<double>(tables.rows) / 1e6,
-               static_cast<double>(tables.rows) / 1e7),
+               static_cast<double>(tables.keys) / 1e6),
           {setting.program("join_limit"), tables.left.path(), tables.right.path()},
           {setting.program("join_sum"), "--left", tables.left.path(), "--right", tables.right.path()},
           1.4,
           1.8};
+}
+
+Work group_join_of(const Setting& setting, const Tables& tables) {
+  return {text("Join of %.4g M with %.4g M rows of 32 bytes, sums into 1,000 groups", static_cast<double>(tables.rows) / 1e6,
+               static_cast<double>(tables.keys) / 1e6),
+          {setting.program("group_join_limit"), tables.left.path(), tables.right.path()},
+          {setting.program("join_groups"), "--left", tables.left.path(), "--right", tables.right.path()},
+          1.25,
+          1.6};
 }
 
 constexpr const char* kHotShare = "0.3";
@@ -107,14 +123,27 @@ void terasort(const Setting& setting) {
 void join(const Setting& setting) {
   const std::uint64_t rows = setting.scaled(10'000'000);
   {
-    const Tables tables(setting, "join", rows), quarter(setting, "quarter", rows / 4);
+    const Tables tables = wide_tables(setting, "join", rows), quarter = wide_tables(setting, "quarter", rows / 4);
     const Work work = join_of(setting, tables);
     compare_with_limit(setting, work);
     measure_scaling(setting, work);
     compare_inputs(setting, "a quarter of it, and all: time per byte", join_of(setting, quarter), work, 4, 1.1);
   }
-  const Tables uniform(setting, "join", rows / 2), hot(setting, "hot", rows / 2, kHotShare);
-  compare_inputs(setting, "half of it; 30 % of the left rows have one key", join_of(setting, uniform), join_of(setting, hot), 1, 2);
+  {
+    const Tables uniform = wide_tables(setting, "join", rows / 2), hot = wide_tables(setting, "hot", rows / 2, kHotShare);
+    compare_inputs(setting, "half of it; 30 % of the left rows have one key", join_of(setting, uniform), join_of(setting, hot), 1,
+                   2);
+  }
+  for (const std::uint64_t share : {10, 100, 10'000}) {
+    const Tables tables(setting, "groups", "32", rows, rows / share);
+    const Work work = group_join_of(setting, tables);
+    compare_with_limit(setting, work);
+    compare_options(setting, "the same with JoinStrategy::broadcast", work, {"--strategy", "broadcast"}, 1.05);
+    compare_options(setting, "the same with JoinStrategy::hash", work, {"--strategy", "hash"}, 3);
+  }
+  const Tables even(setting, "even", "32", rows / 2, rows / 20), hot(setting, "half", "32", rows / 2, rows / 20, "0.5");
+  compare_inputs(setting, "half of the rows; half of them have one key", group_join_of(setting, even), group_join_of(setting, hot),
+                 1, 1.5);
 }
 
 void tiny_files(const Setting& setting) {

@@ -44,8 +44,8 @@ void memory(const Setting& setting) {
   {
     const std::string left_rows = std::to_string(setting.scaled(10'000'000)),
                       right_rows = std::to_string(setting.scaled(1'000'000));
-    const Input right(setting, "right.bin", "join_rows", {"right", right_rows, "FILE"});
-    const Input left(setting, "left.bin", "join_rows", {"left", right_rows, "FILE", left_rows, "0"});
+    const Input right(setting, "right.bin", "join_rows", {"100", "right", right_rows, "FILE"});
+    const Input left(setting, "left.bin", "join_rows", {"100", "left", right_rows, "FILE", left_rows, "0"});
     hold_budgets(setting, "join",
                  {setting.program("join"), "--left", left.path(), "--right", right.path(), "--aggregate", "count", "--record-bytes",
                   "100", "--key-bytes", "8"});
