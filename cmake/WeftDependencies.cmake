@@ -13,11 +13,15 @@ find_library(WEFT_ZLIB_LIBRARY z REQUIRED)              # compressed files, as a
 find_library(WEFT_ZSTD_LIBRARY zstd REQUIRED)
 find_library(WEFT_BZIP2_LIBRARY bz2 REQUIRED)
 find_library(WEFT_LZMA_LIBRARY lzma REQUIRED)
+find_path(WEFT_OPENSSL_INCLUDE openssl/ssl.h REQUIRED)   # TLS (base/rpc/openssl.hpp loads the library when it is needed)
+find_library(WEFT_CRYPTO_LIBRARY crypto REQUIRED)        # makes certificates (base/certificates, never in job programs)
+find_library(WEFT_SSL_LIBRARY ssl REQUIRED)              # for tests, which attack by it
 find_path(WEFT_CURL_INCLUDE curl/curl.h REQUIRED)       # S3 services and HDFS (storage/http/curl.hpp loads the library when it is needed)
 find_library(WEFT_PUGIXML_LIBRARY libpugixml.a REQUIRED) # answers of S3 services (storage/objects/xml.cpp only)
 find_library(WEFT_SIMDJSON_LIBRARY simdjson REQUIRED)   # JSON as input of jobs
 set(WEFT_SIMDJSON "-Wl,--push-state,--as-needed" ${WEFT_SIMDJSON_LIBRARY} "-Wl,--pop-state") # programs that read none do not load it
 find_library(WEFT_MICROHTTPD_LIBRARY microhttpd REQUIRED) # pages, REST and metrics of daemons (never in job programs)
+find_library(WEFT_GNUTLS_LIBRARY gnutls REQUIRED)         # by which microhttpd encrypts (base/http only)
 # Cap'n Proto: control messages, plans, journal records (serialisation only). Its own CMake package needs C and OpenSSL; the two libraries do.
 find_program(WEFT_CAPNP_COMPILER capnp REQUIRED)
 find_library(WEFT_CAPNP_LIBRARY capnp REQUIRED)

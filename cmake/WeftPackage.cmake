@@ -23,7 +23,7 @@ set(CPACK_DEBIAN_WEFT_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_WEFT_DESCRIPTION "Runs a standing cluster for dataflow programs written in C++, keeps files and
  tables on it, and compares schedulers in virtual time.")
 set(CPACK_DEBIAN_WEFT_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_WEFT_PACKAGE_DEPENDS adduser)
+set(CPACK_DEBIAN_WEFT_PACKAGE_DEPENDS "adduser, libssl3") # loaded by a process with a certificate
 set(CPACK_DEBIAN_WEFT_PACKAGE_RECOMMENDS libcurl4) # s3:// only
 set(CPACK_DEBIAN_WEFT_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/packaging/postinst;${PROJECT_SOURCE_DIR}/packaging/prerm")
 set(CPACK_DEBIAN_WEFT_PACKAGE_CONTROL_STRICT_PERMISSION ON)

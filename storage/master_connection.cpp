@@ -29,7 +29,7 @@ struct MasterConnection::Link {
 };
 
 MasterConnection::MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name)
-    : reactor_(reactor), endpoint_(std::move(endpoint)), name_(std::move(name)) {}
+    : reactor_(reactor), endpoint_(endpoint.of(rpc::Role::master)), name_(std::move(name)) {}
 
 Result<std::shared_ptr<MasterConnection::Link>> MasterConnection::connect() {
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,6 @@
 #include "base/http/server.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <condition_variable>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -23,6 +25,8 @@
 #include "base/fd.hpp"
 #include "base/http/deadlines.hpp"
 #include "base/log.hpp"
+#include "base/rpc/credentials.hpp"
+#include "base/rpc/peer_user.hpp"
 #include "base/rpc/socket.hpp"
 #include "base/text.hpp"
 
@@ -131,6 +135,7 @@ class ServerImpl final : public Server {
   ~ServerImpl() override;
   Result<void> begin();
   const std::string& address() const override { return address_; }
+  std::string url() const override { return (options_.security.encrypted() ? "https://" : "http://") + address_; }
 
  private:
   static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url, const char* method, const char* version,
@@ -140,6 +145,8 @@ class ServerImpl final : public Server {
 
   MHD_Result receive(Exchange& exchange, const char* data, std::size_t* size);
   std::optional<Response> refusal(MHD_Connection* connection, const char* method) const;
+  Result<void> check_peer(MHD_Connection* connection, const std::string& path) const;
+  std::vector<MHD_OptionItem> encryption();
   MHD_Result reply(Exchange& exchange);
   void allow(MHD_Connection* connection, Duration time);
   void answer_requests();
@@ -152,6 +159,7 @@ class ServerImpl final : public Server {
   std::string address_;
   bool loopback_ = true;
   std::vector<std::string> names_;
+  rpc::Credentials::Texts texts_;  // that the daemon uses
   Deadlines deadlines_;
   std::mutex mutex_;                 // of what follows
   std::condition_variable asked_;    // or stopping
@@ -173,17 +181,25 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, Answer answ
 
 Result<void> ServerImpl::begin() {
   WEFT_ASSIGN(Listening listening, listen(options_.listen));
+  if (!listening.loopback && !options_.security.encrypted() && !options_.security.insecure)
+    return fail(
+        Code::invalid_argument,
+        fmt::format("the page at {} could be read from other machines, by everybody: give --security DIR (`weft security init` "
+                    "makes one), or --insecure on a network that nobody else reaches",
+                    listening.address));
   address_ = listening.address;
   loopback_ = listening.loopback;
   names_ = options_.names;
   names_.push_back(listening.host);
+  std::vector<MHD_OptionItem> encryption = this->encryption();
+  const unsigned tls = options_.security.encrypted() ? MHD_USE_TLS : 0;
   daemon_ = MHD_start_daemon(
-      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr, &ServerImpl::on_request, this,
+      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | tls, 0, nullptr, nullptr, &ServerImpl::on_request, this,
       MHD_OPTION_EXTERNAL_LOGGER, &log_nothing, nullptr, MHD_OPTION_LISTEN_SOCKET, listening.fd.get(), MHD_OPTION_CONNECTION_LIMIT,
       options_.connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, options_.header_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
       static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(std::max(options_.request, options_.keep_alive)).count()) * 2u,
       MHD_OPTION_NOTIFY_COMPLETED, &ServerImpl::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &ServerImpl::on_connection, this,
-      MHD_OPTION_END);
+      MHD_OPTION_ARRAY, encryption.data(), MHD_OPTION_END);
   if (daemon_ == nullptr) return fail(Code::resource_exhausted, fmt::format("no HTTP server could be started on {}", address_));
   (void)listening.fd.release();  // the daemon closes it
   for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { answer_requests(); });
@@ -235,8 +251,45 @@ MHD_Result ServerImpl::on_request(void* self, MHD_Connection* connection, const 
   exchange->request.method = std::string_view(method) == "HEAD" ? "GET" : method;
   exchange->request.path = url;
   MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &note_parameter, &exchange->request);
-  exchange->response = server.refusal(connection, method);
+  if (auto allowed = server.check_peer(connection, exchange->request.path); !allowed)
+    exchange->response = error_response(403, allowed.error().to_string());
+  else
+    exchange->response = server.refusal(connection, method);
   return exchange->response ? server.reply(*exchange) : MHD_YES;
+}
+
+std::vector<MHD_OptionItem> ServerImpl::encryption() {
+  std::vector<MHD_OptionItem> items;
+  if (options_.security.encrypted()) {
+    texts_ = options_.security.credentials->texts();
+    const auto add = [&](MHD_OPTION option, const char* text) { items.push_back({option, 0, const_cast<char*>(text)}); };
+    add(MHD_OPTION_HTTPS_MEM_KEY, texts_.identity.c_str());
+    add(MHD_OPTION_HTTPS_MEM_CERT, texts_.identity.c_str());
+    add(MHD_OPTION_HTTPS_MEM_TRUST, texts_.authority.c_str());
+    add(MHD_OPTION_HTTPS_PRIORITIES, "NORMAL:-VERS-ALL:+VERS-TLS1.3");
+  }
+  items.push_back({MHD_OPTION_END, 0, nullptr});
+  return items;
+}
+
+/// Whether this peer may ask for anything. The error says what it lacks.
+Result<void> ServerImpl::check_peer(MHD_Connection* connection, const std::string& path) const {
+  const bool open = std::find(options_.open_paths.begin(), options_.open_paths.end(), path) != options_.open_paths.end();
+  if (open || options_.security.insecure) return {};
+  if (!options_.security.encrypted()) {
+    const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info != nullptr && rpc::may_talk(rpc::user_of_peer(info->connect_fd), rpc::Side::accepted)) return {};
+    return fail(Code::invalid_argument, "this page is for the user who runs the process; --insecure opens it to all");
+  }
+  const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  unsigned count = 0;
+  const gnutls_datum_t* const shown =
+      info == nullptr ? nullptr : gnutls_certificate_get_peers(static_cast<gnutls_session_t>(info->tls_session), &count);
+  if (shown == nullptr || count == 0)
+    return fail(Code::invalid_argument,
+                "show a certificate of this cluster (curl --cert and --key; weft security issue makes one)");
+  WEFT_TRY(options_.security.credentials->check(as_bytes({reinterpret_cast<const char*>(shown[0].data), shown[0].size})));
+  return {};
 }
 
 /// What is known to be refused before the body has come.

@@ -10,20 +10,25 @@
 #include "base/clock.hpp"
 #include "base/http/event_stream.hpp"
 #include "base/http/request.hpp"
+#include "base/rpc/rpc.hpp"
 
 namespace weft::http {
 
 struct ServerOptions {
-  std::string listen{};                            // "host:port"; port 0 takes any
-  std::vector<std::string> names{};                // besides the host in `listen`, for clients that are not on loopback (refused())
-  unsigned connections = 500;                      // more wait until one ends
-  std::size_t header_bytes = 32u << 10;            // of a request, with its line; more is answered with 431 or 414
-  std::size_t body_bytes = 1u << 20;               // more is answered with 413
-  unsigned threads = 2;                            // that answer
-  std::size_t queued = 256;                        // requests that wait for them; more are answered with 503
-  Duration request = std::chrono::seconds(20);     // until a connection has sent a whole request; then it is closed
-  Duration response = std::chrono::minutes(2);     // until it has taken the answer; not for streams of events
-  Duration keep_alive = std::chrono::seconds(15);  // how often streams of events are written to
+  std::string listen{};              // "host:port"; port 0 takes any
+  std::vector<std::string> names{};  // besides the host in `listen`, for clients that are not on loopback (refused())
+  unsigned connections = 500;        // more wait until one ends
+  /// Encrypted: HTTPS, and only those who show a certificate are answered; the certificate of this process is that of the start.
+  /// Insecure: everybody is. Otherwise it listens on loopback only, and answers to the user who runs it, and to root.
+  rpc::Security security{};
+  std::vector<std::string> open_paths{"/healthz", "/readyz"};  // that everybody may read who can connect
+  std::size_t header_bytes = 32u << 10;                        // of a request, with its line; more is answered with 431 or 414
+  std::size_t body_bytes = 1u << 20;                           // more is answered with 413
+  unsigned threads = 2;                                        // that answer
+  std::size_t queued = 256;                                    // requests that wait for them; more are answered with 503
+  Duration request = std::chrono::seconds(20);                 // until a connection has sent a whole request; then it is closed
+  Duration response = std::chrono::minutes(2);                 // until it has taken the answer; not for streams of events
+  Duration keep_alive = std::chrono::seconds(15);              // how often streams of events are written to
 };
 
 /// Answers a request on one of the server's threads; may block, which delays the others. What it throws is answered with 500.
@@ -31,12 +36,15 @@ using Answer = std::function<Response(const Request&)>;
 
 class Server {
  public:
-  /// Serves until destroyed. Errors: address not ours or in use (already_exists), no descriptors.
+  /// Serves until destroyed. Errors: address not ours or in use (already_exists), no descriptors; invalid_argument where it would
+  /// serve other machines, and nothing says who may ask.
   static Result<std::unique_ptr<Server>> start(ServerOptions options, Answer answer);
   /// Ends all connections and waits for the answers under way.
   virtual ~Server() = default;
   /// "host:port" as bound.
   virtual const std::string& address() const = 0;
+  /// "http://host:port", or https.
+  virtual std::string url() const = 0;
 };
 
 }  // namespace weft::http

@@ -8,6 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/rpc/peer_user.hpp"
+#include "base/text.hpp"
+
 namespace weft::rpc {
 namespace {
 
@@ -21,6 +24,13 @@ std::string with_real_port(const EndpointParts& parts, int fd) {
 }
 
 bool worth_another_accept(int error) { return error == EINTR || error == ECONNABORTED || error == EPROTO; }
+Error needs_identity(const Endpoint& endpoint) {
+  return {Code::invalid_argument,
+          fmt::format("{} can be reached from other machines, and whoever reaches it could run programs: give --security DIR "
+                      "(`weft security init` makes one), or --insecure on a network that nobody else reaches",
+                      escaped(endpoint.text))};
+}
+
 bool out_of_resources(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace
@@ -39,7 +49,7 @@ Result<ReservedAddress> reserve_address(const Endpoint& endpoint) {
   return fail(std::move(bound).error());
 }
 
-Acceptor::Acceptor(Loop& loop, Owner owner) : loop_(loop), owner_(std::move(owner)) {}
+Acceptor::Acceptor(Loop& loop, Reach reach, Owner owner) : loop_(loop), reach_(reach), owner_(std::move(owner)) {}
 
 Result<void> Acceptor::open(const Endpoint& endpoint) {
   if (!endpoint.alternatives.empty())
@@ -48,6 +58,7 @@ Result<void> Acceptor::open(const Endpoint& endpoint) {
   WEFT_ASSIGN(const auto addresses, resolve_blocking(parts));
   Result<Fd> listening = fail(Code::unavailable, fmt::format("{} has no address", endpoint.text));
   for (const auto& address : addresses) {
+    if (reach_ == Reach::loopback && address.family() != AF_UNIX && !is_loopback(address)) return fail(needs_identity(endpoint));
     listening = listen_on(address);
     if (listening) break;
   }

@@ -20,7 +20,10 @@ class Acceptor final : public Listener {
     std::function<void(std::string)> warn;
   };
 
-  Acceptor(Loop& loop, Owner owner);
+  /// Which addresses it listens on.
+  enum class Reach { loopback, all };
+
+  Acceptor(Loop& loop, Reach reach, Owner owner);
   ~Acceptor() override { close(); }
 
   Result<void> open(const Endpoint& endpoint);
@@ -31,6 +34,7 @@ class Acceptor final : public Listener {
   void on_readable();
 
   Loop& loop_;
+  const Reach reach_;
   const Owner owner_;
   Endpoint endpoint_;
   std::string unix_path_;  // removed on close

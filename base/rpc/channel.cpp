@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/assert.hpp"
+#include "base/rpc/peer_user.hpp"
 #include "base/rpc/responder.hpp"
 #include "base/rpc/socket.hpp"
 #include "base/text.hpp"
@@ -42,9 +43,12 @@ Channel::Channel(Loop& loop, ReceiveBuffer& buffer, Limits limits, Owner owner)
               [this](const FrameHead& head) { return head.kind == FrameKind::reply ? pending_.sink(head.request_id) : nullptr; }),
       frame_deadline_(limits.frame_timeout) {}
 
-void Channel::start(Fd socket, Duration deadline) {
+void Channel::start(Fd socket, Start start) {
+  const Duration deadline = start.deadline;
+  checks_user_ = start.checks_user;
   is_unix_ = local_address(socket.get()).family() == AF_UNIX;
   peer_ = is_unix_ ? "unix" : peer_address(socket.get()).to_string();
+  stream_ = Stream(socket.get(), is_unix_, std::move(start.tls));
   watch_ = loop_.watch(
       std::move(socket), [this] { on_readable(); },
       [this] {
@@ -54,9 +58,10 @@ void Channel::start(Fd socket, Duration deadline) {
   end_timer_ = loop_.after(deadline, [this, deadline] {
     // Connections to a process that is stopped are made, by its kernel.
     break_off(Error(Code::deadline_exceeded,
-                    heard_ ? std::string("the peer did not shake hands in time (is it a weft process?)")
-                           : fmt::format("the peer says nothing, for {:.1f} s: its process is stopped or hangs, or is none of weft",
-                                         std::chrono::duration<double>(deadline).count())));
+                    heard_ || stream_.heard()
+                        ? std::string("the peer did not shake hands in time (is it a weft process?)")
+                        : fmt::format("the peer says nothing, for {:.1f} s: its process is stopped or hangs, or is none of weft",
+                                      std::chrono::duration<double>(deadline).count())));
   });
   enqueue(FrameKind::hello, 0, 0, {encode_hello(own_hello()), {}, {}});
   watch_->await_readable();
@@ -74,6 +79,21 @@ void Channel::abandon() {
 
 // ---- receiving
 
+/// Whether messages may go over the stream by now. Ends the channel when they never will.
+bool Channel::open_stream() {
+  if (stream_open_) return true;
+  const auto open = stream_.shake_hands();
+  if (!open) {
+    break_off(open.error());
+    return false;
+  }
+  if (stream_.keeps_unsent() && !std::exchange(awaiting_writable_, true)) watch_->await_writable();
+  if (!*open) return false;
+  stream_open_ = true;
+  schedule_flush();
+  return true;
+}
+
 void Channel::on_readable() {
   const auto self = shared_from_this();
   if (state_ == State::draining) return discard_input();
@@ -85,6 +105,16 @@ void Channel::receive_what_came() {
   for (int turn = 0; turn < kReceivesPerTurn; ++turn) {
     if (!receive_some()) return;
   }
+  // What an encrypted stream has taken from the socket makes that readable no more.
+  if (stream_.peer() == nullptr || std::exchange(receive_deferred_, true)) return;
+  loop_.defer([self = shared_from_this(), this] {
+    receive_deferred_ = false;
+    if (state_ == State::open) receive_what_came();
+  });
+}
+
+void Channel::check_peer() {
+  if (state_ == State::open && stream_.revoked()) break_off(Error(Code::invalid_argument, "the peer's certificate is revoked"));
 }
 
 bool Channel::make_way(Error why) {
@@ -100,10 +130,12 @@ bool Channel::make_way(Error why) {
 
 /// False when the socket has no more for now, or the channel has ended.
 bool Channel::receive_some() {
+  if (!open_stream()) return false;
   const Turn turn(buffer_);
   const auto space = reader_.space();
   const iovec into[2] = {{space[0].data(), space[0].size()}, {space[1].data(), space[1].size()}};
-  auto received = receive(watch_->fd(), into, is_unix_);
+  auto received = stream_.receive(into);
+  if (stream_.keeps_unsent()) schedule_flush();
   if (!received) {
     break_off(std::move(received).error());
     return false;
@@ -134,6 +166,8 @@ void Channel::dispatch_all() {
 }
 
 void Channel::dispatch(Frame frame) {
+  // Instead of a handshake: the other side refuses this one, and says why.
+  if (state_ == State::handshaking && frame.head.kind == FrameKind::error) return break_off(decode_error(frame.header.view()));
   if ((frame.head.kind == FrameKind::hello) != (state_ == State::handshaking)) {
     return break_off(Error(Code::corrupt, "frame out of order (handshake expected exactly once, first)"));
   }
@@ -166,6 +200,11 @@ void Channel::on_hello(const Frame& frame) {
         Error(Code::version_mismatch,
               fmt::format("the peer is {} and sends frames of version {}, this is {} and sends version {}: use the same release",
                           hello->software, frame.head.version, software_version(), kFrameVersion)));
+  }
+  if (checks_user_ && !may_talk(user_of_peer(watch_->fd()), Side::dialled)) {
+    return break_off(Error(Code::invalid_argument,
+                           "another user of this machine runs the process there; use --security with a certificate of its cluster, "
+                           "or --insecure to talk to it all the same"));
   }
   peer_hello_ = std::move(*hello);
   if (limits_.common_protocol || (peer_hello_.protocols.highest != 0 && limits_.protocols.highest != 0))
@@ -255,7 +294,8 @@ void Channel::break_off(Error error) {
   const auto before = state_;
   if (before == State::closed) return;
   if (before == State::open) {
-    const bool at_fault = error.code() == Code::corrupt || error.code() == Code::deadline_exceeded;
+    const bool at_fault =
+        error.code() == Code::corrupt || error.code() == Code::deadline_exceeded || error.code() == Code::invalid_argument;
     if (at_fault && owner_.misbehaved) owner_.misbehaved(error);
     const Code code = error.code() == Code::corrupt ? Code::corrupt : Code::unavailable;
     Error for_requests = Error(error).wrap(code, fmt::format("connection to {} lost", peer_));

@@ -9,6 +9,7 @@
 #include "base/rpc/loop.hpp"
 #include "base/rpc/pending.hpp"
 #include "base/rpc/send_queue.hpp"
+#include "base/rpc/stream.hpp"
 
 namespace weft::rpc {
 
@@ -37,13 +38,21 @@ class Channel final : public Connection {
 
   /// `buffer` outlives the channel and is used by no other channel while a callback of this one runs.
   Channel(Loop& loop, ReceiveBuffer& buffer, Limits limits, Owner owner);
-  /// Takes a connected non-blocking socket and shakes hands.
-  void start(Fd socket, Duration deadline);
+  /// What the channel does besides its messages.
+  struct Start {
+    Duration deadline{};         // of the handshake
+    std::unique_ptr<Tls> tls{};  // null: it does not encrypt
+    bool checks_user = false;    // it refuses a peer of another user of this machine, once that has answered
+  };
+  /// Takes a connected non-blocking socket, which `start.tls` is for, and shakes hands.
+  void start(Fd socket, Start start);
   /// The loop ends: drops everything without a callback.
   void abandon();
   /// Ends the channel for `why` unless what the peer has already sent takes it a step further (the handshake, its first message).
   /// True when it has ended. Not from within a callback of a channel.
   bool make_way(Error why);
+  /// Ends the channel when its peer's certificate was revoked since. Not from within a callback of a channel.
+  void check_peer();
 
   void request(MessageType type, Payload payload, Duration deadline, Reply reply, std::shared_ptr<BulkSink> sink) override;
   void notify(MessageType type, Payload payload) override;
@@ -51,6 +60,7 @@ class Channel final : public Connection {
   const std::string& peer() const override { return peer_; }
   Result<Protocol> protocol() const override { return common_protocol(peer_hello_, own_hello()); }
   const std::string& peer_software() const override { return peer_hello_.software; }
+  const Identity* identity() const override { return stream_.peer(); }
 
   /// For Responder.
   void answer(std::uint64_t request_id, Payload payload);
@@ -60,6 +70,7 @@ class Channel final : public Connection {
   enum class State { handshaking, open, draining, closed };
 
   // Receiving.
+  bool open_stream();
   void on_readable();
   bool receive_some();
   void receive_what_came();
@@ -96,6 +107,10 @@ class Channel final : public Connection {
   std::string peer_;
   Hello peer_hello_;
   bool is_unix_ = false;
+  bool checks_user_ = false;
+  Stream stream_;
+  bool stream_open_ = false;
+  bool receive_deferred_ = false;
 
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Timer> end_timer_;       // of the handshake, then of draining

@@ -98,18 +98,20 @@ void Channel::schedule_flush() {
 
 void Channel::flush() {
   const auto self = shared_from_this();
-  for (int turn = 0; turn < kSendsPerTurn && watch_ != nullptr && !queue_.empty(); ++turn) {
+  if (watch_ == nullptr || awaiting_writable_ || !open_stream()) return;
+  const auto left = [this] { return !queue_.empty() || stream_.keeps_unsent(); };
+  for (int turn = 0; turn < kSendsPerTurn && watch_ != nullptr && left(); ++turn) {
     const auto batch = queue_.batch();
-    const auto put = send(watch_->fd(), batch.pieces, batch.fds);
+    const auto put = stream_.send(batch.pieces, batch.fds);
     if (!put) return break_off(put.error());
-    if (*put == 0) {
+    queue_.sent(put->bytes);
+    if (put->blocked) {
       awaiting_writable_ = true;
       return watch_->await_writable();
     }
-    queue_.sent(*put);
   }
   if (watch_ == nullptr) return;
-  if (!queue_.empty()) return schedule_flush();
+  if (left()) return schedule_flush();
   if (state_ == State::draining) ::shutdown(watch_->fd(), SHUT_WR);  // then the peer closes, or end_timer_ does
 }
 

@@ -75,6 +75,9 @@ FixedPart encode_head(const FrameHead& head, ByteView header) {
 Result<void> check_magic(ByteView start) {
   const std::size_t length = std::min(start.size(), kMagic.size());
   if (length == 0 || std::memcmp(start.data(), kMagic.data(), length) == 0) return {};
+  // A record of TLS: an alert or a handshake.
+  if ((start[0] == std::byte{21} || start[0] == std::byte{22}) && (length == 1 || start[1] == std::byte{3}))
+    return fail(Code::invalid_argument, "the peer encrypts its connections: this side needs --security DIR (or WEFT_SECURITY)");
   const auto quoted = escaped(as_chars(start.first(std::min<std::size_t>(start.size(), 16))));
   return fail(Code::corrupt, fmt::format("the peer does not speak weft's protocol (it sent \"{}\")", quoted));
 }

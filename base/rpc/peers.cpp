@@ -56,8 +56,8 @@ class Peers::Impl : public std::enable_shared_from_this<Impl> {
       const auto peer = self->peers_.find(address);
       if (peer != self->peers_.end() && peer->second.connection == connection) self->peers_.erase(peer);
     };
-    reactor_.connect(*endpoint, options_.connect_deadline, std::move(handler), options_.limits,
-                     [weak = weak_from_this(), address, attempt](Result<ConnectionPtr> connection) {
+    reactor_.connect({endpoint->text, endpoint->alternatives, options_.role}, options_.connect_deadline, std::move(handler),
+                     options_.limits, [weak = weak_from_this(), address, attempt](Result<ConnectionPtr> connection) {
                        if (const auto self = weak.lock()) self->connected(address, attempt, std::move(connection));
                      });
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ namespace weft::rpc {
 struct PeersOptions {
   Limits limits;
   Duration connect_deadline = std::chrono::seconds(3);
-  std::size_t most = 4096;         // addresses remembered
-  bool remember_failures = false;  // a peer that could not be connected to is not tried again (until forgotten)
+  std::size_t most = 4096;                  // addresses remembered
+  bool remember_failures = false;           // a peer that could not be connected to is not tried again (until forgotten)
+  std::optional<Role> role = Role::worker;  // as Endpoint::role
 };
 
 /// Reactor thread only, construction and destruction too; after destruction no callback comes.

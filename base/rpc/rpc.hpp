@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -23,13 +25,44 @@ using Duration = std::chrono::nanoseconds;
 /// Message numbers are assigned by the protocols above (runtime/protocol); 0 is reserved for the handshake.
 using MessageType = std::uint16_t;
 
+/// What a certificate says about the process that has it. Numbers are positions in sets of roles.
+enum class Role : std::uint8_t { user, worker, master };
+/// "user", "worker", "master".
+std::string_view name_of(Role role);
+
+/// What a certificate says about a peer.
+struct Identity {
+  Role role = Role::user;
+  std::string name;  // of the user, the worker or the master; fit to be shown
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+class Credentials;  // base/rpc/credentials.hpp
+
+/// How the TCP connections of a reactor are protected. By default they are plain text; then listeners are on loopback only, and
+/// both sides refuse peers there that run as another user of the machine (root is nobody's other user).
+struct Security {
+  std::shared_ptr<Credentials> credentials;  // not null: TLS 1.3, and both sides show certificates of one authority
+  bool insecure = false;                     // plain text on every address, with everybody
+
+  bool encrypted() const { return credentials != nullptr; }
+};
+
 /// Where to listen or connect: "host:port", "unix:/path", or "unix:@name" for a name without a file that only this machine sees.
 /// Unix sockets take connections of the same user (and root) only.
 struct Endpoint {
   std::string text;
   /// Of a list: its addresses, two or more. Reactor::connect() connects to one of them; nobody listens on a list.
   std::vector<std::string> alternatives{};
+  /// What the certificate of the process there must say, where connections are encrypted. Nothing: that it is a worker or a master.
+  std::optional<Role> role{};
 
+  /// The same address, where a process of that role listens.
+  Endpoint of(Role expected) const {
+    Endpoint copy = *this;
+    copy.role = expected;
+    return copy;
+  }
   static Result<Endpoint> parse(std::string_view text);  // invalid_argument with the expected form
   /// One address, or up to kMostAlternatives of them separated by commas, where one process answers at a time: the masters of a
   /// cluster. Blanks around an address and repeated addresses are dropped. invalid_argument names the one that is wrong.
@@ -155,6 +188,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   virtual Result<Protocol> protocol() const = 0;
   /// "weft 0.1.0": what the peer says it is. Fit to be shown.
   virtual const std::string& peer_software() const = 0;
+  /// The peer by its certificate; null where connections are not encrypted. Lives as long as the connection.
+  virtual const Identity* identity() const { return nullptr; }
   /// Anything the owner wants to keep with the connection.
   std::shared_ptr<void> context;
 };
@@ -176,8 +211,8 @@ class Timer {
 /// One thread, one event loop.
 class Reactor {
  public:
-  /// Starts the thread.
-  static std::unique_ptr<Reactor> start(std::string name);
+  /// Starts the thread. `security` is that of all its TCP connections.
+  static std::unique_ptr<Reactor> start(std::string name, Security security = {});
   virtual ~Reactor() = default;  // stop()s
 
   /// Runs `task` on the reactor's thread soon. Any thread.
@@ -193,7 +228,7 @@ class Reactor {
   virtual std::unique_ptr<Timer> after(Duration delay, std::function<void()> task) = 0;
   /// Connects and shakes hands (magic, version of the frame, software, protocols; version_mismatch names both sides). Of a list it
   /// is the first address that shakes hands (base/rpc/race.hpp), and the others are closed. When none does, the error has the
-  /// reason of each, and is version_mismatch when it is that of one of them.
+  /// reason of each, and is version_mismatch when it is that of one of them. invalid_argument: one side refuses who the other is.
   virtual void connect(const Endpoint& endpoint, Duration deadline, Handler handler, Limits limits,
                        std::function<void(Result<ConnectionPtr>)> done) = 0;
   /// A connection over an already connected socket (socketpair of a child process). Shakes hands like connect().
@@ -201,7 +236,8 @@ class Reactor {
                      std::function<void(Result<ConnectionPtr>)> done) = 0;
   /// Accepts and shakes hands; `accepted` gives each new connection its handler. Strangers cannot keep others out: at most 512
   /// connections may handshake, the oldest is closed for the next; and when the process's descriptors run short, those go that
-  /// have never sent a message, oldest first (see descriptors.hpp).
+  /// have never sent a message, oldest first (see descriptors.hpp). invalid_argument, with what to do, when the address is not
+  /// loopback and connections are neither encrypted nor insecure.
   virtual Result<std::unique_ptr<Listener>> listen(const Endpoint& endpoint, Limits limits,
                                                    std::function<Handler(const ConnectionPtr&)> accepted) = 0;
 };

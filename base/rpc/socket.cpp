@@ -259,7 +259,7 @@ Result<Received> receive(int fd, std::span<const iovec> into, bool with_fds) {
   return received;
 }
 
-Result<std::size_t> send(int fd, std::span<const iovec> pieces, std::span<const Fd> fds) {
+Result<Sent> send(int fd, std::span<const iovec> pieces, std::span<const Fd> fds) {
   alignas(cmsghdr) Control control;
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(pieces.data());
@@ -269,8 +269,8 @@ Result<std::size_t> send(int fd, std::span<const iovec> pieces, std::span<const 
   do {
     put = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (put < 0 && errno == EINTR);
-  if (put >= 0) return static_cast<std::size_t>(put);
-  if (errno == EAGAIN || errno == EWOULDBLOCK) return std::size_t{0};
+  if (put >= 0) return Sent{static_cast<std::size_t>(put), false};
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return Sent{0, true};
   return fail(broken("cannot send", errno));
 }
 

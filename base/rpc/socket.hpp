@@ -68,7 +68,12 @@ struct Received {
 };
 /// unavailable when the connection broke, resource_exhausted when the process could not take the descriptors.
 Result<Received> receive(int fd, std::span<const iovec> into, bool with_fds);
-/// Bytes taken; 0 when the socket is full. unavailable when the connection broke.
-Result<std::size_t> send(int fd, std::span<const iovec> pieces, std::span<const Fd> fds);
+/// What one send took.
+struct Sent {
+  std::size_t bytes = 0;
+  bool blocked = false;  // the socket is full: no more for now
+};
+/// unavailable when the connection broke.
+Result<Sent> send(int fd, std::span<const iovec> pieces, std::span<const Fd> fds);
 
 }  // namespace weft::rpc

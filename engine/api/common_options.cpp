@@ -125,6 +125,7 @@ void declare_common(CLI::App& app, CommonOptions& options) {
   client::add_job_flags(app, kGroup, [&options](const master::JobOption& option, const std::string& text) {
     (void)option.set(text, options.run.job);
   });
+  command_line::add_security_options(app, options.security, kGroup);
   app.add_option("--tmp", options.run.temporary_directory, "Directory for temporary files")->type_name("DIR")->group(kGroup);
   app.add_flag("--overwrite", options.overwrite, "Replace outputs of earlier runs (directories with a _SUCCESS)")->group(kGroup);
   app.add_option_function<std::string>(

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/command_line/security.hpp"
 #include "engine/client/session.hpp"
 
 namespace CLI {
@@ -13,6 +14,7 @@ namespace weft {
 
 struct CommonOptions {
   client::RunOptions run;
+  command_line::SecurityOptions security;
   bool overwrite = false;
   bool check_variants = false;
   bool raw_input = false;

@@ -232,6 +232,7 @@ int Programs::main(int argc, char** argv, bool optimized) const {
     std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
     if (const auto role = client::internal_role(argc, argv, [&] { return replay(line, argc, argv); })) return *role;
     if (const auto ended = line->parse(argc, argv)) return *ended;
+    command_line::obey(line->common().security);
     log_fatal_signals("driver of " + name);
     outlive_broken_pipes();  // of `job | head`: the job goes on, and its outputs are written
     return run_job(*line, optimized);

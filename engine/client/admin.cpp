@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/rpc/credentials.hpp"
 #include "engine/client/binary_upload.hpp"
 
 namespace weft::client {
@@ -12,8 +13,10 @@ constexpr Duration kUploadDeadline = std::chrono::seconds(30);  // of a piece
 constexpr storage::Retry::Pauses kAdminPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 }  // namespace
 
-Admin::Admin(rpc::Endpoint endpoint, const std::string& master, AdminOptions options)
-    : options_(std::move(options)), reactor_(rpc::Reactor::start("admin")), link_(*reactor_, std::move(endpoint), master) {}
+Admin::Admin(rpc::Endpoint endpoint, const std::string& master, AdminOptions options, rpc::Security security)
+    : options_(std::move(options)),
+      reactor_(rpc::Reactor::start("admin", std::move(security))),
+      link_(*reactor_, std::move(endpoint), master) {}
 
 Admin::~Admin() {
   link_.close();
@@ -22,7 +25,8 @@ Admin::~Admin() {
 
 Result<std::unique_ptr<Admin>> Admin::connect(const std::string& master, AdminOptions options) {
   WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse_list(master));
-  std::unique_ptr<Admin> admin(new Admin(std::move(endpoint), master, std::move(options)));
+  WEFT_ASSIGN(auto security, rpc::security_of_environment());
+  std::unique_ptr<Admin> admin(new Admin(std::move(endpoint), master, std::move(options), std::move(security)));
   WEFT_TRY(admin->link_.await(storage::Retry::at_first(admin->options_, kAdminPauses)));
   return admin;
 }
@@ -83,9 +87,13 @@ Result<std::vector<JobLog>> Admin::logs(JobId id, std::uint64_t max_bytes) {
   return std::move(logs.logs);
 }
 
-Result<std::vector<NodeStatus>> Admin::nodes() {
+Result<NodeList> Admin::node_list() {
   WEFT_ASSIGN(const auto message, ask(kListNodes));
-  WEFT_ASSIGN(NodeList list, decode<NodeList>(message));
+  return decode<NodeList>(message);
+}
+
+Result<std::vector<NodeStatus>> Admin::nodes() {
+  WEFT_ASSIGN(NodeList list, node_list());
   return std::move(list.nodes);
 }
 

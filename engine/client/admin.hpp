@@ -33,6 +33,8 @@ class Admin {
   Result<JobId> detach(const Detach& detach, const std::string& program_file);
   Result<std::vector<JobLog>> logs(JobId id, std::uint64_t max_bytes);
   Result<std::vector<NodeStatus>> nodes();
+  /// The same, and whether the master takes anybody's orders.
+  Result<NodeList> node_list();
   Result<void> set_node(const NodeCapacity& wanted);
   Result<master::JobExplanation> explain(JobId id);
   Result<std::vector<GroupInfo>> groups();
@@ -43,7 +45,7 @@ class Admin {
   Result<SchedulerInfo> configure_scheduler(const std::string& spec);
 
  private:
-  Admin(rpc::Endpoint endpoint, const std::string& master, AdminOptions options);
+  Admin(rpc::Endpoint endpoint, const std::string& master, AdminOptions options, rpc::Security security);
   /// An order: asked once.
   Result<rpc::Message> call(rpc::MessageType type, rpc::Payload payload);
   /// A question, repeated while the master is away.

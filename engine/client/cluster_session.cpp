@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/machine.hpp"
+#include "base/rpc/credentials.hpp"
 #include "engine/client/binary_upload.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/stop_signal.hpp"
@@ -44,7 +45,8 @@ class ClusterSession final : public Session {
       : options_(options),
         cluster_(std::move(cluster)),
         progress_(options.job_name, options.quiet),
-        link_({cluster_.master, cluster_.away, [this](const std::string& line) { say(line); }, is_succeeded()}, stop_) {}
+        link_({cluster_.master, cluster_.away, [this](const std::string& line) { say(line); }, is_succeeded(), cluster_.security},
+              stop_) {}
 
   Result<void> open() {
     if (options_.driver_of) return attach(*options_.driver_of);
@@ -237,7 +239,8 @@ Result<std::unique_ptr<Session>> open_cluster_session(const RunOptions& options,
 
 Result<std::unique_ptr<Session>> open_cluster(const RunOptions& options) {
   WEFT_ASSIGN(auto master, rpc::Endpoint::parse_list(options.cluster));
-  return open_cluster_session(options, {std::move(master), false, 0, {}});
+  WEFT_ASSIGN(auto security, rpc::security_of_environment());
+  return open_cluster_session(options, {.master = std::move(master), .check = {}, .security = std::move(security)});
 }
 
 }  // namespace weft::client

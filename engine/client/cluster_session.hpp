@@ -16,6 +16,7 @@ struct ClusterSessionOptions {
   std::uint32_t wait_for_slots = 0;     // do not start before the cluster has this many slots (private cluster)
   std::function<Result<void>()> check;  // asked between polls whether the cluster itself is well; may be empty
   Duration away = kMasterAway;          // how long a master that keeps the job is waited for
+  rpc::Security security{};             // of the connection to it
 };
 
 /// Connects and submits, or, with RunOptions::driver_of, attaches. `unavailable` names the address when no master answers there.

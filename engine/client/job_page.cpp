@@ -1,5 +1,6 @@
 #include "engine/client/job_page.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -80,7 +81,7 @@ Result<void> JobPage::wait_until_shown() {
       if (size > 0) said.append(bytes, static_cast<std::size_t>(size));
     }
     const std::size_t line = said.find('\n');
-    if (const std::size_t at = said.find("http://"); at < line && line != std::string::npos) {
+    if (const std::size_t at = std::min(said.find("http://"), said.find("https://")); at < line && line != std::string::npos) {
       url_ = said.substr(at, line - at);
       return {};
     }

@@ -35,7 +35,7 @@ bool is_overdue(const Result<rpc::Message>& answer) { return !answer && answer.e
 }  // namespace
 
 MasterLink::MasterLink(Options options, const StopSignal& stop)
-    : options_(std::move(options)), stop_(stop), reactor_(rpc::Reactor::start("driver")) {}
+    : options_(std::move(options)), stop_(stop), reactor_(rpc::Reactor::start("driver", options_.security)) {}
 
 MasterLink::~MasterLink() {
   close();
@@ -48,7 +48,7 @@ bool MasterLink::is_lost(const Error& error) {
 
 Result<void> MasterLink::connect() {
   close();
-  WEFT_ASSIGN(connection_, rpc::connect(*reactor_, options_.master, kConnectDeadline));
+  WEFT_ASSIGN(connection_, rpc::connect(*reactor_, options_.master.of(rpc::Role::master), kConnectDeadline));
   return {};
 }
 
@@ -115,13 +115,14 @@ Result<Submitted> MasterLink::attach_again(Outage& outage, Error why) {
 
 Result<Submitted> MasterLink::attach_once() {
   leave();
-  auto connected =
-      unless_stopped<rpc::ConnectionPtr>(*reactor_, stop_, [&reactor = *reactor_, master = options_.master](auto done) {
+  auto connected = unless_stopped<rpc::ConnectionPtr>(
+      *reactor_, stop_, [&reactor = *reactor_, master = options_.master.of(rpc::Role::master)](auto done) {
         reactor.connect(master, kConnectDeadline, {}, {}, std::move(done));
       });
   if (!connected) return stopped();
   if (!*connected) {
-    if (connected->error().code() == Code::version_mismatch) return fail(connected->error());
+    const Code code = connected->error().code();
+    if (code == Code::version_mismatch || code == Code::invalid_argument) return fail(connected->error());  // it will stay so
     return fail(Error(Code::unavailable, connected->error().to_string()));  // its name may be unknown while it is away
   }
   connection_ = std::move(**connected);

@@ -27,6 +27,7 @@ class MasterLink {
     Duration away = kMasterAway;
     std::function<void(const std::string&)> say{};  // a line for people
     bool succeeded = false;                         // by another driver, if this one ends before its job
+    rpc::Security security{};
   };
   /// `stop` outlives it; a signal ends every wait for a master that is away.
   MasterLink(Options options, const StopSignal& stop);

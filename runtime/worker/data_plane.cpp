@@ -16,8 +16,10 @@ Result<std::unique_ptr<DataPlane>> DataPlane::open(rpc::Reactor& reactor, rpc::R
   const auto compression = options.compress ? shuffle::Compression::automatic : shuffle::Compression::never;
   plane->server_ = std::make_unique<shuffle::BlockServer>(store, compression, plane->links_);
   WEFT_ASSIGN(plane->listener_,
-              reactor.listen(endpoint, shuffle::transfer_limits(), [self = plane.get()](const rpc::ConnectionPtr&) {
-                rpc::Handler handler = self->server_->handler();
+              reactor.listen(endpoint, shuffle::transfer_limits(), [self = plane.get()](const rpc::ConnectionPtr& peer) {
+                // Users read chunks and tables here; map outputs are for workers.
+                const bool is_user = peer->identity() != nullptr && peer->identity()->role == rpc::Role::user;
+                rpc::Handler handler = is_user ? rpc::Handler{} : self->server_->handler();
                 handler.on_close = [self](const rpc::ConnectionPtr& connection, const Error& error) {
                   if (error.code() == Code::corrupt)
                     self->log_.warn("data port: {} sent nonsense: {}", connection->peer(), error.to_string());

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
 #include "runtime/worker/chunk_service.hpp"
 
 namespace weft::runtime {
@@ -50,6 +51,7 @@ struct WorkerOptions {
   std::function<void(const protocol::Heartbeat&)> on_heartbeat{};
   /// Called when the worker has registered with a master, or lost it; on the same terms.
   std::function<void(bool registered)> on_registration{};
+  rpc::Security security{};      // of its connections
   bool named = true;             // set by complete(): false where the name is the default
   bool private_cluster = false;  // ends with its master instead of waiting for it
 };

@@ -87,7 +87,7 @@ Result<void> Registration::on_kept(const rpc::Message& message) {
 
 void Registration::connect() {
   if (closed_) return;
-  reactor_.connect(master_, kConnectDeadline, handler(), protocol::peer_limits(),
+  reactor_.connect(master_.of(rpc::Role::master), kConnectDeadline, handler(), protocol::peer_limits(),
                    guarded(alive_, [this](Result<rpc::ConnectionPtr> connected) {
                      if (closed_) {
                        if (connected) (*connected)->close();
@@ -168,7 +168,8 @@ void Registration::on_registered(const protocol::Registered& answer) {
         leader(), answer.node.value(), answer.name, registration_.name);
     registration_.name = answer.name;
   }
-  if (auto set = set_last_words(connection_->peer(), answer.node); !set)
+  // A signal handler cannot encrypt: then the master learns only that the connection has ended.
+  if (auto set = connection_->identity() != nullptr ? Result<void>() : set_last_words(connection_->peer(), answer.node); !set)
     log_.warn("a fatal signal of this process could not be reported to the master: {}", set.error().to_string());
   callbacks_.on_registered(answer);
   send_heartbeat();

@@ -53,7 +53,7 @@ class WorkerImpl final : public Worker {
  public:
   explicit WorkerImpl(WorkerOptions options)
       : background_(rpc::Reactor::start("weft-background")),
-        reactor_(rpc::Reactor::start("weft-worker")),
+        reactor_(rpc::Reactor::start("weft-worker", options.security)),
         context_{*reactor_, *background_, std::move(options), {}},
         capacity_files_(context_.options.capacity_from, context_.options.forecast) {}
 

@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 
 #include "base/machine.hpp"
+#include "base/rpc/credentials.hpp"
 #include "base/text.hpp"
 #include "storage/files/file_system_impl.hpp"
 #include "storage/files/lease.hpp"
@@ -30,14 +31,15 @@ ChunkClientOptions client_options(const FileSystemOptions& options) {
 
 Result<std::shared_ptr<FileSystem>> FileSystem::connect(const std::string& master, FileSystemOptions options) {
   WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse_list(master));
-  auto files = std::make_shared<FileSystemImpl>(master, std::move(endpoint), std::move(options));
+  WEFT_ASSIGN(auto security, rpc::security_of_environment());
+  auto files = std::make_shared<FileSystemImpl>(master, std::move(endpoint), std::move(options), std::move(security));
   WEFT_TRY(files->begin());
   return std::shared_ptr<FileSystem>(std::move(files));
 }
 
-FileSystemImpl::FileSystemImpl(std::string master, rpc::Endpoint endpoint, FileSystemOptions options)
+FileSystemImpl::FileSystemImpl(std::string master, rpc::Endpoint endpoint, FileSystemOptions options, rpc::Security security)
     : options_(std::move(options)),
-      reactor_(rpc::Reactor::start("weft-files")),
+      reactor_(rpc::Reactor::start("weft-files", std::move(security))),
       master_(*reactor_, std::move(endpoint), std::move(master)),
       chunks_(std::make_unique<ChunkClient>(*reactor_, client_options(options_))) {
   if (options_.user.empty()) options_.user = user_name();

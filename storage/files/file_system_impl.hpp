@@ -14,7 +14,7 @@ namespace weft::storage::files {
 
 class FileSystemImpl final : public FileSystem, public std::enable_shared_from_this<FileSystemImpl> {
  public:
-  FileSystemImpl(std::string master, rpc::Endpoint endpoint, FileSystemOptions options);
+  FileSystemImpl(std::string master, rpc::Endpoint endpoint, FileSystemOptions options, rpc::Security security);
   ~FileSystemImpl() override;
   /// Sees whether the master is there.
   Result<void> begin();

@@ -26,7 +26,7 @@ std::uint64_t new_token();
 
 class TableClientImpl final : public TableClient, public std::enable_shared_from_this<TableClientImpl> {
  public:
-  TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options);
+  TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options, rpc::Security security);
   ~TableClientImpl() override;
   /// Sees whether the master is there.
   Result<void> begin_client() {

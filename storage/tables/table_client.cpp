@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "base/machine.hpp"
+#include "base/rpc/credentials.hpp"
 #include "base/text.hpp"
 #include "storage/tables/client_impl.hpp"
 
@@ -46,7 +47,8 @@ KeyRange KeyRange::prefix(const std::string& prefix) {
 
 Result<std::shared_ptr<TableClient>> TableClient::connect(const std::string& master, TableClientOptions options) {
   WEFT_ASSIGN(auto endpoint, rpc::Endpoint::parse_list(master));
-  auto client = std::make_shared<TableClientImpl>(master, std::move(endpoint), std::move(options));
+  WEFT_ASSIGN(auto security, rpc::security_of_environment());
+  auto client = std::make_shared<TableClientImpl>(master, std::move(endpoint), std::move(options), std::move(security));
   WEFT_TRY(client->begin_client());
   return std::shared_ptr<TableClient>(std::move(client));
 }
@@ -56,9 +58,9 @@ std::uint64_t new_token() {
   return std::uint64_t{source()} << 32 | source();
 }
 
-TableClientImpl::TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options)
+TableClientImpl::TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options, rpc::Security security)
     : options_(std::move(options)),
-      reactor_(rpc::Reactor::start("weft-tables")),
+      reactor_(rpc::Reactor::start("weft-tables", std::move(security))),
       master_(*reactor_, std::move(endpoint), std::move(master)) {
   if (options_.host.empty()) options_.host = machine_name();
   if (!options_.waiting) options_.waiting = [](const std::string& what) { Log("tables").warn("{}", what); };

@@ -34,7 +34,7 @@ void Chain::begin(std::uint64_t expected_length, Done done) {
   };
   auto endpoint = rpc::Endpoint::parse(targets_.front());
   if (!endpoint) return reactor_.post([connected, error = std::move(endpoint).error()] { connected(fail(error)); });
-  reactor_.connect(*endpoint, options_.connect_deadline, {}, chunk_limits(), std::move(connected));
+  reactor_.connect(endpoint->of(rpc::Role::worker), options_.connect_deadline, {}, chunk_limits(), std::move(connected));
 }
 
 void Chain::request(rpc::MessageType type, Buffer header, std::vector<SharedBytes> bulk, rpc::Duration deadline, rpc::Reply reply) {

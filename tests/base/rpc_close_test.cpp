@@ -95,7 +95,7 @@ TEST_P(RpcEndTest, ACloseIsInOrderEvenWhenItsReactorStopsAtOnce) {
     Handler handler;
     handler.on_close = [&](const ConnectionPtr&, const Error& error) { closed.set(error.code()); };
     serve(handler);
-    const auto leaving = Reactor::start("leaving");
+    const auto leaving = Reactor::start("leaving", security_of(GetParam()));
     const auto client = rpc::connect(*leaving, endpoint_, kLong);
     ASSERT_TRUE(client.has_value()) << client.error().to_string();
     std::atomic<bool> stopping{false};
@@ -249,7 +249,7 @@ TEST_P(RpcEndTest, DescriptorsTravelOnUnixSocketsOnly) {
   payload.fds.push_back(memory_file("first"));
   payload.fds.push_back(memory_file("second"));
   const auto reply = call(client, std::move(payload));
-  if (GetParam() == Transport::tcp) {
+  if (GetParam() != Transport::unix_socket) {
     ASSERT_FALSE(reply.has_value());
     EXPECT_EQ(reply.error().code(), Code::invalid_argument);
     return;
@@ -262,7 +262,7 @@ TEST_P(RpcEndTest, DescriptorsTravelOnUnixSocketsOnly) {
 }
 
 TEST_P(RpcEndTest, DescriptorsStayWithTheirMessagesAmongManyOthers) {
-  if (GetParam() == Transport::tcp) GTEST_SKIP() << "descriptors travel on Unix sockets only";
+  if (GetParam() != Transport::unix_socket) GTEST_SKIP() << "descriptors travel on Unix sockets only";
   constexpr int kCount = 300;
   int wrong = 0, seen = 0;
   Awaited<int> all;
@@ -309,7 +309,7 @@ TEST_P(RpcEndTest, AnAdoptedSocketPairWorksLikeAConnection) {
 }
 
 TEST_P(RpcEndTest, ConnectingToNobodyFailsWithTheAddress) {
-  const Endpoint nobody = GetParam() == Transport::tcp ? Endpoint{"127.0.0.1:1"} : Endpoint{"unix:/nonexistent/socket"};
+  const Endpoint nobody = GetParam() != Transport::unix_socket ? Endpoint{"127.0.0.1:1"} : Endpoint{"unix:/nonexistent/socket"};
   const auto connection = rpc::connect(*reactor_, nobody, kLong);
   ASSERT_FALSE(connection.has_value());
   EXPECT_EQ(connection.error().code(), Code::unavailable);
@@ -326,7 +326,7 @@ TEST_P(RpcEndTest, ConnectingToASilentPeerFailsAtTheDeadline) {
 }
 
 TEST_P(RpcEndTest, AListenerTakesOverTheSocketFileOfADeadProcessButNotOfALiveOne) {
-  if (GetParam() == Transport::tcp) GTEST_SKIP() << "Unix sockets only";
+  if (GetParam() != Transport::unix_socket) GTEST_SKIP() << "Unix sockets only";
   const auto parts = split_endpoint(any_endpoint().text).value();
   { const Fd dead = listen_on(Address::unix_path(parts.path)).value(); }
   serve(echo_handler());
@@ -399,7 +399,8 @@ TEST_P(RpcEndTest, ManyThreadsMayCallAtOnce) {
   EXPECT_EQ(right.load(), 800);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rpc, RpcEndTest, ::testing::Values(Transport::tcp, Transport::unix_socket), transport_name);
+INSTANTIATE_TEST_SUITE_P(Rpc, RpcEndTest, ::testing::Values(Transport::tcp, Transport::tls, Transport::unix_socket),
+                         transport_name);
 
 TEST(Handshake, WithAProcessThatIsStoppedNamesTheCause) {
   const Fd listening = listen_on(Address::numeric("127.0.0.1", "0").value()).value();  // the kernel takes connections for it

@@ -1,4 +1,4 @@
-// A reactor with a server and a client on it, over TCP, a Unix socket or a socketpair.
+// A reactor with a server and a client on it, over TCP, TLS, a Unix socket or a socketpair.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include "base/certificates/authority.hpp"
 #include "base/file.hpp"
+#include "base/rpc/credentials.hpp"
 #include "base/rpc/rpc.hpp"
 
 namespace weft::rpc::testing {
@@ -65,19 +67,31 @@ inline Handler echo_handler() {
   return handler;
 }
 
-enum class Transport { tcp, unix_socket };
+enum class Transport { tcp, tls, unix_socket };
 
 inline std::string transport_name(const ::testing::TestParamInfo<Transport>& info) {
-  return info.param == Transport::tcp ? "tcp" : "unix";
+  return info.param == Transport::tcp ? "tcp" : info.param == Transport::tls ? "tls" : "unix";
+}
+
+/// What reactors are started with: for TLS, a master's certificate, of an authority that all tests of the program share.
+inline Security security_of(Transport transport) {
+  if (transport != Transport::tls) return {};
+  static const TempDir directory = std::move(TempDir::create()).value();
+  static const auto credentials = [] {
+    auto authority = certificates::Authority::create(directory.path() / "ca").value();
+    return Credentials::open(authority.issue({Role::master, "master", {}}).value()).value();
+  }();
+  return {credentials, false};
 }
 
 class RpcTest : public ::testing::TestWithParam<Transport> {
  protected:
-  RpcTest() : directory_(std::move(TempDir::create()).value()), reactor_(Reactor::start("test")) {}
+  RpcTest() : directory_(std::move(TempDir::create()).value()), reactor_(Reactor::start("test", security_of(GetParam()))) {}
   ~RpcTest() override { reactor_->stop(); }
 
   Endpoint any_endpoint() const {
-    return GetParam() == Transport::tcp ? Endpoint{"127.0.0.1:0"} : Endpoint{"unix:" + (directory_.path() / "socket").string()};
+    return GetParam() != Transport::unix_socket ? Endpoint{"127.0.0.1:0"}
+                                                : Endpoint{"unix:" + (directory_.path() / "socket").string()};
   }
 
   /// Starts a server whose connections get `handler`; accepted_ has the first one.

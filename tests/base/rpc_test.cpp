@@ -193,7 +193,7 @@ TEST_P(RpcTest, ManyDeadlinesPassEachOnce) {
   reactor_->run([&] { held.clear(); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Rpc, RpcTest, ::testing::Values(Transport::tcp, Transport::unix_socket), transport_name);
+INSTANTIATE_TEST_SUITE_P(Rpc, RpcTest, ::testing::Values(Transport::tcp, Transport::tls, Transport::unix_socket), transport_name);
 
 }  // namespace
 }  // namespace weft::rpc::testing

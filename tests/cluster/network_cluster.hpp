@@ -1,6 +1,7 @@
 // A cluster on a network: a master at a bridge and workers in network namespaces of their own, which share nothing but its links.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -23,10 +24,12 @@ struct Network {
   friend std::ostream& operator<<(std::ostream& out, const Network& network) { return out << network.name; }
 };
 
-/// Workers w1, w2, … with two slots; every second one is in rack B, the others in rack A. It keeps files and tables.
+/// Workers w1, w2, … with two slots; every second one is in rack B, the others in rack A. It keeps files and tables. All
+/// connections are encrypted, and everybody shows a certificate: the master and the workers theirs, programs that of a user.
 class NetworkCluster {
  public:
   NetworkCluster(int workers, const Network& network) : network_("weft", workers, network.megabits) {
+    make_certificates(workers);
     start_master();
     for (int i = 0; i < workers; ++i) {
       workers_.emplace_back();
@@ -51,31 +54,32 @@ class NetworkCluster {
 
   void start_worker(int index) {
     const std::string number = std::to_string(index + 1);
-    workers_.at(static_cast<std::size_t>(index)) = start(network_.at_node(index), {"worker",
-                                                                                   "--master",
-                                                                                   address_,
-                                                                                   "--listen",
-                                                                                   ShapedNetwork::node_address(index) + ":0",
-                                                                                   "--name",
-                                                                                   "w" + number,
-                                                                                   "--host",
-                                                                                   "h" + number,
-                                                                                   "--rack",
-                                                                                   index % 2 == 0 ? "A" : "B",
-                                                                                   "--slots",
-                                                                                   "2",
-                                                                                   "--memory",
-                                                                                   "256MiB",
-                                                                                   "--store-memory",
-                                                                                   "256MiB",
-                                                                                   "--share",
-                                                                                   "false",
-                                                                                   "--directory",
-                                                                                   scratch_ / ("w" + number),
-                                                                                   "--chunk-dir",
-                                                                                   scratch_ / ("chunks-" + number),
-                                                                                   "--chunk-reserve",
-                                                                                   "1MiB"});
+    workers_.at(static_cast<std::size_t>(index)) = start(network_.at_node(index), "worker",
+                                                         {"worker",
+                                                          "--master",
+                                                          address_,
+                                                          "--listen",
+                                                          ShapedNetwork::node_address(index) + ":0",
+                                                          "--name",
+                                                          "w" + number,
+                                                          "--host",
+                                                          "h" + number,
+                                                          "--rack",
+                                                          index % 2 == 0 ? "A" : "B",
+                                                          "--slots",
+                                                          "2",
+                                                          "--memory",
+                                                          "256MiB",
+                                                          "--store-memory",
+                                                          "256MiB",
+                                                          "--share",
+                                                          "false",
+                                                          "--directory",
+                                                          scratch_ / ("w" + number),
+                                                          "--chunk-dir",
+                                                          scratch_ / ("chunks-" + number),
+                                                          "--chunk-reserve",
+                                                          "1MiB"});
   }
   bool ready() {
     const auto waited = weft({"node", "wait", std::to_string(workers_.size()), "--timeout", "60s"});
@@ -98,25 +102,39 @@ class NetworkCluster {
   }
   ProcessResult weft(std::vector<std::string> words) const {
     words.insert(words.begin(), "weft");
-    return run(command(std::move(words), "--master"), {.deadline = kPatience});
+    return run(command(std::move(words), "--master"), {.environment = as("alice"), .deadline = kPatience});
   }
   ProcessResult job(std::vector<std::string> words) const {
     words.insert(words.begin() + 1, "--quiet");
-    return run(job_command(std::move(words)), {.deadline = kPatience});
+    return run(job_command(std::move(words)), {.environment = as("alice"), .deadline = kPatience});
+  }
+  /// The environment of a process with that identity.
+  std::map<std::string, std::string> as(const std::string& identity) const {
+    return {{"WEFT_SECURITY", scratch_ / ("security/" + identity)}};
   }
   std::vector<std::string> job_command(std::vector<std::string> words) const { return command(std::move(words), "--cluster"); }
 
  private:
+  void make_certificates(int workers) const {
+    std::vector<std::string> words{program("weft"), "security", "init", scratch_ / "security", "--user", "alice"};
+    words.insert(words.end(), {"--host", ShapedNetwork::bridge_address()});
+    for (int i = 0; i < workers; ++i) words.insert(words.end(), {"--host", ShapedNetwork::node_address(i)});
+    const auto made = run(words);
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+  }
+
   static constexpr std::chrono::seconds kPatience{120}, kLife{7200};
 
-  std::unique_ptr<Process> start(std::vector<std::string> words, const std::vector<std::string>& arguments) const {
+  std::unique_ptr<Process> start(std::vector<std::string> words, const std::string& identity,
+                                 const std::vector<std::string>& arguments) const {
     words.push_back(program("weft"));
     words.insert(words.end(), arguments.begin(), arguments.end());
-    return std::make_unique<Process>(words, ProcessOptions{.deadline = kLife, .daemon = true});
+    return std::make_unique<Process>(words, ProcessOptions{.environment = as(identity), .deadline = kLife, .daemon = true});
   }
   void start_master() {
-    master_ = start(network_.at_bridge(), {"master", "--listen", ShapedNetwork::bridge_address() + ":0", "--port-file",
-                                           scratch_ / "port", "--data-dir", scratch_ / "data"});
+    master_ = start(network_.at_bridge(), "master",
+                    {"master", "--listen", ShapedNetwork::bridge_address() + ":0", "--port-file", scratch_ / "port", "--data-dir",
+                     scratch_ / "data"});
     EXPECT_TRUE(eventually([&] { return read_file(scratch_ / "port").ends_with('\n'); })) << master_->err_so_far();
     address_ = read_file(scratch_ / "port");
     address_.pop_back();

@@ -64,7 +64,8 @@ class NetworkFaults : public testing::Test {
   }
   /// Two minutes at most.
   static std::unique_ptr<Process> start(const NetworkCluster& cluster, const Words& words) {
-    return std::make_unique<Process>(cluster.job_command(words), ProcessOptions{.deadline = 120s});
+    return std::make_unique<Process>(cluster.job_command(words),
+                                     ProcessOptions{.environment = cluster.as("alice"), .deadline = 120s});
   }
 };
 

@@ -382,6 +382,7 @@ struct Attribute {
 
 struct NodeList {
   nodes @0 :List(Node);
+  insecure @1 :Bool;
 }
 
 struct Master {

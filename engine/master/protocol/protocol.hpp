@@ -189,6 +189,7 @@ struct NodeCapacity {
 
 struct NodeList {
   std::vector<NodeStatus> nodes;
+  bool insecure = false;  // the master takes anybody's orders (--insecure)
 };
 
 struct MasterStatus {

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "engine/master/server/access.hpp"
 #include "engine/master/server/node_reports.hpp"
 #include "schedulers/view/points_of_time.hpp"
 
@@ -79,8 +80,11 @@ void ClientRequests::add_to(RequestTable& table) {
   table.answer(client::kListJobs, Kind::question, [this](const auto&, const auto&) { return on_list_jobs(); });
   table.answer(client::kJobStatus, Kind::question, about_job([this](JobId id) { return on_job_status(id); }));
   table.answer(client::kExplainJob, Kind::question, about_job([this](JobId id) { return on_explain(id); }));
-  table.answer(client::kListNodes, Kind::question,
-               [this](const auto&, const auto&) { return client::encode(node_list(parts_.workers)); });
+  table.answer(client::kListNodes, Kind::question, [this](const auto&, const auto&) {
+    client::NodeList list = node_list(parts_.workers);
+    list.insecure = parts_.options.security.insecure;
+    return client::encode(std::move(list));
+  });
   table.answer(client::kSetNode, Kind::promise,
                with<client::NodeCapacity>(
                    [this](const ConnectionPtr&, const client::NodeCapacity& wanted, ByteView) { return on_set_node(wanted); }));
@@ -180,6 +184,7 @@ void ClientRequests::becomes_driver(const rpc::ConnectionPtr& connection, JobId 
 /// A driver whose submission is known and that is away is the job's driver from now on. So is the one that has submitted it, and
 /// has not got the answer: a master may have hung with it, and another leads now.
 Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connection, client::Submit submit) {
+  if (std::string user = user_of(*connection); !user.empty()) submit.options.user = std::move(user);
   if (const auto known = known_job(submit.options)) {
     const auto job = parts_.jobs.find(known->id);
     const std::string id = escaped(submit.options.request_id);
@@ -201,6 +206,7 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
 
 /// Of a job that is known and whose driver was started, or that is over, the answer has no key: there is nothing left to do.
 Result<rpc::Payload> ClientRequests::on_detach(const rpc::ConnectionPtr& connection, client::Detach detach) {
+  if (std::string user = user_of(*connection); !user.empty()) detach.submit.options.user = std::move(user);
   if (detach.submit.same_binary) return fail(Code::invalid_argument, "a detached job brings its own program");
   const auto too_long = [](const std::string& path) { return path.empty() || path.size() > protocol::kMostPathBytes; };
   if (detach.files.size() > protocol::kMostDriverFiles || std::any_of(detach.files.begin(), detach.files.end(), too_long))

@@ -22,6 +22,7 @@
 #include "engine/master/nodes/topology.hpp"
 #include "engine/master/profiles/profile_service.hpp"
 #include "engine/master/scheduling/catalogue.hpp"
+#include "engine/master/server/access.hpp"
 #include "engine/master/server/binary_store.hpp"
 #include "engine/master/server/client_requests.hpp"
 #include "engine/master/server/drivers.hpp"
@@ -175,7 +176,7 @@ Result<void> ServerImpl::begin() {
 
   started_ = SystemClock().now();
   background_ = rpc::Reactor::start("weft-background");
-  reactor_ = rpc::Reactor::start("weft-master");
+  reactor_ = rpc::Reactor::start("weft-master", options_.security);
   make_parts();
   Result<void> began;
   reactor_->run([&] {
@@ -411,7 +412,7 @@ rpc::Handler ServerImpl::handler() {
     on_request(connection, std::move(message), std::move(responder));
   };
   handler.on_notify = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-    if (!leads()) return;
+    if (!leads() || !may_send(*connection, message.type)) return;
     if (message.type != kAlive) return workers_->reports.on_notify(connection, message);
     if (replication_) replication_->heard_of(connection, ReplicationLog::Sign::of_life);
   };
@@ -453,6 +454,7 @@ void ServerImpl::add_requests() {
 
 void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
   if (!leads()) return responder.fail(Error(Code::unavailable, "the master ends: " + driver_.ended()->to_string()));
+  if (const auto allowed = may_send(*connection, message.type); !allowed) return responder.fail(allowed.error());
   if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
     return on_storage_request(connection, message, std::move(responder));
   const RequestTable::Route* const route = requests_.find(message.type);
@@ -485,7 +487,8 @@ void ServerImpl::on_storage_request(const rpc::ConnectionPtr& connection, const 
       return responder.reply(storage::files::encode(storage::files::StorageSite{}));
     return responder.fail(Error(Code::invalid_argument, "this master keeps no files; start it with --data-dir DIRECTORY"));
   }
-  if (message.type < kFirstWorkerStorageMessage) return storage_->on_client_request(message, std::move(responder));
+  if (message.type < kFirstWorkerStorageMessage)
+    return storage_->on_client_request(user_of(*connection), message, std::move(responder));
   const auto worker = workers_->context.table.on(connection);
   if (!worker) return responder.fail(Error(Code::invalid_argument, "a message of a peer that is not registered"));
   storage_->on_worker_request(workers_->context.table.at(*worker).site(*worker), message, std::move(responder));

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
 #include "engine/master/core/core.hpp"
 #include "engine/master/log/event_log.hpp"
 #include "engine/master/profiles/profile_store.hpp"
@@ -38,6 +39,7 @@ struct ServerOptions {
   StorageFactory storage;            // the cluster's files; empty: it has none
   ProfileStoreFactory profiles;      // what is learned of programs; empty: kept in memory
   Leadership* leadership = nullptr;  // of several masters; outlives the server; null: there is only this one
+  rpc::Security security{};          // of its connections
   /// Called once, on the server's thread, when the master cannot go on (its journal failed, its scheduler does not return). Clients
   /// that wait were answered. Must not destroy the server.
   std::function<void(const Error&)> on_fatal;

@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/log.hpp"
+#include "base/rpc/rpc.hpp"
 #include "engine/master/election/election.hpp"
 #include "engine/master/replication/leadership.hpp"
 #include "engine/master/standby/membership.hpp"
@@ -24,6 +25,7 @@ struct GroupOptions {
   std::string address;   // where others find this master when it leads
   bool standby = false;  // it does not begin a cluster: where none has led, it waits for another to lead
   Duration lease = std::chrono::seconds(3);
+  rpc::Security security{};  // of its connection to the one that leads
 };
 
 /// One thread.

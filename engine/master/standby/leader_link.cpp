@@ -16,10 +16,12 @@ constexpr Duration kFetchDeadline = 10s;
 
 }  // namespace
 
-Result<std::unique_ptr<LeaderLink>> LeaderLink::open(const std::string& address, const Follow& follow) {
-  std::unique_ptr<LeaderLink> link(new LeaderLink);
+Result<std::unique_ptr<LeaderLink>> LeaderLink::open(const std::string& address, const Follow& follow,
+                                                     const rpc::Security& security) {
+  std::unique_ptr<LeaderLink> link(new LeaderLink(security));
   WEFT_ASSIGN(const rpc::Endpoint leader, rpc::Endpoint::parse(address));
-  WEFT_ASSIGN(link->connection_, rpc::connect(*link->reactor_, leader, kConnectDeadline, {}, protocol::peer_limits()));
+  WEFT_ASSIGN(link->connection_,
+              rpc::connect(*link->reactor_, leader.of(rpc::Role::master), kConnectDeadline, {}, protocol::peer_limits()));
   WEFT_ASSIGN(const rpc::Message answer,
               rpc::call(*link->reactor_, link->connection_, kFollow, to_payload(follow), kFollowDeadline));
   WEFT_ASSIGN(link->following_, from_message<Following>(answer));

@@ -16,7 +16,7 @@ namespace weft::master {
 class LeaderLink {
  public:
   /// Connects, and begins to follow. From then on the leader does not count on this member, so that its old copy may go.
-  static Result<std::unique_ptr<LeaderLink>> open(const std::string& address, const Follow& follow);
+  static Result<std::unique_ptr<LeaderLink>> open(const std::string& address, const Follow& follow, const rpc::Security& security);
   ~LeaderLink();
   LeaderLink(const LeaderLink&) = delete;
   LeaderLink& operator=(const LeaderLink&) = delete;
@@ -28,7 +28,7 @@ class LeaderLink {
   Result<BinaryStore::Piece> fetch(const Hash128& program, std::uint64_t offset);
 
  private:
-  LeaderLink() : reactor_(rpc::Reactor::start("weft-follower")) {}
+  explicit LeaderLink(const rpc::Security& security) : reactor_(rpc::Reactor::start("weft-follower", security)) {}
   void say_alive();
 
   std::unique_ptr<rpc::Reactor> reactor_;

@@ -121,6 +121,12 @@ struct Operations {
 
 }  // namespace
 
+void set_owner(FileRequest& request, const std::string& user) {
+  if (auto* const directory = std::get_if<MakeDirectory>(&request)) directory->user = user;
+  if (auto* const leased = std::get_if<LeaseDirectory>(&request)) leased->user = user;
+  if (auto* const file = std::get_if<CreateFile>(&request)) file->user = user;
+}
+
 Result<FileReply> apply(const FileRequest& request, Namespace& tree, const DrainedTables& tables) {
   return std::visit(Operations{tree, tables}, request);
 }

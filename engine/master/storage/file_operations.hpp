@@ -16,6 +16,9 @@ struct DrainedTables {
   std::function<std::size_t(const std::string& worker)> replicas_on;
 };
 
+/// Whoever the request says that he is, what it makes belongs to this user.
+void set_owner(storage::files::FileRequest& request, const std::string& user);
+
 /// Applied, or refused with a reason; a refusal changes nothing. Changes must be durable before any answer shows them. On the
 /// thread of the namespace.
 Result<storage::files::FileReply> apply(const storage::files::FileRequest& request, storage::Namespace& tree,

@@ -73,12 +73,13 @@ class FileService final : public StorageService {
 
   NodeId first_node() const override { return namespace_.next_node(); }
 
-  void on_client_request(const rpc::Message& message, rpc::Responder responder) override {
+  void on_client_request(const std::string& user, const rpc::Message& message, rpc::Responder responder) override {
     if (message.type == tables::kTableRequest) return tables_.on_client_request(message, std::move(responder));
     if (message.type != kFileRequest)
       return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
-    const auto request = decode_file_request(message);
+    auto request = decode_file_request(message);
     if (!request) return responder.fail(request.error());
+    if (!user.empty()) set_owner(*request, user);
     const bool at_once = std::visit([]<class Operation>(const Operation&) { return AnsweredAtOnce<Operation>; }, *request);
     if (const auto full = store_->full(); full && !at_once) return responder.fail(*full);
     const auto reply = apply(*request, namespace_, drained_tables_);

@@ -35,7 +35,8 @@ class StorageService {
   virtual ~StorageService() = default;
   /// The first id that no worker has had.
   virtual NodeId first_node() const = 0;
-  virtual void on_client_request(const rpc::Message& message, rpc::Responder responder) = 0;
+  /// `user`: the one that the certificate of the peer names; empty: the message is believed.
+  virtual void on_client_request(const std::string& user, const rpc::Message& message, rpc::Responder responder) = 0;
   virtual void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder) = 0;
   /// An error disconnects the worker.
   virtual Result<void> on_worker_notify(NodeId worker, const rpc::Message& message) = 0;

@@ -42,6 +42,7 @@ void add_table(CLI::App& app, Action& action);
 void add_profile(CLI::App& app, Action& action);
 void add_scheduling(CLI::App& app, Action& action);
 void add_journal(CLI::App& app, Action& action);
+void add_security(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 /// Writes the manual pages; a build does it.

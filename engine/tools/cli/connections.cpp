@@ -3,10 +3,17 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace weft::tools {
 
 void tell_waiting(const std::string& what) { fmt::print(stderr, "weft: {} (--patience)\n", what); }
+
+void tell_insecure() {
+  const bool colours = ::isatty(STDERR_FILENO) == 1;
+  fmt::print(stderr, "{}weft: this cluster is insecure: whoever reaches it can run programs (--insecure){}\n",
+             colours ? "\033[1;31m" : "", colours ? "\033[0m" : "");
+}
 
 Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master) {
   return client::Admin::connect(master.address, {master.patience, master.at_first, tell_waiting});

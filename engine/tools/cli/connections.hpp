@@ -12,6 +12,8 @@ namespace weft::tools {
 
 // Each waits as the option says, and reports that on standard error.
 
+/// On standard error, in red where that is a terminal: the master takes anybody's orders.
+void tell_insecure();
 Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master);
 Result<std::shared_ptr<storage::tables::TableClient>> tables_at(const MasterOption& master);
 /// Reports on standard error what a call waits for.

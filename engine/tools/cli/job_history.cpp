@@ -70,7 +70,7 @@ Result<void> show_history(const HistoryOptions& options) {
     WEFT_ASSIGN(jobs, history::PastJobs::open(options.logs));
   }
   WEFT_ASSIGN(const auto service, web::Service::start(options.http, std::move(jobs)));
-  fmt::print("{} is shown at http://{}/jobs\n", options.logs, service->address());
+  fmt::print("{} is shown at {}/jobs\n", options.logs, service->url());
   std::fflush(stdout);
   while (!stop.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   return {};

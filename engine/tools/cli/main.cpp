@@ -14,6 +14,7 @@
 #include "base/broken_pipe.hpp"
 #include "base/command_line/completion.hpp"
 #include "base/command_line/help.hpp"
+#include "base/command_line/security.hpp"
 #include "base/command_line/usage.hpp"
 #include "base/command_line/words.hpp"
 #include "base/fatal_signal.hpp"
@@ -45,6 +46,7 @@ std::shared_ptr<const bool> add_commands(CLI::App& app, weft::tools::Action& act
   weft::tools::add_profile(app, action);
   weft::tools::add_scheduling(app, action);
   weft::tools::add_journal(app, action);
+  weft::tools::add_security(app, action);
   weft::tools::add_history(app, action);
   weft::tools::add_simulate(app, action);
   weft::tools::add_completion(app, action);
@@ -96,6 +98,8 @@ int main(int argc, char** argv) {
   app.add_option("--log", level, "Least severity that is logged")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
+  weft::command_line::SecurityOptions security;
+  weft::command_line::add_security_options(app, security, "Options");
   weft::tools::Action action;
   int exit_status = EXIT_FAILURE;  // of a failure
   const auto empty_json = add_commands(app, action, exit_status);
@@ -116,6 +120,7 @@ int main(int argc, char** argv) {
     return complain(weft::command_line::usage_message(error, *arranged->command), kUsage);
   }
 
+  weft::command_line::obey(security);
   weft::configure_logging(*weft::parse_log_level(level));
   weft::log_fatal_signals("weft " + app.get_subcommands().front()->get_name());
   const weft::Result<void> result = run(action);

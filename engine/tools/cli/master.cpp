@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "base/named_file.hpp"
 #include "base/private_directory.hpp"
+#include "base/rpc/credentials.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/rpc/rpc.hpp"
 #include "base/text.hpp"
@@ -86,7 +87,7 @@ Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const 
   auto service =
       web::Service::start({options.http, server.address(), options.server.event_log, server.log_began(), options.submit_dir});
   if (service) {
-    std::printf("weft master's page is at http://%s/\n", (*service)->address().c_str());
+    std::printf("weft master's page is at %s/\n", (*service)->url().c_str());
     return service;
   }
   if (options.http_given) return fail(std::move(service).error().wrap(fmt::format("--http {}", options.http)));
@@ -112,6 +113,10 @@ Result<void> complete(MasterOptions& options) {
   WEFT_TRY(check_lease(options.files));
   WEFT_TRY(check_directory("--profiles", options.profiles));
   WEFT_TRY(check_directory("--submit-dir", options.submit_dir));
+  if (!options.submit_dir.empty() && options.server.security.encrypted())
+    return fail(Code::invalid_argument,
+                "--submit-dir: programs that are started over HTTP would run as the master, so it cannot be used "
+                "with --security; leave one of them out");
   if (!options.submit_dir.empty() && !std::filesystem::is_directory(options.submit_dir))
     return fail(Code::invalid_argument,
                 fmt::format("--submit-dir: there is no {}; name the directory of job programs", options.submit_dir));
@@ -184,6 +189,7 @@ Result<void> serve_in_group(MasterOptions& options, const client::StopSignal& st
 
 Result<void> run(MasterOptions options) {
   keep_files_private();
+  WEFT_ASSIGN(options.server.security, rpc::security_of_environment());
   rpc::raise_descriptor_limit();
   const client::StopSignal stop(client::StopSignal::Hangup::reloads);
   WEFT_TRY(complete(options));

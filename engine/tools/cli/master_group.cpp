@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/machine.hpp"
+#include "base/rpc/credentials.hpp"
 #include "base/rpc/rpc.hpp"
 #include "base/text.hpp"
 #include "engine/master/election/etcd_election.hpp"
@@ -95,6 +96,7 @@ Result<std::unique_ptr<master::GroupMember>> join_group(const MasterGroupOptions
   group.paths = paths;
   group.standby = options.standby;
   group.lease = options.lease;
+  WEFT_ASSIGN(group.security, rpc::security_of_environment());
   WEFT_ASSIGN(group.address, advertised(options, listen));
   return master::GroupMember::open(std::move(group), [&](const std::string& member) { return election(options, member); });
 }

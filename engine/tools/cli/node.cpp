@@ -29,7 +29,9 @@ struct NodeOptions {
 
 Result<void> list(const NodeOptions& options) {
   WEFT_ASSIGN(const auto admin, admin_at(options.master));
-  WEFT_ASSIGN(const auto nodes, admin->nodes());
+  WEFT_ASSIGN(const auto listed, admin->node_list());
+  const auto& nodes = listed.nodes;
+  if (listed.insecure) tell_insecure();
   if (options.racks) {
     const std::vector<RackLoad> racks = racks_of(nodes);
     return print(options.json ? racks_json(racks) : racks_text(racks));

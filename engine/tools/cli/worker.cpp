@@ -7,6 +7,7 @@
 
 #include "base/config.hpp"
 #include "base/private_directory.hpp"
+#include "base/rpc/credentials.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
 #include "engine/client/stop_signal.hpp"
@@ -32,6 +33,7 @@ struct WorkerSettings {
 
 Result<void> run(WorkerSettings options) {
   keep_files_private();
+  WEFT_ASSIGN(options.worker.security, rpc::security_of_environment());
   rpc::raise_descriptor_limit();
   Config config;
   runtime::declare(config, options.worker);
@@ -52,7 +54,7 @@ Result<void> run(WorkerSettings options) {
     WEFT_ASSIGN(metrics, web::WorkerMetrics::start(options.http));
     options.worker.on_heartbeat = [&served = *metrics](const runtime::protocol::Heartbeat& heartbeat) { served.note(heartbeat); };
     options.worker.on_registration = [&served = *metrics](bool registered) { served.note_registration(registered); };
-    std::printf("weft worker's metrics are at http://%s/metrics\n", metrics->address().c_str());
+    std::printf("weft worker's metrics are at %s/metrics\n", metrics->url().c_str());
     std::fflush(stdout);
   }
   WEFT_ASSIGN(const auto worker, runtime::Worker::start(options.worker));

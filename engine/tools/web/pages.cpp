@@ -22,7 +22,7 @@ bool is_view(std::string_view path) {
 
 }  // namespace
 
-http::Response page(std::string_view path, std::string_view of) {
+http::Response page(std::string_view path, std::string_view of, bool insecure) {
   for (const auto& [name, script] : {std::pair("/weft.js", embedded::weft_js()), std::pair("/views.js", embedded::views_js()),
                                      std::pair("/job.js", embedded::job_js())})
     if (path == name) return {.type = "text/javascript; charset=utf-8", .body = std::string(script)};
@@ -33,6 +33,11 @@ http::Response page(std::string_view path, std::string_view of) {
   const std::size_t root = html.find(kRoot);
   WEFT_ASSERT(root != std::string::npos);
   if (!of.empty()) html.insert(root + kRoot.size(), fmt::format(" data-of=\"{}\"", of));
+  constexpr std::string_view kMain = "<main ";
+  if (insecure)
+    html.insert(html.find(kMain),
+                "<p class=\"insecure\" role=\"alert\">Insecure (--insecure): whoever reaches this cluster can run programs "
+                "on it. `weft security init` closes it.</p>\n");
   return {.type = "text/html; charset=utf-8", .body = std::move(html)};
 }
 

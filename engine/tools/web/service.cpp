@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/rpc/credentials.hpp"
 #include "engine/tools/web/metrics.hpp"
 #include "engine/tools/web/pages.hpp"
 #include "engine/tools/web/routes.hpp"
@@ -56,6 +57,8 @@ Result<std::unique_ptr<Service>> Service::start(const std::string& listen, std::
 Result<void> Service::begin(const std::string& listen) {
   http::ServerOptions options;
   options.listen = listen;
+  WEFT_ASSIGN(options.security, rpc::security_of_environment());
+  insecure_ = options.security.insecure;
   WEFT_ASSIGN(server_, http::Server::start(std::move(options), [this](const http::Request& request) { return reply(request); }));
   return {};
 }
@@ -67,7 +70,7 @@ http::Response Service::reply(const http::Request& request) {
   if (request.method != "GET") return http::error_response(405, "pages are read");
   if (request.path == "/healthz") return health();
   if (request.path == "/metrics") return metrics();
-  return page(request.path, cluster_.past() == nullptr ? "" : cluster_.past()->grows() ? "growing" : "logs");
+  return page(request.path, cluster_.past() == nullptr ? "" : cluster_.past()->grows() ? "growing" : "logs", insecure_);
 }
 
 /// Whether the master answers; of event logs, whether this process does.

@@ -31,6 +31,8 @@ class Service {
   static Result<std::unique_ptr<Service>> start(const std::string& listen, std::unique_ptr<history::LoggedJobs> past);
   /// "host:port" as bound.
   const std::string& address() const { return server_->address(); }
+  /// "http://host:port", or https.
+  std::string url() const { return server_->url(); }
 
  private:
   template <class... Of>
@@ -40,6 +42,7 @@ class Service {
   http::Response health();
   http::Response metrics();
 
+  bool insecure_ = false;  // its page says so
   Cluster cluster_;
   Live live_;
   std::optional<PoolSampler> sampler_;    // of a master's pools

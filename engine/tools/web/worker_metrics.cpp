@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "base/rpc/credentials.hpp"
 #include "base/text.hpp"
 
 namespace weft::web {
@@ -44,6 +45,7 @@ Result<std::unique_ptr<WorkerMetrics>> WorkerMetrics::start(const std::string& l
   http::ServerOptions options;
   options.listen = listen;
   options.threads = 1;
+  WEFT_ASSIGN(options.security, rpc::security_of_environment());
   WEFT_ASSIGN(made->server_, http::Server::start(std::move(options), [self = made.get()](const http::Request& request) {
                 return self->reply(request);
               }));

@@ -28,6 +28,8 @@ class WorkerMetrics {
   /// Whether the worker is registered with a master from now on. Any thread.
   void note_registration(bool registered);
   const std::string& address() const { return server_->address(); }
+  /// "http://host:port", or https.
+  std::string url() const { return server_->url(); }
 
  private:
   http::Response reply(const http::Request& request);

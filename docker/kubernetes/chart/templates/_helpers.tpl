@@ -40,6 +40,15 @@ securityContext:
 {{- end }}
 {{- end }}
 
+{{- /* The Secret of a component, or that there is none: its name in `.`. */ -}}
+{{- define "weft.security" -}}
+- { name: WEFT_SECURITY, value: {{ empty . | ternary "insecure" "/etc/weft/certificates" }} }
+{{- end }}
+{{- define "weft.certificates" -}}
+- name: certificates
+  secret: { secretName: {{ . }}, defaultMode: 0440 }
+{{- end }}
+
 {{- define "weft.pod" -}}
 enableServiceLinks: false
 {{- with .Values.imagePullSecrets }}

@@ -1,0 +1,176 @@
+// A cluster of real processes with certificates, and what people with the wrong ones get (SECURITY.md).
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/cluster/cluster.hpp"
+
+namespace weft::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class SecureClusterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto made = security({"init", authority(), "--user", "alice"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    start_master({"--security", identity("master")});
+    worker_ = std::make_unique<Process>(worker_words("w1"), ProcessOptions{.environment = as("worker"), .daemon = true});
+    ASSERT_EQ(weft({"node", "wait", "1", "--timeout", "60s"}, "alice").exit_code, 0) << worker_->err_so_far();
+  }
+  void TearDown() override {
+    for (Process* const process : {worker_.get(), master_.get()}) {
+      if (process == nullptr) continue;
+      process->signal(SIGTERM);
+      EXPECT_EQ(process->wait().exit_code, 0) << process->err_so_far();
+    }
+  }
+
+  void start_master(const Words& options) {
+    Words command{program("weft"), "master",      "--listen",      "127.0.0.1:0", "--http",
+                  "127.0.0.1:0",   "--port-file", files_ / "port", "--data-dir",  files_ / "data"};
+    command.insert(command.end(), options.begin(), options.end());
+    master_ = std::make_unique<Process>(command, ProcessOptions{.daemon = true});
+    EXPECT_TRUE(eventually([&] { return read_file(files_ / "port").ends_with('\n'); })) << master_->err_so_far();
+    address_ = read_file(files_ / "port");
+    address_.pop_back();
+  }
+  Words worker_words(const std::string& name) const {
+    return {program("weft"),   "worker",
+            "--master",        address_,
+            "--name",          name,
+            "--slots",         "2",
+            "--chunk-dir",     files_ / ("chunks-" + name),
+            "--chunk-reserve", "1MiB"};
+  }
+
+  std::string authority() const { return files_ / "certificates"; }
+  std::string identity(const std::string& name) const { return authority() + "/" + name; }
+  std::map<std::string, std::string> as(const std::string& name) const { return {{"WEFT_SECURITY", identity(name)}}; }
+  ProcessResult security(Words words) const {
+    words.insert(words.begin(), {program("weft"), "security"});
+    return run(words);
+  }
+  ProcessResult weft(Words words, const std::string& who) const {
+    words.insert(words.begin(), program("weft"));
+    words.insert(words.end(), {"--master", address_});
+    return run(words, {.environment = as(who)});
+  }
+  ProcessResult job(Words words, const std::string& who) const {
+    words.insert(words.begin(), program("cluster_probe"));
+    words.insert(words.end(), {"--quiet", "--cluster", address_});
+    return run(words, {.environment = as(who)});
+  }
+
+  ScratchDirectory files_;
+  std::string address_;
+  std::unique_ptr<Process> master_, worker_;
+};
+
+TEST_F(SecureClusterTest, JobsAndFilesWorkAsWithout) {
+  const auto sums = job({"sums", "--records", "5000", "--tasks", "8"}, "alice");
+  EXPECT_EQ(sums.exit_code, 0) << sums.err;
+  EXPECT_EQ(sums.out, expected_sums(5000));
+  write_file(files_ / "words", "to be or not to be\n");
+  EXPECT_EQ(weft({"fs", "put", files_ / "words", "weft://words"}, "alice").exit_code, 0);
+  const auto back = weft({"fs", "cat", "weft://words"}, "alice");
+  EXPECT_EQ(back.out, "to be or not to be\n") << back.err;
+  const auto counted =
+      run({program("wordcount"), "--quiet", "--input", "weft://words", "--output", "weft://counts", "--cluster", address_},
+          {.environment = as("alice")});
+  EXPECT_EQ(counted.exit_code, 0) << counted.err;
+  const auto detached = run({program("weft"), "submit", "--detach", program("wordcount"), "--master", address_, "--", "--input",
+                             "weft://words", "--output", "weft://again"},
+                            {.environment = as("alice")});
+  EXPECT_EQ(detached.exit_code, 0) << detached.err;
+  const auto ended = weft({"job", "wait", "3"}, "alice");
+  EXPECT_EQ(ended.exit_code, 0) << ended.err << weft({"job", "logs", "3"}, "alice").out;
+}
+
+TEST_F(SecureClusterTest, AJobIsOfWhomTheCertificateNames) {
+  ASSERT_EQ(job({"noop", "--user", "bob"}, "alice").exit_code, 0);
+  const auto list = weft({"job", "list", "--json"}, "alice");
+  EXPECT_TRUE(has(list.out, "\"user\":\"alice\"") && !has(list.out, "\"bob\"")) << list.out;
+  write_file(files_ / "words", "words\n");
+  ASSERT_EQ(weft({"fs", "put", files_ / "words", "weft://words"}, "alice").exit_code, 0);
+  const auto listed = weft({"fs", "ls", "--json", "weft://"}, "alice");
+  EXPECT_TRUE(has(listed.out, "alice")) << listed.out;
+}
+
+TEST_F(SecureClusterTest, AWorkersCertificateSubmitsNothing) {
+  const auto refused = job({"noop"}, "worker");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(has(refused.err, "worker worker may not do this: it needs the certificate of a user")) << refused.err;
+}
+
+TEST_F(SecureClusterTest, AUsersCertificateIsNoWorkers) {
+  Process impostor(worker_words("impostor"), {.environment = as("alice"), .daemon = true});
+  EXPECT_TRUE(eventually([&] { return has(impostor.err_so_far(), "it needs the certificate of a worker"); }))
+      << impostor.err_so_far();
+  impostor.signal(SIGTERM);
+  impostor.wait();
+  EXPECT_FALSE(has(weft({"node", "list"}, "alice").out, "impostor"));
+}
+
+TEST_F(SecureClusterTest, NobodyElseIsAnswered) {
+  const auto plain = run({program("weft"), "node", "list", "--master", address_}, {});
+  EXPECT_EQ(plain.exit_code, 1);
+  EXPECT_TRUE(has(plain.err, "this side needs --security DIR") && one_line(plain.err)) << plain.err;
+  ASSERT_EQ(security({"init", files_ / "others", "--user", "alice"}).exit_code, 0);
+  const auto other = run({program("weft"), "node", "list", "--master", address_, "--security", files_ / "others/alice"});
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_TRUE(has(other.err, "another authority") && one_line(other.err)) << other.err;
+  const auto both = run({program("weft"), "node", "list", "--security", files_ / "others/alice", "--insecure"});
+  EXPECT_EQ(both.exit_code, 2);
+}
+
+TEST_F(SecureClusterTest, AUserIsRevokedAndAWorkerRenewedWhileAJobRuns) {
+  ASSERT_EQ(security({"issue", authority(), "bob"}).exit_code, 0);
+  ASSERT_EQ(weft({"node", "list"}, "bob").exit_code, 0);
+  Process running({program("cluster_probe"), "--quiet", "--cluster", address_, "spin", "--records", "4", "--tasks", "4", "--marker",
+                   files_ / "marker"},
+                  {.environment = as("alice")});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(files_ / "marker"); })) << running.err_so_far();
+  ASSERT_EQ(security({"revoke", authority(), "bob"}).exit_code, 0);
+  ASSERT_EQ(security({"rotate", authority(), "worker"}).exit_code, 0);
+  ASSERT_EQ(security({"rotate", authority(), "master"}).exit_code, 0);
+  EXPECT_TRUE(eventually([&] { return has(weft({"node", "list"}, "bob").err, "it is revoked"); }));
+  write_file(files_ / "marker.go", "");
+  const auto ended = running.wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(weft({"node", "wait", "1"}, "alice").exit_code, 0);
+}
+
+TEST_F(SecureClusterTest, StartingProgramsOverHttpIsRefused) {
+  const auto refused = run({program("weft"), "master", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--security",
+                            identity("master"), "--submit-dir", files_ / ""});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(has(refused.err, "--submit-dir") && one_line(refused.err)) << refused.err;
+}
+
+TEST(InsecureCluster, SaysSoInRed) {
+  ScratchDirectory files;
+  Process master(
+      {program("weft"), "master", "--listen", "0.0.0.0:0", "--http", "127.0.0.1:0", "--insecure", "--port-file", files / "port"},
+      {.daemon = true});
+  ASSERT_TRUE(eventually([&] { return read_file(files / "port").ends_with('\n'); })) << master.err_so_far();
+  std::string address = read_file(files / "port");
+  address.pop_back();
+  const auto list = run({program("weft"), "node", "list", "--master", "127.0.0.1" + address.substr(address.rfind(':'))});
+  EXPECT_TRUE(has(list.err, "insecure: whoever reaches it can run programs")) << list.err << list.out;
+  master.signal(SIGTERM);
+  EXPECT_EQ(master.wait().exit_code, 0);
+}
+
+TEST(InsecureCluster, IsNotWhatListeningBeyondLoopbackGives) {
+  const auto refused = run({program("weft"), "master", "--listen", "0.0.0.0:0", "--http", "none"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(has(refused.err, "weft security init") && has(refused.err, "--insecure") && one_line(refused.err)) << refused.err;
+}
+
+}  // namespace
+}  // namespace weft::test
