@@ -39,12 +39,13 @@ class CombiningWriter {
     if (pass_ != 0) [[unlikely]]
       return pass_through(ref, value);
     if constexpr (kWaits) {
-      if (inserted_ >= kFewKeys || !pending_.empty()) return pending_.push(table_, ref, value, Apply{this});
+      pending_.push(table_, ref, value, Apply{this});
+    } else {
+      const Apply apply{this};
+      apply.expect(1);
+      Table::visit_kind(ref, [&](const auto& kind) { apply(kind, value); });
+      if constexpr (kGrowingAcc<Acc>) account_growth(value);
     }
-    const Apply apply{this};
-    apply.expect(1);
-    Table::visit_kind(ref, [&](const auto& kind) { apply(kind, value); });
-    if constexpr (kGrowingAcc<Acc>) account_growth(value);
   }
 
   /// Writes what is left (and calls out.finish()).
@@ -59,7 +60,6 @@ class CombiningWriter {
   // Combining costs more than it saves when fewer than one in eight records finds its key; tried again after some time.
   static constexpr std::uint64_t kEnoughToJudge = 4096;
   static constexpr std::uint64_t kPassFactor = 4;
-  static constexpr std::size_t kFewKeys = 4096;      // are in the cache: nothing is gained by waiting for them
   static constexpr std::size_t kJudgeAt = 1U << 17;  // distinct keys; the table has left the cache by then
 
   using Table = AggregationTable<K, Acc>;
