@@ -134,7 +134,7 @@ void join(const Setting& setting) {
     compare_inputs(setting, "half of it; 30 % of the left rows have one key", join_of(setting, uniform), join_of(setting, hot), 1,
                    2);
   }
-  for (const std::uint64_t share : {10, 100, 10'000}) {
+  for (const std::uint64_t share : {10U, 100U, 10'000U}) {
     const Tables tables(setting, "groups", "32", rows, rows / share);
     const Work work = group_join_of(setting, tables);
     compare_with_limit(setting, work);

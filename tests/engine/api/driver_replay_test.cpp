@@ -1,4 +1,5 @@
 // Drivers that end in the middle of a job, and others that run the definition again from what is recorded.
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
