@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/resource.h>
@@ -150,6 +151,25 @@ ClusterModel shuffling() {
   return model;
 }
 
+/// The model with flows and the shuffle service.
+ClusterModel with_service(ClusterModel model) {
+  model.network.flows = true;
+  model.shuffle.mode = shuffle::Mode::memory;
+  model.preplace = 0.05;
+  return model;
+}
+
+/// 100 nodes of two cores where bytes take no time, so that the service's own cost shows.
+ClusterModel prefetching() {
+  ClusterModel model;
+  NodeGroup nodes;
+  nodes.count = 100;
+  nodes.capacity.cpu = 2;
+  model.groups.push_back(nodes);
+  model.racks = 10;
+  return with_service(std::move(model));
+}
+
 std::vector<Case> cases() {
   const auto machine = [] { return ClusterModel::one_machine(100); };
   const std::string tpcds = "carbyne:carbyne_dags/queries_tpcds_FB_distr_new.txt.gz";
@@ -167,6 +187,13 @@ std::vector<Case> cases() {
   all.push_back({"fb2010-fifo", "swim:swim/FB-2010_samples_24_times_1hr_0.tsv.gz", "fifo", facebook, 1, 0, false, 600, 1000});
   all.push_back({"shuffle-4h-100-nodes", "generate:jobs=360,mean_gap=40s,input=lognormal(8GiB,1.8),shuffle_ratio=uniform(0,1.4)",
                  "fifo", shuffling, 1, 0, false, 30, 1000});
+  // 111 fetches a task.
+  all.push_back({"service-100-nodes",
+                 "generate:jobs=8,mean_gap=30s,input=14GB,shuffle_ratio=1,maps=256,reduces=200,map_time=5s,reduce_time=5s", "fifo",
+                 prefetching, 1, 0, false, 6, 150});
+  all.push_back({"service-shuffle-100-nodes",
+                 "generate:jobs=16,mean_gap=40s,input=lognormal(8GiB,1.8),shuffle_ratio=uniform(0,1.4)", "fifo",
+                 [] { return with_service(shuffling()); }, 1, 0, false, 6, 150});
   // A million tasks. Nodes that are idle must cost nothing: at most 25 us a task, and as many megabytes as jobs need.
   const std::string small =
       "generate:jobs=10000,mean_gap=0.1s,maps=80,reduces=20,input=5GiB,map_time=lognormal(20s,0.4),reduce_time=20s";

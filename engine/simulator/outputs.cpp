@@ -25,7 +25,7 @@ bool Outputs::place(StageRun& stage, const Output& output) {
   stage.outputs.push_back(output);
   stage.latest[output.map] = static_cast<std::uint32_t>(stage.outputs.size());
   if (!output.there) return false;
-  ++stage.on_machine[output.machine];
+  stage.on_machine.add(output.machine);
   ++stage.there;
   if (!output.readable) ++stage.unreadable;
   return !world_.flows() && stage.complete();
@@ -42,8 +42,7 @@ void Outputs::lost(JobRun& job, const shuffle::FetchFailure& failure) {
 void Outputs::remove(StageRun& stage, std::uint32_t position) {
   Output& output = stage.outputs[position];
   output.there = false;
-  const auto there = stage.on_machine.find(output.machine);
-  if (--there->second == 0) stage.on_machine.erase(there);
+  stage.on_machine.remove(output.machine);
   --stage.there;
   if (!output.readable) --stage.unreadable;
 }

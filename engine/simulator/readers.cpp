@@ -39,8 +39,9 @@ void SourceSums::clear() {
 }
 
 std::vector<Source> SourceSums::take() {
-  std::sort(machines_.begin(), machines_.end());
+  if (!std::ranges::is_sorted(machines_)) std::ranges::sort(machines_);
   std::vector<Source> sources;
+  sources.reserve(machines_.size());
   for (const std::uint32_t machine : machines_) sources.push_back({machine, bytes_[machine]});
   clear();
   return sources;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <deque>
 #include <map>
 #include <numeric>
 #include <string>
@@ -96,9 +95,9 @@ class SimulatedMover final : public shuffle::BlockMover {
 
   /// Replies from one node come over one connection, one after the other.
   void fetch(shuffle::FetchRequest request, shuffle::FetchDone done) override {
-    std::deque<Wanted>& line = lines_[request.address];
-    line.push_back({std::move(request), std::move(done)});
-    if (line.size() == 1) request_next(line.front().request.address, false);
+    const bool idle = first_of(request.address) == wanted_.end();
+    wanted_.push_back({std::move(request), std::move(done)});
+    if (idle) request_next(wanted_.back().request, false);
   }
   /// A fetch from a machine that has died has ended already.
   void forget(const std::string&, const Error&) override {}
@@ -127,28 +126,32 @@ class SimulatedMover final : public shuffle::BlockMover {
     shuffle::FetchDone done;
   };
 
-  void request_next(const std::string& address, bool asked) {
-    const shuffle::FetchRequest& request = lines_.at(address).front().request;
-    const auto from = world_.machine_of(node_at(address));
-    const auto blocks = from ? world_.blocks(*from, request) : std::nullopt;
+  std::vector<Wanted>::iterator first_of(const std::string& address) {
+    return std::ranges::find(wanted_, address, [](const Wanted& one) -> const std::string& { return one.request.address; });
+  }
+
+  void request_next(const shuffle::FetchRequest& request, bool asked) {
+    const NodeId node = node_at(request.address);
+    const auto from = world_.machine_of(node);
+    auto blocks = from ? world_.blocks(*from, request) : std::nullopt;
     const double bytes = blocks ? std::accumulate(blocks->begin(), blocks->end(), 0.0) : 0;
-    world_.fetch(
-        request.job, blocks ? *from : machine_, machine_, bytes, asked, lifetime_.guard([this, address, blocks](bool whole) {
-          const auto line = lines_.find(address);
-          const Wanted ended = std::move(line->second.front());
-          line->second.pop_front();
-          line->second.empty() ? void(lines_.erase(line)) : request_next(address, true);
-          if (whole && blocks) return ended.done({segment_of(*blocks), std::nullopt});
-          const bool gone = !world_.machine_of(node_at(address));
-          ended.done(
-              {weft::fail(gone ? Code::unavailable : Code::not_found, "it is not there any more"), ended.request.maps.front()});
-        }));
+    const std::uint32_t source = blocks ? *from : machine_;
+    world_.fetch(request.job, source, machine_, bytes, asked, lifetime_.guard([this, node, blocks = std::move(blocks)](bool whole) {
+      const std::string address = address_of(node);
+      auto first = first_of(address);
+      const Wanted ended = std::move(*first);
+      wanted_.erase(first);
+      if (const auto next = first_of(address); next != wanted_.end()) request_next(next->request, true);
+      if (whole && blocks) return ended.done({segment_of(*blocks), std::nullopt});
+      const bool gone = !world_.machine_of(node);
+      ended.done({weft::fail(gone ? Code::unavailable : Code::not_found, "it is not there any more"), ended.request.maps.front()});
+    }));
   }
 
   ShuffleService::World& world_;
   const std::uint32_t machine_;
   const std::uint64_t disk_bytes_;
-  std::map<std::string, std::deque<Wanted>> lines_;  // by address; the first of each is under way
+  std::vector<Wanted> wanted_;  // as few as a prefetcher has under way; the first of each address is
   const std::shared_ptr<std::uint64_t> held_ = std::make_shared<std::uint64_t>(0);
   const Lifetime lifetime_;
 };

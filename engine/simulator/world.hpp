@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/master/core/events.hpp"
@@ -35,6 +35,35 @@ struct Output {
   Time made_in{0};       // the length of the attempt
 };
 
+/// Numbers of outputs, of each machine that has some. One piece of memory, because every reader goes through all of it.
+class OutputCounts {
+ public:
+  void add(std::uint32_t machine) {
+    const auto at = place(machine);
+    if (at != counts_.end() && at->first == machine)
+      ++at->second;
+    else
+      counts_.insert(at, {machine, 1});
+  }
+  /// The machine has one.
+  void remove(std::uint32_t machine) {
+    const auto at = place(machine);
+    if (--at->second == 0) counts_.erase(at);
+  }
+  bool contains(std::uint32_t machine) const { return std::ranges::binary_search(counts_, machine, {}, &Count::first); }
+  // By machine.
+  auto begin() const { return counts_.begin(); }
+  auto end() const { return counts_.end(); }
+
+ private:
+  using Count = std::pair<std::uint32_t, std::uint32_t>;  // machine and number
+  std::vector<Count>::iterator place(std::uint32_t machine) {
+    return std::ranges::lower_bound(counts_, machine, {}, &Count::first);
+  }
+
+  std::vector<Count> counts_;
+};
+
 struct StageRun {
   const StageSpec* spec = nullptr;
   StagePlan plan;
@@ -42,9 +71,9 @@ struct StageRun {
   double bytes_per_task = 0;                      // of its shuffle
   std::map<std::uint32_t, std::uint32_t> failed;  // by task: how many of the failures of its spec have happened
   // Of stages with readers.
-  std::vector<Output> outputs;                                  // in the order in which they were made
-  std::vector<std::uint32_t> latest;                            // of each map, position in outputs plus 1; 0: none
-  std::unordered_map<std::uint32_t, std::uint32_t> on_machine;  // how many outputs are there, by machine that has some
+  std::vector<Output> outputs;        // in the order in which they were made
+  std::vector<std::uint32_t> latest;  // of each map, position in outputs plus 1; 0: none
+  OutputCounts on_machine;            // of outputs that are there
   std::uint32_t there = 0, unreadable = 0;
   // Of stages that read: running attempts that wait for outputs.
   std::vector<Slot> waiting;

@@ -49,9 +49,9 @@ void Prefetcher::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOut
   outputs.complete = outputs.complete || complete;
   std::map<std::string, std::vector<MapAttempt>> fresh_at;  // by address
   for (const RemoteOutput& output : offered) {
-    if (output.far) far_.insert(output.address);
-    const auto [known, fresh] = outputs.known.try_emplace(output.map, output.address);
-    if (!fresh && std::exchange(known->second, output.address) == output.address) continue;
+    const std::uint32_t source = outputs.source(output.address, output.far);
+    const auto [known, fresh] = outputs.known.try_emplace(output.map, source);
+    if (!fresh && std::exchange(known->second, source) == source) continue;
     if (!fresh) outputs.moved.insert(output.map);
     fresh_at[output.address].push_back(output.map);
   }
@@ -59,7 +59,7 @@ void Prefetcher::offer(JobId job, ShuffleId shuffle, const std::vector<RemoteOut
     mover_->find_out(address, guarded(alive_, [this, key, address = address, maps = std::move(maps)](bool same_host) {
                        found_out(key, address, maps, same_host);
                      }));
-  expected_.list(key);
+  expected_.list_again(key);
   memory_.try_again();  // what others keep in the store comes and goes
   pump();
 }
@@ -122,10 +122,15 @@ void Prefetcher::found_out(const Key& key, const std::string& address, const std
   const auto shuffle = expected_.shuffles().find(key);
   if (same_host || shuffle == expected_.shuffles().end()) return;
   ExpectedShuffle& outputs = shuffle->second;
-  std::vector<MapAttempt>& there = outputs.by_address[address];
-  std::copy_if(maps.begin(), maps.end(), std::back_inserter(there),
-               [&](const MapAttempt& map) { return outputs.known.at(map) == address; });
-  expected_.list(key);
+  const auto source = outputs.source_of.find(address);
+  if (source == outputs.source_of.end()) return;  // the shuffle was dropped, and came again
+  std::vector<MapAttempt>& there = outputs.sources[source->second].maps;
+  std::copy_if(maps.begin(), maps.end(), std::back_inserter(there), [&](const MapAttempt& map) {
+    const auto known = outputs.known.find(map);
+    return known != outputs.known.end() && known->second == source->second;
+  });
+  expected_.list_source(key, source->second);
+  expected_.list_again(key);
   pump();
 }
 
@@ -134,60 +139,54 @@ void Prefetcher::limit_far(std::uint32_t most) {
   pump();
 }
 
-/// The first that need not wait for others from other racks.
-std::optional<Candidate> Prefetcher::next_candidate() const {
-  const std::set<Candidate>& all = expected_.candidates();
-  const auto next = std::ranges::find_if(all, [this](const Candidate& one) { return !held_back(one.address); });
-  return next == all.end() ? std::nullopt : std::optional(*next);
-}
-
 void Prefetcher::pump() {
   while (!memory_.starved() && !memory_.leaving() && flights_ + memory_.returning() < options_.fetch.pull.in_flight) {
-    const std::optional<Candidate> found = next_candidate();
+    const std::optional<Candidate> found = expected_.next(far_flights_ >= most_far_);
     if (!found) return;
     const Candidate& next = *found;
-    const Expected::Wanted wanted = next.comes_back() ? Expected::Wanted() : expected_.next_fetch(next);
-    const std::uint64_t bytes = next.comes_back() ? expected_.partition_of(next).cache.next_file_bytes() : wanted.bytes;
+    const Expected::Wanted wanted = next.source ? expected_.next_fetch(next) : Expected::Wanted();
+    const std::uint64_t bytes = next.source ? wanted.bytes : expected_.partition_of(next.turn).cache.next_file_bytes();
     if (bytes > options_.memory_bytes) {
-      expected_.erase(next);  // too large for this: its task asks for it
+      expected_.skip(next);  // too large for this: its task asks for it
       continue;
     }
-    if (!memory_.make_room(&next, bytes)) return;
-    if (!next.comes_back())
+    if (!memory_.make_room(&next.turn, bytes)) return;
+    if (next.source)
       fetch(next, wanted.maps);
-    else if (memory_.leaving() || !memory_.bring_back(next))
+    else if (memory_.leaving() || !memory_.bring_back(next.turn))
       return;
   }
 }
 
-void Prefetcher::fetch(const Candidate& what, std::size_t count) {
-  expected_.erase(what);
+void Prefetcher::fetch(const Candidate& candidate, std::size_t count) {
+  expected_.erase(candidate);
+  const Turn& what = candidate.turn;
   ExpectedPartition& partition = expected_.partition_of(what);
   const ExpectedShuffle& shuffle = expected_.shuffles().at(what.key());
-  const std::vector<MapAttempt>& there = shuffle.by_address.at(what.address);
-  std::size_t& next = partition.next[what.address];
-  const auto first = there.begin() + static_cast<std::ptrdiff_t>(next);
-  FetchRequest request{what.address, what.job, what.shuffle, what.partition, {first, first + static_cast<std::ptrdiff_t>(count)}};
+  const Source& source = shuffle.sources[*candidate.source];
+  std::size_t& next = partition.at[*candidate.source].next;
+  const auto first = source.maps.begin() + static_cast<std::ptrdiff_t>(next);
+  FetchRequest request{source.address, what.job, what.shuffle, what.partition, {first, first + static_cast<std::ptrdiff_t>(count)}};
   next += count;
-  expected_.list(what.key(), what.partition, what.address);
+  expected_.list(what.key(), what.partition, *candidate.source);
   std::erase_if(request.maps, [&](const MapAttempt& map) { return shuffle.moved.contains(map) && partition.cache.has(map); });
   if (request.maps.empty()) return;
   ++partition.flights;
   ++flights_;
-  const bool far = far_.contains(what.address);
-  if (far) ++far_flights_;
-  auto maps = request.maps;
-  mover_->fetch(std::move(request), [this, what, far, maps = std::move(maps)](FetchOutcome outcome) mutable {
-    fetched(what, far, std::move(maps), std::move(outcome));
-  });
+  if (source.far) ++far_flights_;
+  auto arrived = [this, what, address = source.address, far = source.far, maps = request.maps](FetchOutcome outcome) mutable {
+    fetched(what, address, far, std::move(maps), std::move(outcome));
+  };
+  mover_->fetch(std::move(request), std::move(arrived));
 }
 
-void Prefetcher::fetched(const Candidate& what, bool far, std::vector<MapAttempt> maps, FetchOutcome outcome) {
+void Prefetcher::fetched(const Turn& what, const std::string& address, bool far, std::vector<MapAttempt> maps,
+                         FetchOutcome outcome) {
   --flights_;
   if (far) --far_flights_;
   if (!outcome.blocks) {
     log_.debug("not prefetched: {}", outcome.blocks.error().to_string());
-    if (outcome.blocks.error().code() != Code::not_found) expected_.pass_over(what.address);
+    if (outcome.blocks.error().code() != Code::not_found) expected_.pass_over(address);
   }
   ExpectedPartition* partition = expected_.find(what.key(), what.partition);
   if (partition != nullptr && partition->flights > 0) {

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -86,11 +84,8 @@ class Prefetcher {
   void found_out(const Key& key, const std::string& address, const std::vector<MapAttempt>& maps, bool same_host);
   /// Begins what may begin. Nothing does while blocks are on their way to files: their memory is not free yet.
   void pump();
-  /// Nothing may be fetched from there until another fetch from another rack has ended.
-  bool held_back(const std::string& address) const { return far_flights_ >= most_far_ && far_.contains(address); }
-  std::optional<Candidate> next_candidate() const;
   void fetch(const Candidate& what, std::size_t count);
-  void fetched(const Candidate& what, bool far, std::vector<MapAttempt> maps, FetchOutcome outcome);
+  void fetched(const Turn& what, const std::string& address, bool far, std::vector<MapAttempt> maps, FetchOutcome outcome);
   /// Gives tasks that wait what is here, if nothing of the partition is on its way.
   void answer(JobId job, ExpectedPartition& partition);
   void give_up(const Key& key, std::uint32_t number, ExpectedPartition& partition);
@@ -102,7 +97,6 @@ class Prefetcher {
   std::uint32_t flights_ = 0;      // fetches under way
   std::uint32_t far_flights_ = 0;  // of these, from other racks
   std::uint32_t most_far_ = UINT32_MAX;
-  std::set<std::string> far_;  // addresses in other racks
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   const std::unique_ptr<BlockMover> mover_;  // calls nothing back once it is gone; goes before what its callbacks use
   PrefetchMemory memory_;

@@ -14,16 +14,16 @@ std::uint64_t bytes_of(const std::vector<HeldPtr>& blocks) {
 
 }  // namespace
 
-bool PrefetchMemory::make_room(const Candidate* next, std::uint64_t bytes) {
+bool PrefetchMemory::make_room(const Turn* next, std::uint64_t bytes) {
   while (stats_.held_bytes + returning_bytes_ + bytes > options_.memory_bytes || stats_.held_segments >= options_.segments) {
-    const std::optional<Candidate> last = expected_.last_in_memory();
+    const std::optional<Turn> last = expected_.last_in_memory();
     if (!last || (next != nullptr && last->round <= next->round)) return false;
     evict(last->key(), last->partition);
   }
   return true;
 }
 
-void PrefetchMemory::keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps, SealedSegment blocks) {
+void PrefetchMemory::keep(const Turn& what, ExpectedPartition& partition, std::vector<MapAttempt> maps, SealedSegment blocks) {
   accounts_.count(what.job, &PrefetchStats::prefetched_bytes, blocks.size);
   auto room = std::make_shared<const SegmentRoom>(rooms_.reserve_exactly(what.job, blocks.size));
   starved_ = room->bytes() == 0;
@@ -88,7 +88,7 @@ void PrefetchMemory::settle(const Key& key, std::uint32_t number) {
   if (!cache.leaving() && !cache.returning()) evict(key, number);
 }
 
-bool PrefetchMemory::bring_back(const Candidate& what) {
+bool PrefetchMemory::bring_back(const Turn& what) {
   BlockCache& cache = expected_.partition_of(what).cache;
   const std::uint64_t bytes = cache.next_file_bytes();
   auto room = std::make_shared<const SegmentRoom>(rooms_.reserve_exactly(what.job, bytes));
@@ -108,7 +108,7 @@ bool PrefetchMemory::bring_back(const Candidate& what) {
   return true;
 }
 
-void PrefetchMemory::came_back(const Candidate& what, ExpectedPartition& partition, std::uint64_t bytes,
+void PrefetchMemory::came_back(const Turn& what, ExpectedPartition& partition, std::uint64_t bytes,
                                Result<std::vector<HeldPtr>> blocks) {
   if (blocks) {
     stats_.held_bytes += bytes_of(*blocks);
@@ -127,14 +127,14 @@ void PrefetchMemory::came_back(const Candidate& what, ExpectedPartition& partiti
 void PrefetchMemory::lose(JobId job, ExpectedPartition& partition, std::uint64_t bytes) {
   stats_.dropped_bytes += bytes;
   release(job, partition);
-  partition.next.clear();
+  partition.at.clear();
 }
 
 void PrefetchMemory::bring_back_taken(const Key& key, std::uint32_t number, ExpectedPartition& partition) {
   if (!partition.cache.in_files() || partition.cache.returning()) return;
   const std::uint64_t bytes = partition.cache.next_file_bytes();
   const bool fits = bytes <= options_.memory_bytes && make_room(nullptr, bytes);
-  if (fits && bring_back(expected_.candidate(key, number, ""))) return;
+  if (fits && bring_back(expected_.turn(key, number))) return;
   if (fits && leaving()) return;  // once more when that is written
   const std::uint64_t lost = std::min(partition.cache.bytes_in_files(), partition.unread);
   stats_.dropped_bytes += lost;

@@ -33,11 +33,11 @@ class PrefetchMemory {
 
   /// Makes room for the next blocks of `next`: whole partitions that would be read in a later round leave memory (`next` is null:
   /// whatever no task reads yet). False when that is not enough.
-  bool make_room(const Candidate* next, std::uint64_t bytes);
+  bool make_room(const Turn* next, std::uint64_t bytes);
   /// Keeps blocks that were fetched; without room in the store they are wasted.
-  void keep(const Candidate& what, ExpectedPartition& partition, std::vector<MapAttempt> maps, SealedSegment blocks);
+  void keep(const Turn& what, ExpectedPartition& partition, std::vector<MapAttempt> maps, SealedSegment blocks);
   /// Reads back the next of its files. False: the store has no room.
-  bool bring_back(const Candidate& what);
+  bool bring_back(const Turn& what);
   /// Reads a partition back for its task, which waits. Blocks without room are given up, and the task fetches them.
   void bring_back_taken(const Key& key, std::uint32_t number, ExpectedPartition& partition);
   /// What is on its way to a file is still in memory, and stays there.
@@ -52,7 +52,7 @@ class PrefetchMemory {
   void evict(const Key& key, std::uint32_t number);
   void left(const Key& key, std::uint32_t number, ExpectedPartition& partition, std::uint64_t bytes,
             Result<BlockMover::FilePtr> file);
-  void came_back(const Candidate& what, ExpectedPartition& partition, std::uint64_t bytes, Result<std::vector<HeldPtr>> blocks);
+  void came_back(const Turn& what, ExpectedPartition& partition, std::uint64_t bytes, Result<std::vector<HeldPtr>> blocks);
   /// Gives up what cannot be written or read back; it is fetched again.
   void lose(JobId job, ExpectedPartition& partition, std::uint64_t bytes);
 

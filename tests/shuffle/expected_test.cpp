@@ -14,26 +14,84 @@ class ExpectedTest : public testing::Test {
     expected_.emplace(options_);
     ExpectedShuffle& shuffle = expected_->shuffles()[kKey];
     for (std::uint32_t rank = 0; rank < partitions.size(); ++rank) shuffle.partitions[partitions[rank]].rank = rank;
-    for (std::uint32_t map = 0; map < maps; ++map) shuffle.by_address["a"].push_back({map, 0});
+    offer("a", maps);
     shuffle.block_bytes = kBlockBytes;
     shuffle.complete = true;
     expected_->list(kKey);
     return *expected_;
   }
+  /// So many more outputs at the address; returns its source.
+  std::uint32_t offer(const std::string& address, std::uint32_t maps, bool far = false) {
+    ExpectedShuffle& shuffle = expected_->shuffles().at(kKey);
+    const std::uint32_t source = shuffle.source(address, far);
+    for (std::uint32_t map = 0; map < maps; ++map) shuffle.sources[source].maps.push_back({map_++, 0});
+    return source;
+  }
+  /// All that is listed, in the order in which it would be fetched: partitions and addresses.
+  std::vector<std::pair<std::uint32_t, std::string>> listed(bool near = false) {
+    std::vector<std::pair<std::uint32_t, std::string>> all;
+    while (const auto next = expected_->next(near)) {
+      all.emplace_back(next->turn.partition,
+                       next->source ? expected_->shuffles().at(kKey).sources[*next->source].address : "from its files");
+      expected_->erase(*next);
+    }
+    return all;
+  }
+  using Listed = std::vector<std::pair<std::uint32_t, std::string>>;
+
   ExpectedPartition& partition(std::uint32_t number) { return *expected_->find(kKey, number); }
-  std::size_t wanted(std::uint32_t number) { return expected_->next_fetch(expected_->candidate(kKey, number, "a")).maps; }
+  std::size_t wanted(std::uint32_t number) { return expected_->next_fetch({expected_->turn(kKey, number), 0}).maps; }
   static HeldPtr blocks() { return std::make_shared<const HeldBlocks>(HeldBlocks{{}, {{0, 0}}, {}}); }
 
   static constexpr Expected::Key kKey{JobId(1), ShuffleId(2)};
   PrefetchOptions options_{.round = 2, .fetch_bytes = 64 * kBlockBytes, .least_bytes = 4 * kBlockBytes};
   std::optional<Expected> expected_;
+  std::uint32_t map_ = 0;  // the next
 };
 
 TEST_F(ExpectedTest, EarlierRoundsComeFirstAndWithinARoundTheOrderOfReading) {
-  const Expected& expected = begin({9, 4, 7}, 100);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> order;
-  for (const Candidate& candidate : expected.candidates()) order.emplace_back(candidate.round, candidate.partition);
-  EXPECT_EQ(order, (std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 9}, {0, 4}, {1, 7}}));
+  begin({9, 4, 7}, 100);
+  EXPECT_EQ(expected_->turn(kKey, 4).round, 0u);
+  EXPECT_EQ(expected_->turn(kKey, 7).round, 1u);
+  EXPECT_EQ(listed(), (Listed{{9, "a"}, {4, "a"}, {7, "a"}}));
+}
+
+TEST_F(ExpectedTest, APartitionsSourcesComeInTheOrderOfTheirAddressesAndThoseOfOtherRacksCanBeLeftOut) {
+  Expected& expected = begin({9, 4}, 100);
+  offer("d", 100);
+  offer("b", 100, true);
+  offer("0", 100, true);
+  offer("c", 100);
+  expected.list(kKey);
+  EXPECT_EQ(listed(true), (Listed{{9, "a"}, {9, "c"}, {9, "d"}, {4, "a"}, {4, "c"}, {4, "d"}}));
+  EXPECT_EQ(listed(), (Listed{{9, "0"}, {9, "b"}, {4, "0"}, {4, "b"}})) << "the others stay listed";
+  expected.list(kKey);
+  EXPECT_EQ(listed(), (Listed{{9, "0"}, {9, "a"}, {9, "b"}, {9, "c"}, {9, "d"}, {4, "0"}, {4, "a"}, {4, "b"}, {4, "c"}, {4, "d"}}));
+}
+
+TEST_F(ExpectedTest, WhatASourceHasMoreOfIsListedAloneAndTheOthersWhenTheyHaveBecomeWorthAFetch) {
+  Expected& expected = begin({9, 4}, 100);
+  ASSERT_EQ(listed().size(), 2u);
+  expected.list_again(kKey);
+  EXPECT_EQ(listed(), Listed{}) << "nothing is known better";
+  expected.shuffles().at(kKey).complete = false;
+  const std::uint32_t few = offer("b", 3);
+  expected.list_source(kKey, few);
+  EXPECT_EQ(listed(), Listed{}) << "three blocks of a wanted four";
+  partition(4).map_bytes = 2 * kBlockBytes;
+  expected.list_again(kKey);
+  EXPECT_EQ(listed(), (Listed{{4, "a"}, {4, "b"}})) << "the blocks of that partition are larger";
+  expected.shuffles().at(kKey).complete = true;
+  expected.list_again(kKey);
+  EXPECT_EQ(listed(), (Listed{{9, "a"}, {9, "b"}, {4, "a"}, {4, "b"}}));
+}
+
+TEST_F(ExpectedTest, WhatIsSkippedWaitsForAnyNewsOfItsShuffle) {
+  Expected& expected = begin({9, 4}, 100);
+  expected.skip(*expected.next(false));
+  EXPECT_EQ(listed(), (Listed{{4, "a"}}));
+  expected.list_again(kKey);
+  EXPECT_EQ(listed(), (Listed{{9, "a"}}));
 }
 
 TEST_F(ExpectedTest, TheFirstFetchOfAPartitionIsSmallAndEachLaterOneAtMostTwiceTheLast) {
@@ -48,27 +106,28 @@ TEST_F(ExpectedTest, TheFirstFetchOfAPartitionIsSmallAndEachLaterOneAtMostTwiceT
   EXPECT_EQ(wanted(9), 1u) << "never none";
   partition(9).map_bytes = 1;
   partition(9).maps = 1'000'000;
-  partition(9).next["a"] = 998;
+  partition(9).at[0].next = 998;
   EXPECT_EQ(wanted(9), 2u) << "no more are left";
 }
 
 TEST_F(ExpectedTest, LittleIsNotListedUntilAllOutputsAreKnownAndNothingThatIsDeferredOrTaken) {
   Expected& expected = begin({9, 4, 7}, 3);
-  EXPECT_EQ(expected.candidates().size(), 3u);
+  EXPECT_EQ(listed().size(), 3u);
   ExpectedShuffle& shuffle = expected.shuffles().at(kKey);
+  expected.list(kKey);
   for (const std::uint32_t number : {9u, 4u, 7u}) expected.unlist(kKey, number);
   shuffle.complete = false;
   expected.list(kKey);
-  EXPECT_TRUE(expected.candidates().empty()) << "three blocks of a wanted four";
-  shuffle.by_address["a"].push_back({3, 0});
+  EXPECT_FALSE(expected.next(false)) << "three blocks of a wanted four";
+  const std::uint32_t source = offer("a", 1);
   shuffle.deferred = {4};
   partition(7).taken = true;
-  expected.list(kKey);
-  ASSERT_EQ(expected.candidates().size(), 1u);
-  EXPECT_EQ(expected.candidates().begin()->partition, 9u);
+  expected.list_source(kKey, source);
+  ASSERT_EQ(expected.next(false)->turn.partition, 9u);
   expected.pass_over("a");
-  EXPECT_TRUE(expected.candidates().empty());
-  EXPECT_TRUE(shuffle.by_address.empty());
+  EXPECT_FALSE(expected.next(false));
+  expected.list(kKey);
+  EXPECT_FALSE(expected.next(false)) << "it has nothing until it offers something";
 }
 
 TEST_F(ExpectedTest, TheLastToBeReadOfThoseInMemoryLeavesFirst) {

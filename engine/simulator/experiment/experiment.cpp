@@ -4,6 +4,7 @@
 #include <atomic>
 #include <future>
 #include <map>
+#include <memory>
 #include <thread>
 
 #include <fmt/core.h>
@@ -96,7 +97,6 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
     if (as_it_was && options.resize.limit == 0 && nodes_as_recorded(nodes, setting.model)) replay_events(recording, setting);
   }
   if (recording.speculation && options.cluster.speculation.empty()) setting.model.speculation = *recording.speculation;
-  setting.model.seed = seed;
   return setting;
 }
 
@@ -169,7 +169,7 @@ std::vector<InjectedEvent> injected_under(const Setting& setting, const std::str
 }
 
 Result<RunResult> run_once(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
-                           const Setting& setting, const std::string& scheduler) {
+                           const Setting& setting, std::uint64_t seed, const std::string& scheduler) {
   WEFT_ASSIGN(auto made, make_scheduler(catalogue, setting, scheduler));
   RunOptions run;
   run.factory = scheduling::Catalogue::factory(catalogue);
@@ -195,7 +195,9 @@ Result<RunResult> run_once(const Options& options, const std::shared_ptr<const s
   }
   LaunchObserver launches(setting);
   if (!setting.recorded_launches.empty()) launches.observe(run);
-  WEFT_ASSIGN(RunResult result, simulate(setting.workload, setting.model, std::move(made), run));
+  ClusterModel model = setting.model;
+  model.seed = seed;
+  WEFT_ASSIGN(RunResult result, simulate(setting.workload, model, std::move(made), run));
   if (log) WEFT_TRY(log->close());
   if (!setting.recorded_launches.empty()) {
     result.launches_recorded = setting.recorded_launches.size();
@@ -203,7 +205,7 @@ Result<RunResult> run_once(const Options& options, const std::shared_ptr<const s
   }
   result.scheduler = scheduler;
   result.workload = setting.workload.name;
-  result.seed = setting.model.seed;
+  result.seed = seed;
   return result;
 }
 
@@ -215,20 +217,29 @@ void add_others(std::vector<report::SchedulerRuns>& schedulers) {
   }
 }
 
-/// One run per scheduler, in their order. The runs share the processors, which changes no result. With plugins they come one after
-/// the other, because plugins may share state between threads.
+/// Runs at a time. With plugins one after the other, because plugins may share state between threads.
+std::size_t runs_at_a_time(const scheduling::Catalogue& catalogue) {
+  return catalogue.has_plugins() ? 1 : std::max(1u, std::thread::hardware_concurrency());
+}
+
+struct PlannedRun {
+  std::shared_ptr<const Setting> setting;
+  std::uint64_t seed = 0;
+  std::string scheduler;
+};
+
+/// The results are in the order of the runs. These share the processors, which changes no result.
 std::vector<Result<RunResult>> run_each(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
-                                        const Setting& setting, const std::vector<report::SchedulerRuns>& schedulers) {
-  std::vector<std::optional<Result<RunResult>>> results(schedulers.size());
+                                        const std::vector<PlannedRun>& planned) {
+  std::vector<std::optional<Result<RunResult>>> results(planned.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    for (std::size_t i = next++; i < schedulers.size(); i = next++)
-      results[i] = run_once(options, catalogue, setting, schedulers[i].scheduler);
+    for (std::size_t i = next++; i < planned.size(); i = next++)
+      results[i] = run_once(options, catalogue, *planned[i].setting, planned[i].seed, planned[i].scheduler);
   };
-  const std::size_t processors = catalogue->has_plugins() ? 1 : std::max(1u, std::thread::hardware_concurrency());
   {
     std::vector<std::future<void>> others;  // wait for what they started when they go
-    for (std::size_t i = 1; i < std::min(processors, schedulers.size()); ++i)
+    for (std::size_t i = 1; i < std::min(runs_at_a_time(*catalogue), planned.size()); ++i)
       others.push_back(std::async(std::launch::async, work));
     work();
     for (auto& other : others) other.get();
@@ -278,6 +289,18 @@ void begin(const Options& options, const Setting& setting, Comparison& compariso
   if (options.deadlines && options.schedulers.empty()) add_others(comparison.schedulers);
 }
 
+/// Adds a run of the scheduler at that position, and comparisons of runs with the first seed with what is recorded.
+void add_run(RunResult result, const Setting& setting, std::size_t scheduler, const Progress& progress, Comparison& comparison) {
+  auto& runs = comparison.schedulers[scheduler];
+  progress(fmt::format("{}, seed {}: makespan {:.1f} s, simulated in {:.2f} s", runs.scheduler, result.seed,
+                       in_seconds(result.makespan), in_seconds(result.wall_time)));
+  if (runs.runs.empty() && !setting.recorded_ends.empty()) {
+    report::Replay replay = report::compare_with_recording(result, setting.recorded_ends);
+    if (!replay.jobs.empty()) comparison.replays.push_back(std::move(replay));
+  }
+  runs.runs.push_back(std::move(result));
+}
+
 Result<void> check(const Options& options) {
   if (options.workload.empty() == options.from_log.empty()) {
     return fail(Code::invalid_argument, "give either --workload KIND:FILE or --from-log FILE");
@@ -309,28 +332,26 @@ Result<Comparison> run(const Options& options, const Progress& progress) {
   WEFT_TRY(check(options));
   WEFT_ASSIGN(const auto catalogue, scheduling::Catalogue::open(options.plugins));
   Comparison comparison;
-  Setting setting;
-  for (std::uint32_t i = 0; i < options.seeds; ++i) {
-    const std::uint64_t seed = options.seed + i;
-    if (i == 0 || random_workload(options.workload)) {
-      WEFT_ASSIGN(setting, set_up(options, seed));
-    }
-    setting.model.seed = seed;
-    if (i == 0) begin(options, setting, comparison);
-    comparison.seeds.push_back(seed);
-    auto& alone = comparison.alone.emplace_back();
-    for (const JobSpec& job : setting.workload.jobs) alone.push_back(report::time_alone(job));
-    auto results = run_each(options, catalogue, setting, comparison.schedulers);
-    for (std::size_t s = 0; s < results.size(); ++s) {
-      auto& runs = comparison.schedulers[s];
-      WEFT_ASSIGN(RunResult result, std::move(results[s]));
-      progress(fmt::format("{}, seed {}: makespan {:.1f} s, simulated in {:.2f} s", runs.scheduler, seed,
-                           in_seconds(result.makespan), in_seconds(result.wall_time)));
-      if (i == 0 && !setting.recorded_ends.empty()) {
-        report::Replay replay = report::compare_with_recording(result, setting.recorded_ends);
-        if (!replay.jobs.empty()) comparison.replays.push_back(std::move(replay));
+  std::shared_ptr<const Setting> setting;
+  const auto at_once = static_cast<std::uint32_t>(std::min<std::size_t>(options.seeds, runs_at_a_time(*catalogue)));
+  for (std::uint32_t first = 0; first < options.seeds; first += std::min(at_once, options.seeds - first)) {
+    std::vector<PlannedRun> planned;
+    for (std::uint32_t i = first; i < std::min<std::uint64_t>(options.seeds, std::uint64_t{first} + at_once); ++i) {
+      const std::uint64_t seed = options.seed + i;
+      if (i == 0 || random_workload(options.workload)) {
+        WEFT_ASSIGN(Setting made, set_up(options, seed));
+        setting = std::make_shared<const Setting>(std::move(made));
       }
-      runs.runs.push_back(std::move(result));
+      if (i == 0) begin(options, *setting, comparison);
+      comparison.seeds.push_back(seed);
+      auto& alone = comparison.alone.emplace_back();
+      for (const JobSpec& job : setting->workload.jobs) alone.push_back(report::time_alone(job));
+      for (const auto& runs : comparison.schedulers) planned.push_back({setting, seed, runs.scheduler});
+    }
+    auto results = run_each(options, catalogue, planned);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      WEFT_ASSIGN(RunResult result, std::move(results[i]));
+      add_run(std::move(result), *planned[i].setting, i % comparison.schedulers.size(), progress, comparison);
     }
   }
   if (options.seeds > 1 && !report::varies(comparison))

@@ -34,7 +34,8 @@ struct Options {
 
 inline constexpr Duration kStallTimeout = std::chrono::seconds(5);
 
-/// Called with a line about each run, in order, when the runs of its seed have ended: for people who wait.
+/// Called with a line about each run, in the order of seeds and schedulers: for people who wait. As many seeds as there are
+/// processors are simulated at a time, and their lines come when all their runs have ended.
 using Progress = std::function<void(const std::string& line)>;
 
 /// The workload of the first seed, scaled and cut as the runs see it.

@@ -201,16 +201,20 @@ TEST(Experiment, RunsEverySchedulerWithEverySeed) {
 
 TEST(Experiment, RunsSideBySideComeOutAsAlone) {
   Options options = small({"fifo", "sjf", "drf", "fair", "tetris", "fifo"});
-  options.seeds = 2;
+  options.seeds = 5;  // no multiple of the processors
   const auto comparison = ran(options);
   ASSERT_EQ(comparison.schedulers.size(), 6u);
+  EXPECT_THAT(comparison.seeds, ElementsAre(1u, 2u, 3u, 4u, 5u));
   for (const auto& runs : comparison.schedulers) {
+    ASSERT_EQ(runs.runs.size(), 5u);
     Options alone = options;
     alone.schedulers = {runs.scheduler};
-    const auto single = ran(alone);
-    for (std::size_t seed = 0; seed < 2; ++seed) {
-      EXPECT_EQ(runs.runs[seed].scheduler, runs.scheduler);
-      EXPECT_EQ(runs.runs[seed].event_digest, single.schedulers[0].runs[seed].event_digest) << runs.scheduler;
+    alone.seeds = 1;
+    for (std::size_t i = 0; i < 5; ++i) {
+      alone.seed = comparison.seeds[i];
+      EXPECT_EQ(runs.runs[i].scheduler, runs.scheduler);
+      EXPECT_EQ(runs.runs[i].seed, alone.seed);
+      EXPECT_EQ(runs.runs[i].event_digest, ran(alone).schedulers[0].runs[0].event_digest) << runs.scheduler;
     }
   }
 }
