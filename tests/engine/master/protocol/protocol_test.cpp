@@ -310,7 +310,7 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
       {"KillRequest", {bytes_of(KillRequest{JobId(1), "reason"}), "40 3460412723"}},
       {"LogsWanted", {bytes_of(LogsWanted{JobId(1), 2}), "32 1739638221"}},
       {"JobLogs", {bytes_of(std::move(logs)), "84 371196972"}},
-      {"NodeList", {bytes_of(node_list()), "472 1622533058"}},
+      {"NodeList", {bytes_of(node_list()), "480 407201323"}},
       {"Explanation", {bytes_of(explanation_of_a_job()), "240 1469966961"}},
       {"GroupList", {bytes_of(group_list()), "160 17220075"}},
       {"SchedulerInfo", {bytes_of(std::move(scheduler)), "208 2943416417"}},
