@@ -117,7 +117,7 @@ void run_large(weft::Flow& flow, const Options& options) {
         .write_text(output);
   } else if (mode == "large-joined") {
     const auto left = one_large_key(flow, options);
-    left.join(left).map([](const auto& entry) { return entry.first.size(); }).write_text(output);
+    left.join(left, weft::JoinStrategy::hash).map([](const auto& entry) { return entry.first.size(); }).write_text(output);
   } else if (mode == "large-top") {
     one_large(flow, options).top(500).map([](const std::string& text) { return text.size(); }).write_text(output);
   }
@@ -140,7 +140,7 @@ void run_many(weft::Flow& flow, const Options& options) {
         .write_text(output);
   } else if (mode == "many-joined") {
     const auto left = many(flow, options);
-    left.join(left).map([](const auto& entry) { return key_text(entry); }).write_text(output);
+    left.join(left, weft::JoinStrategy::hash).map([](const auto& entry) { return key_text(entry); }).write_text(output);
   } else if (mode == "many-top") {
     many(flow, options).top(options.records / 2).map([](const auto& entry) { return key_text(entry); }).write_text(output);
   }
