@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.hpp"
 #include "base/log.hpp"
+#include "base/rpc/descriptors.hpp"
 #include "base/run_directory.hpp"
 #include "engine/client/cluster_session.hpp"
 #include "engine/client/job_page.hpp"
@@ -31,6 +33,12 @@ struct Child {
   std::string name;
   std::string log_path;
 };
+
+/// Whether connections of newcomers are refused, those of workers too.
+bool descriptors_are_short() {
+  const Fd next(::dup(STDERR_FILENO));
+  return !next.valid() || next.get() >= rpc::first_reserved_descriptor();
+}
 
 class PrivateCluster {
  public:
@@ -75,8 +83,12 @@ class PrivateCluster {
         ++alive;
       } else if (!complete_) {
         const std::string line = runtime::last_line(child.log_path, 0);
-        return fail(Code::unavailable, fmt::format("{} of the private cluster did not start ({}){}{}", child.name,
-                                                   runtime::describe_exit(child.status), line.empty() ? "" : ": ", line));
+        const bool refused = child.status == 0 && descriptors_are_short();
+        return fail(Code::unavailable,
+                    fmt::format("{} of the private cluster did not start ({}){}{}", child.name,
+                                refused ? "this process has too few descriptors for open files; raise the limit, ulimit -n"
+                                        : runtime::describe_exit(child.status),
+                                line.empty() ? "" : ": ", line));
       }
     }
     if (alive == 0) return fail(Code::unavailable, "all workers of the private cluster died");
