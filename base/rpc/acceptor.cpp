@@ -24,14 +24,14 @@ std::string with_real_port(const EndpointParts& parts, int fd) {
 }
 
 bool worth_another_accept(int error) { return error == EINTR || error == ECONNABORTED || error == EPROTO; }
+bool out_of_resources(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
 Error needs_identity(const Endpoint& endpoint) {
   return {Code::invalid_argument,
           fmt::format("{} can be reached from other machines, and whoever reaches it could run programs: give --security DIR "
                       "(`weft security init` makes one), or --insecure on a network that nobody else reaches",
                       escaped(endpoint.text))};
 }
-
-bool out_of_resources(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace
 

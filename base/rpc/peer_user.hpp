@@ -13,10 +13,11 @@ namespace weft::rpc {
 /// Nothing when it does not know (the peer has closed its socket, or is in another network namespace). Does not block.
 std::optional<uid_t> user_of_peer(int fd);
 
-/// Whether that user may talk to this process: its own user, root, or anybody where this process is root's and dialled.
 enum class Side { accepted, dialled };
-/// A peer that is not known is refused by the side that accepted, which others could make it do things; the one that dialled finds
-/// a peer behind a forwarded port so, and takes it.
+/// Whether that user may talk to this process: its own user and root. So root's process trusts root's only: a worker of root that
+/// dialled another user's process, which took its master's port, would run that user's programs as root. A peer that is not known
+/// is refused by the side that accepted, because it could give orders; the side that dialled takes it, because a peer behind a
+/// forwarded port looks like that.
 bool may_talk(std::optional<uid_t> user, Side side);
 
 /// 127.0.0.0/8, ::1.

@@ -111,37 +111,31 @@ bool measure(const Case& what, const std::string& traces) {
   return good;
 }
 
-ClusterModel facebook() {
+/// Nodes that are alike.
+ClusterModel cluster_of(std::uint32_t count, double cores, std::uint32_t racks) {
   ClusterModel model;
   NodeGroup nodes;
-  nodes.count = 3000;
-  nodes.capacity.cpu = 8;
+  nodes.count = count;
+  nodes.capacity.cpu = cores;
   model.groups.push_back(nodes);
-  model.racks = 75;
+  model.racks = racks;
+  return model;
+}
+
+ClusterModel facebook() {
+  ClusterModel model = cluster_of(3000, 8, 75);
   model.storage.replicas = 0;
   return model;
 }
 
 /// 40 nodes of 8 cores in each rack.
-ClusterModel large(std::uint32_t count) {
-  ClusterModel model;
-  NodeGroup nodes;
-  nodes.count = count;
-  nodes.capacity.cpu = 8;
-  model.groups.push_back(nodes);
-  model.racks = count / 40;
-  return model;
-}
+ClusterModel large(std::uint32_t count) { return cluster_of(count, 8, count / 40); }
 
 /// 100 nodes in 10 racks, 5:1, with Hadoop's slots.
 ClusterModel shuffling() {
-  ClusterModel model;
-  NodeGroup nodes;
-  nodes.count = 100;
-  nodes.capacity.cpu = 4;
-  nodes.capacity.map_slots = nodes.capacity.reduce_slots = 2;
-  model.groups.push_back(nodes);
-  model.racks = 10;
+  ClusterModel model = cluster_of(100, 4, 10);
+  schedulers::Resources& capacity = model.groups[0].capacity;
+  capacity.map_slots = capacity.reduce_slots = 2;
   model.network.flows = true;
   model.network.nic = 31.25e6;
   model.network.disk_read = model.network.disk_write = 100e6;
@@ -160,15 +154,7 @@ ClusterModel with_service(ClusterModel model) {
 }
 
 /// 100 nodes of two cores where bytes take no time, so that the service's own cost shows.
-ClusterModel prefetching() {
-  ClusterModel model;
-  NodeGroup nodes;
-  nodes.count = 100;
-  nodes.capacity.cpu = 2;
-  model.groups.push_back(nodes);
-  model.racks = 10;
-  return with_service(std::move(model));
-}
+ClusterModel prefetching() { return with_service(cluster_of(100, 2, 10)); }
 
 std::vector<Case> cases() {
   const auto machine = [] { return ClusterModel::one_machine(100); };

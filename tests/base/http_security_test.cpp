@@ -1,4 +1,4 @@
-// Who is answered over HTTP: those with a certificate where it is encrypted, and the user of the process where it is not.
+// Which clients the HTTP server answers: with HTTPS those that show a certificate, without it those of its own user.
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>

@@ -165,8 +165,16 @@ TEST_F(OtherUserTest, OfAnInsecureServerIsLetIn) {
   EXPECT_EQ(in, 7);
 }
 
-TEST_F(OtherUserTest, RootIsLetIn) {
-  EXPECT_EQ(serve_as(kOther, {}, [](const Endpoint& to) { return refusal_of(to, {}).empty() ? 7 : 1; }), 7);
+/// A worker of root would run programs for whoever has taken its master's port.
+TEST_F(OtherUserTest, IsNotTakenForTheMasterOfRoot) {
+  const auto refusal = [](const Endpoint& to) {
+    return refusal_of(to, {}).find("another user of this machine runs the process there") != std::string::npos ? 7 : 1;
+  };
+  EXPECT_EQ(serve_as(kOther, {}, refusal), 7);
+}
+
+TEST_F(OtherUserTest, RootIsLetInWhereItSaysThatItTrustsAnybody) {
+  EXPECT_EQ(serve_as(kOther, {}, [](const Endpoint& to) { return refusal_of(to, {{}, true}).empty() ? 7 : 1; }), 7);
 }
 
 TEST(Listening, BeyondLoopbackNeedsAnIdentityOrInsecureByName) {

@@ -37,7 +37,7 @@ struct SecurityOptions {
 
 void tell(const std::string& path) { fmt::print("{}\n", path); }
 
-/// What one machine's cluster needs: a master, workers, and the user who asks.
+/// Certificates of a master, of workers, and of the user who runs the command.
 Result<void> init(const SecurityOptions& options) {
   keep_files_private();
   WEFT_ASSIGN(Authority authority, Authority::create(options.directory));
