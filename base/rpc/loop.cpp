@@ -8,7 +8,6 @@
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
@@ -18,6 +17,7 @@
 
 #include "base/assert.hpp"
 #include "base/fatal_signal.hpp"
+#include "base/rpc/resolver.hpp"
 
 namespace weft::rpc {
 namespace {
@@ -72,7 +72,7 @@ class Loop::Impl {
   bool awake = false;  // run_tasks() is on its way
   bool ended = false;
   asio::io_context io{1};  // goes first: its queue holds handlers that refer to the rest
-  std::optional<asio::ip::tcp::resolver> resolver{io};
+  std::optional<Resolver> resolver;
 };
 
 namespace {
@@ -203,6 +203,11 @@ class SignalsBlocked {
 }  // namespace
 
 Loop::Loop(std::string name) : impl_(std::make_shared<Impl>()) {
+  impl_->resolver.emplace(
+      [loop = std::weak_ptr(impl_)](Task task) {
+        if (const auto impl = loop.lock()) impl->post(std::move(task));
+      },
+      &look_up_host);
   const SignalsBlocked blocked;  // inherited by the thread
   std::promise<void> go;         // the thread's id is known to in_thread() before anything runs
   thread_ = std::thread([impl = impl_, name = std::move(name), start = go.get_future()]() mutable noexcept {
@@ -267,18 +272,8 @@ void Loop::resolve(const std::string& host, const std::string& port, std::functi
     defer([address = *numeric, done = std::move(done)] { done(std::vector<Address>{address}); });
     return;
   }
-  impl_->resolver->async_resolve(host, port, [host, done = std::move(done)](const asio::error_code& error, const auto& results) {
-    // A name that does not exist will not exist at the next try either; a name server that does not answer may.
-    if (error == asio::error::host_not_found)
-      return done(fail(Code::not_found,
-                       fmt::format("cannot resolve host '{}': this machine knows no such name; correct it, or run this where "
-                                   "the hosts of the cluster are known",
-                                   host)));
-    if (error) return done(fail(Code::unavailable, fmt::format("cannot resolve host '{}': {}", host, error.message())));
-    std::vector<Address> addresses;
-    for (const auto& entry : results) addresses.push_back(Address::of(entry.endpoint().data(), entry.endpoint().size()));
-    done(std::move(addresses));
-  });
+  if (!impl_->resolver) return;  // the loop has ended, and drops every callback
+  impl_->resolver->resolve(host, port, std::move(done));
 }
 
 }  // namespace weft::rpc

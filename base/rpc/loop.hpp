@@ -41,7 +41,7 @@ class Loop {
   void defer(std::function<void()> task);
   std::unique_ptr<Watch> watch(Fd fd, std::function<void()> readable, std::function<void()> writable);
   std::unique_ptr<Timer> after(Duration delay, std::function<void()> task);
-  /// Addresses of a host name, without blocking the loop.
+  /// Addresses of a host name, without blocking the loop (base/rpc/resolver.hpp).
   void resolve(const std::string& host, const std::string& port, std::function<void(Result<std::vector<Address>>)> done);
 
  private:

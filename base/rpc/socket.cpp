@@ -35,6 +35,14 @@ int look_up(const std::string& host, const std::string& port, int flags, Address
   return error;
 }
 
+std::vector<Address> addresses_of(const AddressList& list) {
+  std::vector<Address> addresses;
+  for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
+    addresses.push_back(Address::of(entry->ai_addr, entry->ai_addrlen));
+  }
+  return addresses;
+}
+
 Error broken(const char* what, int error) {
   if (error == EPIPE || error == ECONNRESET) return Error(Code::unavailable, "the peer is gone (connection reset)");
   return Error(Code::unavailable, errno_error(what, error).to_string());
@@ -187,17 +195,26 @@ Result<Fd> listen_on(const Address& address) {
   return fd;
 }
 
+Result<std::vector<Address>> look_up_host(const std::string& host, const std::string& port) {
+  AddressList list(nullptr, &::freeaddrinfo);
+  const int error = look_up(host, port, AI_NUMERICSERV, list);
+  if (error == EAI_NONAME || error == EAI_NODATA || error == EAI_ADDRFAMILY) {
+    return fail(Code::not_found,
+                fmt::format("cannot resolve host '{}': this machine knows no such name; correct it, or run this where "
+                            "the hosts of the cluster are known",
+                            host));
+  }
+  if (error != 0) return fail(Code::unavailable, fmt::format("cannot resolve host '{}': {}", host, ::gai_strerror(error)));
+  return addresses_of(list);
+}
+
 Result<std::vector<Address>> resolve_blocking(const EndpointParts& parts) {
   if (!parts.path.empty()) return std::vector<Address>{Address::unix_path(parts.path)};
   AddressList list(nullptr, &::freeaddrinfo);
   if (const int error = look_up(parts.host, parts.port, AI_NUMERICSERV | AI_PASSIVE, list); error != 0) {
     return fail(Code::unavailable, fmt::format("cannot resolve host '{}': {}", parts.host, ::gai_strerror(error)));
   }
-  std::vector<Address> addresses;
-  for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
-    addresses.push_back(Address::of(entry->ai_addr, entry->ai_addrlen));
-  }
-  return addresses;
+  return addresses_of(list);
 }
 
 bool same_user(int fd) {

@@ -46,7 +46,10 @@ Result<Fd> open_socket(int family);
 Result<Fd> listen_on(const Address& address);
 /// Bound, not listening.
 Result<Fd> bind_socket(const Address& address);
-/// The addresses of a name. Blocks.
+/// The addresses to connect to for a name. Blocks. Code `not_found` when the name servers know no such name, `unavailable` when
+/// they do not answer.
+Result<std::vector<Address>> look_up_host(const std::string& host, const std::string& port);
+/// The addresses to listen on for an endpoint. Blocks.
 Result<std::vector<Address>> resolve_blocking(const EndpointParts& parts);
 
 /// The peer of a Unix socket runs as this process's user, or as root.
