@@ -32,7 +32,8 @@ void Resolver::resolve(const std::string& host, const std::string& port, Done do
 Result<void> Resolver::start(const Name& name) {
   if (pending_->names.size() >= kMostNames) {
     return fail(Code::unavailable,
-                fmt::format("cannot resolve host '{}': {} other names are being looked up and no name server answers", name.first, kMostNames));
+                fmt::format("cannot resolve host '{}': {} other names are being looked up and no name server answers", name.first,
+                            kMostNames));
   }
   try {
     std::thread([name, look_up = look_up_, post = post_, waiting = std::weak_ptr(pending_)] {
@@ -45,7 +46,8 @@ Result<void> Resolver::start(const Name& name) {
       });
     }).detach();
   } catch (const std::system_error& error) {
-    return fail(Code::unavailable, fmt::format("cannot resolve host '{}': no thread for it: {}", name.first, error.code().message()));
+    return fail(Code::unavailable,
+                fmt::format("cannot resolve host '{}': no thread for it: {}", name.first, error.code().message()));
   }
   return {};
 }

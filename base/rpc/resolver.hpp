@@ -13,8 +13,8 @@
 
 namespace weft::rpc {
 
-/// A name server that does not answer delays whoever needs that name, and neither other look-ups nor the end of the process. (Asio's own
-/// resolver has one thread for all names, and waits for it when it is destroyed.) Used by the loop's thread alone.
+/// A name server that does not answer delays whoever needs that name, and neither other look-ups nor the end of the process.
+/// (Asio's own resolver has one thread for all names, and waits for it when it is destroyed.) Used by the loop's thread alone.
 class Resolver {
  public:
   using Addresses = Result<std::vector<Address>>;
@@ -27,14 +27,14 @@ class Resolver {
   Resolver(Post post, LookUp look_up);
   ~Resolver();
 
-  /// Calls `done` from a posted task. Calls for a name that is being looked up share that look-up. No more than kMostNames are looked up at a
-  /// time: code `unavailable` beyond, and when the system has no thread left.
+  /// Calls `done` from a posted task. Calls for a name that is being looked up share that look-up. No more than kMostNames are
+  /// looked up at a time: code `unavailable` beyond, and when the system has no thread left.
   void resolve(const std::string& host, const std::string& port, Done done);
   static constexpr std::size_t kMostNames = 64;
 
  private:
   using Name = std::pair<std::string, std::string>;
-  struct Pending;  // who waits for which name
+  struct Pending;  // the callbacks of each name
 
   Result<void> start(const Name& name);
 

@@ -112,6 +112,11 @@ Result<MasterList> Admin::masters() {
   return decode<MasterList>(message);
 }
 
+Result<Events> Admin::events(const EventsWanted& wanted) {
+  WEFT_ASSIGN(auto message, ask(kReadEvents, wanted));
+  return decode<Events>(message);
+}
+
 Result<ProfileReply> Admin::profiles(ProfileRequest request) {
   WEFT_ASSIGN(const auto message, call(kProfiles, encode(std::move(request))));
   return decode<ProfileReply>(message);

@@ -39,6 +39,8 @@ class Admin {
   Result<master::JobExplanation> explain(JobId id);
   Result<std::vector<GroupInfo>> groups();
   Result<MasterList> masters();
+  /// A part of a file of the master's event log; not_found: it keeps none, or not this file any more.
+  Result<Events> events(const EventsWanted& wanted);
   Result<ProfileReply> profiles(ProfileRequest request);
   Result<SchedulerInfo> scheduler();
   /// With an empty text the one in force, its files read again. The error is what is wrong with it; the old one stays then.

@@ -1,5 +1,3 @@
-#include "base/rpc/resolver.hpp"
-
 #include <condition_variable>
 #include <deque>
 #include <future>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rpc/loop.hpp"
+#include "base/rpc/resolver.hpp"
 
 namespace weft::rpc {
 namespace {
@@ -80,8 +79,9 @@ class ResolverTest : public ::testing::Test {
 
   std::shared_ptr<NameServer> server_ = std::make_shared<NameServer>();
   std::shared_ptr<Tasks> tasks_ = std::make_shared<Tasks>();
-  std::optional<Resolver> resolver_{std::in_place, [tasks = tasks_](std::function<void()> task) { tasks->post(std::move(task)); },
-                                    [server = server_](const std::string& host, const std::string&) { return server->look_up(host); }};
+  std::optional<Resolver> resolver_{
+      std::in_place, [tasks = tasks_](std::function<void()> task) { tasks->post(std::move(task)); },
+      [server = server_](const std::string& host, const std::string&) { return server->look_up(host); }};
   std::vector<std::string> answers_;
 };
 
@@ -134,9 +134,8 @@ TEST(LoopResolver, KnowsTheNamesOfThisMachineAndNoOthers) {
   Loop loop("names");
   std::promise<std::string> known, unknown;
   loop.post([&] {
-    loop.resolve("localhost", "77", [&](Resolver::Addresses found) {
-      known.set_value(found ? found->at(0).to_string() : found.error().to_string());
-    });
+    loop.resolve("localhost", "77",
+                 [&](Resolver::Addresses found) { known.set_value(found ? found->at(0).to_string() : found.error().to_string()); });
     loop.resolve("nobody.invalid", "77", [&](Resolver::Addresses found) {
       unknown.set_value(found ? found->at(0).to_string() : found.error().to_string());
     });

@@ -147,6 +147,8 @@ std::map<std::string, Kind> make_kinds() {
       {"PollReply", of_clients<client::PollReply>()},
       {"JobList", of_clients<client::JobList>()},
       {"MasterList", of_clients<client::MasterList>()},
+      {"EventsWanted", of_clients<client::EventsWanted>()},
+      {"Events", of_clients<client::Events>()},
       {"NodeCapacity", of_clients<client::NodeCapacity>()},
       {"Explanation", of_clients<master::JobExplanation>()},
       {"PlanPart", kind_of<plan::PlanPart>(

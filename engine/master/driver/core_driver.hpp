@@ -41,7 +41,7 @@ class CoreDriver final : public CoreShell {
     virtual void stuck(const Error&) {}
     /// Something that the log of the process should have: stored profiles that are of no use.
     virtual void inform(const std::string&) {}
-    /// The event log cannot be written any more. Events are applied all the same.
+    /// The event log cannot be written, for a while or for good. Events are applied all the same.
     virtual void log_failed(const Error&) {}
   };
 

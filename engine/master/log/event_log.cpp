@@ -60,7 +60,8 @@ Result<EventLog> EventLog::open(const std::string& path, Time at, const std::str
   WEFT_TRY(log.open_file());
   EventLine first = first_line(continues ? "log_continued" : "log_started", at);
   first.scheduler = scheduler;
-  if (log.size_ > 0 && log.period_ != log.period_of(*first.unix_time)) WEFT_TRY(log.rotate(at));
+  if (log.size_ > 0 && log.period_ != log.period_of(*first.unix_time)) WEFT_TRY(log.rotate());
+  log.continues_ = false;  // this line is the first of a new file
   WEFT_ASSIGN(const auto pieces, pieces_of(log.path_));
   log.began_ = {pieces.back().number, log.size_};
   log.archive_ = std::make_unique<LogArchive>(log.path_, rotation);
@@ -71,18 +72,21 @@ Result<EventLog> EventLog::open(const std::string& path, Time at, const std::str
 
 Result<void> EventLog::open_file() {
   const auto cannot = [this] { return fail(errno_error(fmt::format("cannot open the event log {}", path_), errno)); };
-  file_ = Fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  Fd file(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   struct stat status {};
-  if (!file_.valid() || ::fstat(file_.get(), &status) != 0) return cannot();
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) return cannot();
   if (!S_ISREG(status.st_mode)) {  // a pipe, which somebody reads
     keep_whole();
+    file_ = std::move(file);
     return {};
   }
-  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(Code::unavailable, fmt::format("the event log {} is written by another master: name another file", path_));
   const auto found = static_cast<std::uint64_t>(status.st_size);
-  WEFT_ASSIGN(size_, whole_lines(file_.get(), found));
-  if (size_ < found && ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) return cannot();
+  WEFT_ASSIGN(const std::uint64_t whole, whole_lines(file.get(), found));
+  if (whole < found && ::ftruncate(file.get(), static_cast<off_t>(whole)) != 0) return cannot();
+  file_ = std::move(file);
+  size_ = whole;
   const auto written = std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
   period_ = period_of(size_ > 0 ? written : unix_now());
   return {};
@@ -93,7 +97,7 @@ std::int64_t EventLog::period_of(std::chrono::nanoseconds unix_time) const {
 }
 
 /// The file gets its number; another one, which says that it continues, takes its name.
-Result<void> EventLog::rotate(Time at) {
+Result<void> EventLog::rotate() {
   const auto pieces = pieces_of(path_);
   const std::string rotated = pieces ? rotated_name(path_, pieces->back().number) : std::string();
   if (!pieces || ::rename(path_.c_str(), rotated.c_str()) != 0) {
@@ -102,17 +106,41 @@ Result<void> EventLog::rotate(Time at) {
     keep_whole();
     return {};
   }
-  WEFT_TRY(open_file());
+  if (auto opened = open_file(); !opened) {  // on a full disk: this one goes on for now
+    (void)::rename(rotated.c_str(), path_.c_str());
+    return opened;
+  }
   if (archive_) archive_->tend();
-  std::string text = to_json(first_line("log_continued", at)) + '\n';
-  for (const auto& [node, line] : repeated_) (text += line) += '\n';
-  return write(text);
+  continues_ = true;
+  return {};
 }
 
-Result<void> EventLog::write(std::string_view text) {
-  WEFT_TRY(write_all(file_.get(), as_bytes(text)));
-  size_ += text.size();
+std::string EventLog::first_lines(Time at) const {
+  std::string text = to_json(first_line("log_continued", at)) + '\n';
+  for (const auto& [node, line] : repeated_) (text += line) += '\n';
+  return text;
+}
+
+Result<void> EventLog::write(Time at) {
+  const std::string first = continues_ ? first_lines(at) : std::string();
+  WEFT_TRY(write_all(file_.get(), as_bytes(first)));
+  WEFT_TRY(write_all(file_.get(), as_bytes(text_)));
+  size_ += first.size() + text_.size();
+  continues_ = false;
+  if (const std::uint64_t lost = std::exchange(lost_, 0); lost > 0)
+    Log("event-log").warn("the event log {} is written again; it lacks {} lines", path_, lost);
   return {};
+}
+
+/// Lines that cannot be written are lost; what was written of them is cut off, and the next ones are tried.
+Result<void> EventLog::lose(Error why) {
+  const bool first = lost_ == 0;
+  lost_ += static_cast<std::uint64_t>(std::count(text_.begin(), text_.end(), '\n'));
+  const bool cut = ::ftruncate(file_.get(), static_cast<off_t>(size_)) == 0;
+  if (!cut) file_ = Fd();
+  if (!cut) return fail(std::move(why).wrap(fmt::format("the event log {} ends here", path_)));
+  if (!first) return {};
+  return fail(std::move(why).wrap(fmt::format("the event log {} lacks what happens until it can be written again", path_)));
 }
 
 Result<void> EventLog::flush(Time at) {
@@ -120,12 +148,11 @@ Result<void> EventLog::flush(Time at) {
   if (text_.empty()) return {};
   const bool large = rotation_.bytes > 0 && size_ >= rotation_.bytes;
   const bool old = rotation_.period > Duration(0) && period_ != period_of(unix_now());
-  Result<void> written = size_ > 0 && (large || old) ? rotate(at) : Result<void>();
-  if (written) written = write(text_);
+  Result<void> written = size_ > 0 && (large || old) ? rotate() : Result<void>();
+  if (written) written = write(at);
+  if (!written) written = lose(std::move(written).error());
   text_.clear();
-  if (written) return {};
-  file_ = Fd();
-  return fail(std::move(written).error().wrap(fmt::format("the event log {} ends here", path_)));
+  return written;
 }
 
 }  // namespace weft::master

@@ -46,7 +46,9 @@ class EventLog {
   /// Repeats this line, about a worker, at the beginning of every later piece, so that each piece can be read without the others.
   void repeat(NodeId node, std::string line) { repeated_[node] = std::move(line); }
   void repeat_no_more(NodeId node) { repeated_.erase(node); }
-  /// Writes the lines that were added. After an error nothing more is written, and no other error is returned.
+  /// Writes the lines that were added. They are lost when that fails, as on a full disk; an error says so once, and the log goes on
+  /// when there is room. When it cannot go on, as with a pipe that nobody reads any more, the error says so, and nothing more is
+  /// written.
   Result<void> flush(Time at);
 
   /// Where this master's events begin.
@@ -62,8 +64,10 @@ class EventLog {
     rotation_.bytes = 0;
     rotation_.period = Duration(0);
   }
-  Result<void> write(std::string_view text);
-  Result<void> rotate(Time at);
+  Result<void> write(Time at);
+  Result<void> lose(Error why);
+  Result<void> rotate();
+  std::string first_lines(Time at) const;
   std::int64_t period_of(std::chrono::nanoseconds unix_time) const;
 
   std::string path_;
@@ -73,6 +77,8 @@ class EventLog {
   std::int64_t period_ = 0;  // of the calendar, in which what is in the file was written
   LogPlace began_;
   std::string text_;
+  bool continues_ = false;  // the file is new, and begins with first_lines()
+  std::uint64_t lost_ = 0;  // lines, since one was last written
   std::map<NodeId, std::string> repeated_;
   std::unique_ptr<LogArchive> archive_;
 };

@@ -16,7 +16,7 @@ class EventRecorder {
 
   /// The event that the core is given next, which moves it.
   void before(Time at, const Event& event);
-  /// It was accepted, and led to these commands: writes both. The error is of the log's file; after one nothing more is written.
+  /// It was accepted, and led to these commands: writes both. The error is of the log's file (EventLog::flush).
   Result<void> after(Time at, const std::vector<Command>& commands);
   /// A node that joined an earlier master, at that time, is there still.
   Result<void> restored(Time now, Time joined, const WorkerJoined& node);

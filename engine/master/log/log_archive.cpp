@@ -129,21 +129,28 @@ Result<void> LogArchive::compress(const std::string& from, const std::string& to
 
 Result<void> LogArchive::remove_oldest() {
   WEFT_ASSIGN(const auto pieces, pieces_of(log_));
+  const auto now = fs::file_time_type::clock::now();
   std::uint64_t bytes = 0;
   std::uint32_t kept = 0;
   for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
-    if (piece->live) continue;
     std::error_code error;
     bytes += fs::file_size(piece->path, error);
-    ++kept;
-    const bool too_many = rotation_.keep > 0 && kept > rotation_.keep;
-    const bool too_much = rotation_.keep_bytes > 0 && bytes > rotation_.keep_bytes;
-    if (!too_many && !too_much) continue;
-    say_.info("the event log {} is removed: {}", piece->path,
-              too_many ? fmt::format("{} are kept", rotation_.keep) : human_bytes(rotation_.keep_bytes) + " are kept");
+    if (piece->live) continue;
+    const auto age = now - fs::last_write_time(piece->path, error);
+    const std::string why = reason_to_remove(++kept, bytes, std::chrono::duration_cast<Duration>(age));
+    if (why.empty()) continue;
+    say_.info("the event log {} is removed: {}", piece->path, why);
     if (!fs::remove(piece->path, error) && error)
       return fail(Code::io, fmt::format("cannot remove {}: {}", piece->path, error.message()));
   }
+  return {};
+}
+
+/// Of the `kept`th piece before the one that is written; all of these and that one have `bytes`. Empty: there is none.
+std::string LogArchive::reason_to_remove(std::uint32_t kept, std::uint64_t bytes, Duration age) const {
+  if (rotation_.keep > 0 && kept > rotation_.keep) return fmt::format("{} are kept", rotation_.keep);
+  if (rotation_.keep_bytes > 0 && bytes > rotation_.keep_bytes) return human_bytes(rotation_.keep_bytes) + " are kept";
+  if (rotation_.keep_age > Duration(0) && age > rotation_.keep_age) return format_duration(rotation_.keep_age) + " are kept";
   return {};
 }
 

@@ -18,7 +18,8 @@ struct LogRotation {
   std::uint64_t bytes = 256u << 20;          // a log of that size is rotated
   Duration period = std::chrono::hours(24);  // so is one at the end of each calendar period of that length, in UTC
   std::uint32_t keep = 1000;                 // rotated pieces
-  std::uint64_t keep_bytes = 4ull << 30;     // all of them together
+  std::uint64_t keep_bytes = 4ull << 30;     // of all pieces together, with the one that is written
+  Duration keep_age{0};                      // pieces to which nothing was added for longer are removed
 };
 
 /// Compresses rotated pieces by zstd and removes the oldest, on its own thread. After an error it writes a line to the log, and
@@ -43,6 +44,7 @@ class LogArchive {
   Result<void> see_to_all();
   Result<void> compress(const std::string& from, const std::string& to);
   Result<void> remove_oldest();
+  std::string reason_to_remove(std::uint32_t kept, std::uint64_t bytes, Duration age) const;
 
   const std::string log_;
   const LogRotation rotation_;

@@ -398,3 +398,14 @@ struct MasterList {
   epoch @1 :UInt64;
   masters @2 :List(Master);
 }
+
+struct EventsWanted {
+  piece @0 :UInt32;
+  offset @1 :UInt64;
+}
+
+struct Events {
+  piece @0 :UInt32;
+  compressed @1 :Bool;
+  bytes @2 :UInt64;               # of the file, which follow as bulk
+}

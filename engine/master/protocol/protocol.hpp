@@ -37,6 +37,7 @@ enum ClientMessage : rpc::MessageType {
   kProfiles = 219,            // ProfileRequest -> ProfileReply
   kSetNode = 220,             // NodeCapacity -> nothing
   kListMasters = 221,         // nothing -> MasterList
+  kReadEvents = 222,          // EventsWanted -> Events: a part of a file of the event log
 };
 
 /// The most of a binary that is uploaded at a time.
@@ -206,6 +207,19 @@ struct MasterList {
   std::string cluster;      // id; empty: there are no others, and never were
   std::uint64_t epoch = 0;  // one higher with every leader
   std::vector<MasterStatus> masters;
+};
+
+/// The most of a file of the event log that is sent at a time.
+inline constexpr std::uint64_t kEventsChunkBytes = 256u << 10;
+
+struct EventsWanted {
+  std::uint32_t piece = 0;  // its number in the log (engine/master/log/log_pieces.hpp); 0: the one that is written
+  std::uint64_t offset = 0;
+};
+struct Events {
+  std::uint32_t piece = 0;
+  bool compressed = false;  // the file; it may be the other at the next request, when other offsets hold
+  Buffer bytes;             // as the file has them; none: it has no more
 };
 
 struct ProfileRequest {

@@ -26,6 +26,7 @@
 #include "engine/master/server/binary_store.hpp"
 #include "engine/master/server/client_requests.hpp"
 #include "engine/master/server/drivers.hpp"
+#include "engine/master/server/event_requests.hpp"
 #include "engine/master/server/running_jobs.hpp"
 #include "engine/master/server/scheduler_requests.hpp"
 #include "engine/master/server/workers.hpp"
@@ -434,6 +435,11 @@ void ServerImpl::add_requests() {
   // At once: a follower asks while promises wait for it.
   requests_.answer(client::kListMasters, RequestTable::Kind::question,
                    [this](const auto&, const auto&) { return client::encode(masters()); });
+  requests_.answer(
+      client::kReadEvents, RequestTable::Kind::question, [this](const auto&, const rpc::Message& message) -> Result<rpc::Payload> {
+        WEFT_ASSIGN(const auto wanted, client::decode<client::EventsWanted>(message));
+        return read_events(options_.event_log, wanted).map([](client::Events events) { return client::encode(std::move(events)); });
+      });
   requests_.handle(protocol::kFetchBinary, [this](const auto& connection, const auto& message, rpc::Responder responder) {
     auto piece = on_fetch_binary(connection, message);
     piece ? responder.reply(std::move(*piece)) : responder.fail(piece.error());

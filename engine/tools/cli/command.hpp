@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -38,7 +39,9 @@ CLI::Option* add_value(CLI::App& command, const std::string& name, T& value, con
 /// parse(text) gives a Result<T>; its error is what the user sees.
 template <class T, class Parse>
 void add_parsed(CLI::App& command, const std::string& name, T& value, const char* type, Parse parse, const std::string& help) {
-  const auto set = [&value, parse](const std::string& text) { value = parse(text).value_or(value); };
+  const auto set = [&value, parse](const std::string& text) {
+    if (auto parsed = parse(text)) value = std::move(*parsed);
+  };
   command.add_option_function<std::string>(name, set, help)->type_name(type)->check(parsed_by(parse));
 }
 

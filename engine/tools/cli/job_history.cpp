@@ -1,4 +1,4 @@
-// weft job trace, report, diagnose; weft history: from a master's event log.
+// weft job trace, report, diagnose; weft history: from an event log, of a master that runs or of one that is gone.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -13,11 +13,13 @@
 #include "base/text.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/tools/cli/command.hpp"
+#include "engine/tools/cli/connections.hpp"
 #include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/history/findings.hpp"
 #include "engine/tools/history/growing_log.hpp"
 #include "engine/tools/history/log_follower.hpp"
 #include "engine/tools/history/past_jobs.hpp"
+#include "engine/tools/history/remote_log.hpp"
 #include "engine/tools/history/trace.hpp"
 #include "engine/tools/web/past.hpp"
 #include "engine/tools/web/service.hpp"
@@ -28,29 +30,36 @@ namespace {
 
 struct JobHistoryOptions {
   std::uint64_t job = 0;
-  std::string log;     // of events
+  std::string log;  // of events; empty: the master's
+  MasterOption master;
   std::string output;  // empty: standard output
   bool json = false, overwrite = false;
 };
+
+Result<history::EventHistory> history_of(const JobHistoryOptions& options) {
+  if (!options.log.empty()) return history::read_job(options.log, options.job);
+  WEFT_ASSIGN(const auto admin, admin_at(options.master));
+  return history::fetch_job([&](const client::EventsWanted& wanted) { return admin->events(wanted); }, options.job);
+}
 
 Result<void> write_output(const JobHistoryOptions& options, const std::string& text) {
   return write_named_file(options.output, text, options.overwrite ? IfExists::replace : IfExists::refuse);
 }
 
 Result<void> trace(const JobHistoryOptions& options) {
-  WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
+  WEFT_ASSIGN(const auto history, history_of(options));
   const std::string text = history::trace_json(history, *history.job(options.job));
   if (!options.output.empty()) return write_output(options, text);
   return print(text);
 }
 
 Result<void> report(const JobHistoryOptions& options) {
-  WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
+  WEFT_ASSIGN(const auto history, history_of(options));
   return write_output(options, web::report_html(history, *history.job(options.job)));
 }
 
 Result<void> diagnose(const JobHistoryOptions& options) {
-  WEFT_ASSIGN(const auto history, history::read_job(options.log, options.job));
+  WEFT_ASSIGN(const auto history, history_of(options));
   const auto findings = history::findings_of(history, *history.job(options.job));
   return print(options.json ? history::findings_json(findings) : history::findings_text(findings));
 }
@@ -94,9 +103,9 @@ void add_history(CLI::App& app, Action& action) {
 void add_job_history(CLI::App& job, Action& action) {
   const auto add = [&](const char* name, const char* help, Result<void> (*run)(const JobHistoryOptions&)) {
     Command<JobHistoryOptions> command(job, action, name, help, run);
-    command.job();
-    add_value(command.app(), "--event-log", command.options().log, "FILE", "The event log of its master (weft master --event-log)")
-        ->required()
+    command.job().master();
+    add_value(command.app(), "--event-log", command.options().log, "FILE",
+              "An event log, also of a master that is gone (default: that of the master that runs)")
         ->check(CLI::ExistingFile);
     return command;
   };

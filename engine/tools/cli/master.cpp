@@ -22,6 +22,7 @@
 #include "engine/master/server/server.hpp"
 #include "engine/master/storage/file_service.hpp"
 #include "engine/tools/cli/command.hpp"
+#include "engine/tools/cli/master_event_log.hpp"
 #include "engine/tools/cli/master_group.hpp"
 #include "engine/tools/web/service.hpp"
 
@@ -38,6 +39,7 @@ struct MasterOptions {
   bool http_given = false;
   std::string submit_dir;
   MasterGroupOptions group;
+  EventLogOptions event_log;
 };
 
 /// Beside the journal, else in the data directory; empty when neither is given.
@@ -123,11 +125,6 @@ Result<void> complete(MasterOptions& options) {
   options.profiles = directory_of_profiles(options);
   if (!options.profiles.empty()) options.server.profiles = master::profile_database(options.profiles);
   WEFT_TRY(keep_jobs(options));
-  if (!options.server.event_log.empty()) {  // where its pieces are, for all readers
-    auto file = replaceable_file(options.server.event_log);
-    if (!file) return fail(std::move(file).error().wrap("cannot open the event log"));
-    if (*file) options.server.event_log = **file;
-  }
   return {};
 }
 
@@ -192,7 +189,11 @@ Result<void> run(MasterOptions options) {
   WEFT_ASSIGN(options.server.security, rpc::security_of_environment());
   rpc::raise_descriptor_limit();
   const client::StopSignal stop(client::StopSignal::Hangup::reloads);
+  const std::string beside = options.server.journal;
   WEFT_TRY(complete(options));
+  WEFT_ASSIGN(const EventLogPlace log, event_log_of(options.event_log, options.files.data_directory, beside));
+  options.server.event_log = log.file;
+  options.server.log_rotation = log.rotation;
   return options.group.wanted() ? serve_in_group(options, stop) : serve_until_stopped(options, stop);
 }
 
@@ -242,17 +243,6 @@ void add_file_options(CLI::App& command, master::FileServiceOptions& files) {
                       "How long a lost worker may take to come back before its chunks are copied (default: 2s)");
 }
 
-void add_rotation_options(CLI::App& command, master::LogRotation& rotation) {
-  add_size_option(command, "--event-log-size", rotation.bytes,
-                  "An event log that has grown to this is renamed to FILE.000001 and so on, compressed, and another is begun;\n"
-                  "0: never (default: 256MiB)");
-  add_duration_option(command, "--event-log-period", rotation.period, Zero::allowed,
-                      "So is one in which the day of UTC changes, or whatever period is given; 0s: never (default: 24h)");
-  add_value(command, "--event-log-keep", rotation.keep, "COUNT", "How many renamed event logs are kept; 0: all (default: 1000)");
-  add_size_option(command, "--event-log-keep-size", rotation.keep_bytes,
-                  "How much of them is kept, the oldest go first; 0: all (default: 4GiB)");
-}
-
 void add_http_options(CLI::App& command, MasterOptions& options) {
   const auto set = [&options](const std::string& where) {
     options.http = where;
@@ -290,9 +280,7 @@ void add_master(CLI::App& app, Action& action) {
   add_value(command, "--topology", server.topology, "FILE",
             "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers name\n"
             "theirs)");
-  add_value(command, "--event-log", server.event_log, "FILE",
-            "File of events as JSON lines; continued when it exists (default: none is written)");
-  add_rotation_options(command, server.log_rotation);
+  add_event_log_options(command, options.event_log);
   add_value(command, "--directory", server.directory, "DIR",
             "Where uploaded programs are kept (default: the journal's name and .programs, else `programs` in the data directory,\n"
             "else a temporary directory)");

@@ -76,8 +76,8 @@ void EventHistory::apply(const master::EventLine& line) {
 }
 
 const LoggedWorker* EventHistory::worker(std::uint32_t node) const {
-  const auto found = workers_.find(node);
-  return found == workers_.end() ? nullptr : &found->second;
+  const auto found = workers().find(node);
+  return found == workers().end() ? nullptr : &found->second;
 }
 
 std::string EventHistory::worker_name(std::uint32_t node) const {
@@ -111,10 +111,17 @@ void EventHistory::note_other(const master::EventLine& line) {
 
 /// Another master: no job of the one before runs any more.
 void EventHistory::restart(Time at) {
+  if (is_over() && !workers_then_) workers_then_ = workers_;
   for (auto& [id, job] : jobs_)
     if (job.status.state == JobState::running) end_job(job, JobState::failed, "the master was restarted");
   workers_.clear();
   now_ = at;
+}
+
+/// Whether it is about one job only, and that has ended.
+bool EventHistory::is_over() const {
+  const LoggedJob* found = only_ ? job(*only_) : nullptr;
+  return found != nullptr && found->status.state != JobState::running;
 }
 
 void EventHistory::drop(std::uint64_t job) {
@@ -126,6 +133,7 @@ void EventHistory::drop(std::uint64_t job) {
 
 void EventHistory::submit(const master::EventLine& line) {
   forget();
+  workers_then_.reset();  // a master without a journal gives the numbers of jobs again
   LoggedJob& job = jobs_[line.job];
   attempts_ -= std::min(attempts_, job.attempts.size());
   leave_out_outputs(job);

@@ -95,8 +95,9 @@ class EventHistory {
  public:
   using Workers = std::map<std::uint32_t, LoggedWorker>;
 
-  /// With `only`, other jobs count only for others(). `most_attempts`: beyond that the earliest jobs that have ended are
-  /// forgotten. `workers`: those that are registered where it begins, in the middle of a log.
+  /// With `only`, other jobs count only for others(), and workers() are those of the run of the master in which the job ended.
+  /// `most_attempts`: beyond that the earliest jobs that have ended are forgotten. `workers`: those that are registered where it
+  /// begins, in the middle of a log.
   explicit EventHistory(std::optional<std::uint64_t> only = {}, std::size_t most_attempts = 2'000'000, Workers workers = {})
       : only_(only), most_attempts_(most_attempts), workers_(std::move(workers)) {}
 
@@ -108,7 +109,7 @@ class EventHistory {
 
   Time now() const { return now_; }  // of the last line
   const std::map<std::uint64_t, LoggedJob>& jobs() const { return jobs_; }
-  const Workers& workers() const { return workers_; }
+  const Workers& workers() const { return workers_then_ ? *workers_then_ : workers_; }
   /// Null when the log has no worker with this number.
   const LoggedWorker* worker(std::uint32_t node) const;
   /// Its name, or "node 7".
@@ -123,6 +124,7 @@ class EventHistory {
   bool waits(std::uint64_t id) const;
 
  private:
+  bool is_over() const;
   void restart(Time at);
   void submit(const master::EventLine& line);
   void launch(const master::EventLine& line, LoggedJob& job);
@@ -141,6 +143,7 @@ class EventHistory {
   std::size_t most_attempts_;
   std::map<std::uint64_t, LoggedJob> jobs_;
   Workers workers_;
+  std::optional<Workers> workers_then_;  // when the run ended in which the one job did
   std::size_t attempts_ = 0;
   std::size_t output_cells_ = 0;
   std::uint64_t changes_ = 0;

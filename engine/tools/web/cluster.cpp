@@ -32,7 +32,8 @@ constexpr std::size_t kMostAttempts = 300'000;  // of all jobs together, kept in
 
 }  // namespace
 
-Cluster::Cluster(std::string master, const std::string& event_log, master::LogPlace log_began) : master_(std::move(master)) {
+Cluster::Cluster(std::string master, const std::string& event_log, master::LogPlace log_began)
+    : master_(std::move(master)), event_log_(event_log) {
   if (!event_log.empty()) log_.emplace(event_log, history::EventHistory({}, kMostAttempts), log_began);
 }
 
@@ -42,13 +43,30 @@ Result<std::string> Cluster::with_history(
     WEFT_ASSIGN(const auto history, past_->job(job));
     return use(*history, *history->job(job));
   }
-  const std::lock_guard lock(log_mutex_);
-  if (!log_)
-    return fail(Code::not_found, "this master keeps no event log, which has the single tasks: weft master --event-log FILE");
-  WEFT_TRY(log_->read());
-  const history::LoggedJob* found = log_->history().job(job);
-  if (found == nullptr) return fail(Code::not_found, fmt::format("the event log has no job {}", job));
-  return use(log_->history(), *found);
+  if (event_log_.empty())
+    return fail(Code::not_found,
+                "this master keeps no event log, which has the single tasks: it was started with --event-log none");
+  {
+    const std::lock_guard lock(log_mutex_);
+    WEFT_TRY(log_->read());
+    if (const history::LoggedJob* found = log_->history().job(job)) return use(log_->history(), *found);
+  }
+  WEFT_ASSIGN(const auto history, earlier(job));
+  return use(*history, *history->job(job));
+}
+
+/// Of a job that began before this master did. Its lines are found by an index, which is brought up to date while the job runs.
+Result<std::shared_ptr<const history::EventHistory>> Cluster::earlier(std::uint64_t job) {
+  const std::lock_guard lock(earlier_mutex_);
+  const auto known = [&] {
+    if (earlier_ == nullptr) return false;
+    const auto found = earlier_->jobs().find(job);
+    return found != earlier_->jobs().end() && found->second.status.state != master::JobState::running;
+  };
+  if (!known()) {
+    WEFT_ASSIGN(earlier_, history::PastJobs::open(event_log_));
+  }
+  return earlier_->job(job);
 }
 
 Result<Submissions*> Cluster::submissions() {

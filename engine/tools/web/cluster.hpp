@@ -23,7 +23,7 @@ namespace weft::web {
 /// Connects when a connection is first needed. Any thread.
 class Cluster {
  public:
-  /// `master`: "host:port". `event_log`: its file, which is read from `log_began` on; empty: it writes none.
+  /// `master`: "host:port". `event_log`: its file, of which this master's part begins at `log_began`; empty: it writes none.
   explicit Cluster(std::string master, const std::string& event_log = "", master::LogPlace log_began = {});
 
   /// The contents of event logs only, of a cluster that is gone or of a job that runs by itself. There is no master then.
@@ -41,13 +41,15 @@ class Cluster {
   PoolSamples& pool_samples() { return pool_samples_; }
   Result<std::shared_ptr<storage::files::FileSystem>> files();
   Result<std::shared_ptr<storage::tables::TableClient>> tables();
-  /// Calls `use` with the history of the job from the event log until now; not_found when the log does not have it, or there is no
-  /// log.
+  /// Calls `use` with the history of the job from the event log until now, also of a job that an earlier master had; not_found when
+  /// the log does not have it, or there is no log.
   Result<std::string> with_history(std::uint64_t job,
                                    const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use);
 
  private:
-  const std::string master_;
+  Result<std::shared_ptr<const history::EventHistory>> earlier(std::uint64_t job);
+
+  const std::string master_, event_log_;
   const std::unique_ptr<history::LoggedJobs> past_;
   std::mutex mutex_;
   std::shared_ptr<client::Admin> admin_;
@@ -55,6 +57,8 @@ class Cluster {
   std::shared_ptr<storage::tables::TableClient> tables_;
   std::mutex log_mutex_;  // of the log
   std::optional<history::LogFollower> log_;
+  std::mutex earlier_mutex_;  // of what follows
+  std::unique_ptr<history::PastJobs> earlier_;
   std::unique_ptr<Submissions> submissions_;
   PoolSamples pool_samples_;
 };

@@ -11,6 +11,7 @@
 #include "engine/master/log/event_log.hpp"
 #include "engine/master/log/log_lines.hpp"
 #include "engine/master/log/log_pieces.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace weft::master {
 namespace {
@@ -99,6 +100,56 @@ TEST_F(RotatedLog, TheOldestGoWhenTheyAreTooLarge) {
   for (std::uint64_t job = 1; job <= 3; ++job) write(log, job);
   log.settle();
   EXPECT_EQ(names(), (Names{"events"}));
+}
+
+TEST_F(RotatedLog, WhatIsWrittenCountsAsWell) {
+  auto log = open(path(), {.bytes = 4096, .period = Duration(0), .keep = 0, .keep_bytes = 3000}).value();
+  while (names() != (Names{"events", "events.000001.zst"})) {
+    write(log, 1);
+    log.settle();
+  }
+  EXPECT_LT(fs::file_size(path() + ".000001.zst"), 1000u);
+  while (fs::file_size(path()) < 4096) write(log, 2);
+  write(log, 3);
+  log.settle();
+  EXPECT_EQ(names(), (Names{"events", "events.000001.zst", "events.000002.zst"})) << "the new one is small";
+}
+
+TEST_F(RotatedLog, OldOnesGoWhateverTheirSize) {
+  auto log = open(path(), {.bytes = 1, .period = Duration(0), .keep = 0, .keep_bytes = 0, .keep_age = 24h}).value();
+  for (std::uint64_t job = 1; job <= 3; ++job) write(log, job);
+  log.settle();
+  ASSERT_EQ(names(), (Names{"events", "events.000001.zst", "events.000002.zst", "events.000003.zst"}));
+  fs::last_write_time(path() + ".000001.zst", fs::file_time_type::clock::now() - 25h);
+  fs::last_write_time(path() + ".000002.zst", fs::file_time_type::clock::now() - 23h);
+  write(log, 4);
+  log.settle();
+  EXPECT_EQ(names(), (Names{"events", "events.000002.zst", "events.000003.zst", "events.000004.zst"}));
+}
+
+TEST_F(RotatedLog, GoesOnWhenTheDiskHasRoomAgain) {
+  weft::test::SmallDisk disk(directory_.path() / "disk", 1);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  const std::string file = disk.path() + "/events";
+  auto log = open(file, kNever).value();
+  const auto add = [&](std::uint64_t job) {
+    log.add(line(job));
+    return log.flush(Time(job));
+  };
+  ASSERT_TRUE(add(1));
+  disk.fill();
+  Result<void> written;
+  for (int i = 0; i < 1000 && written; ++i) written = add(2);  // what is left of a page
+  ASSERT_FALSE(written);
+  EXPECT_NE(written.error().to_string().find("lacks what happens until it can be written again"), std::string::npos)
+      << written.error().to_string();
+  EXPECT_TRUE(add(3)) << "it is said once";
+  EXPECT_EQ(read_file(file).value().back(), '\n') << "what was written of a line is cut off";
+  disk.clear();
+  ASSERT_TRUE(add(4));
+  const std::string text = read_file(file).value();
+  EXPECT_EQ(text.find(line(3)), std::string::npos);
+  EXPECT_TRUE(text.ends_with(line(4) + "\n")) << text;
 }
 
 TEST_F(RotatedLog, ALogOfYesterdayIsRotatedWhenAMasterStarts) {

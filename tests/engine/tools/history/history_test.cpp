@@ -188,6 +188,21 @@ TEST(History, WhatARotatedLogRepeatsOfWorkersIsOfBefore) {
   EXPECT_EQ(told.history.job(1)->attempts[0].ended, std::chrono::milliseconds(30));
 }
 
+TEST(History, OfOneJobHasTheWorkersOfItsRun) {
+  Told told(1);
+  told.worker(0, 1, "first");
+  told.job(1, 1);
+  told.end(2, 1);
+  told.started(0);
+  told.worker(1, 1, "second");
+  EXPECT_EQ(told.history.worker_name(1), "first");
+  told.started(0);
+  told.worker(1, 1, "third");
+  EXPECT_EQ(told.history.worker_name(1), "first");
+  told.job(2, 1);
+  EXPECT_EQ(told.history.worker_name(1), "third") << "a master without a journal gives numbers of jobs again";
+}
+
 TEST(TasksJson, HasPagesOfWhatIsWanted) {
   Told told;
   told.worker(0, 1, "w1");

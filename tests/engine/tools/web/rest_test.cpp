@@ -237,12 +237,53 @@ TEST(RestHistory, TasksAndTracesCountWhatTheLogHas) {
   EXPECT_EQ(http(address, "GET", "/api/v1/jobs/1/tasks?count=1000000").status, 400);
   for (const auto& wrong : std::vector<std::vector<std::string>>{{"job", "trace", "9", "--event-log", files / "log"},
                                                                  {"job", "trace", "1", "--event-log", files / "none"},
-                                                                 {"job", "trace", "1"},
                                                                  {"job", "trace", "one", "--event-log", files / "log"}}) {
     const auto refused = weft(wrong);
     EXPECT_NE(refused.exit_code, 0);
     EXPECT_TRUE(test::one_line(refused.err)) << refused.err;
   }
+}
+
+TEST(RestHistory, EveryMasterKeepsOne) {
+  Cluster cluster(2, {"--http", "127.0.0.1:0"});
+  const auto run = test::run(cluster.job({"sums", "--records", "1000", "--tasks", "12"}), cluster.options());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string address = page_of(cluster);
+  EXPECT_TRUE(has(http(address, "GET", "/api/v1/jobs/1/tasks").body, "\"fate\":\"finished\""));
+  EXPECT_EQ(cluster.admin({"job", "diagnose", "1", "--json"}).out, http(address, "GET", "/api/v1/jobs/1/findings").body);
+  EXPECT_EQ(cluster.admin({"job", "trace", "1"}).out, http(address, "GET", "/api/v1/jobs/1/trace").body);
+  const auto unknown = cluster.admin({"job", "diagnose", "2"});
+  EXPECT_NE(unknown.exit_code, 0);
+  EXPECT_TRUE(test::one_line(unknown.err) && has(unknown.err, "has no job 2")) << unknown.err;
+}
+
+TEST(RestHistory, HasTheJobsOfEarlierMastersOnItsDirectory) {
+  test::ScratchDirectory files;
+  const std::vector<std::string> options{"--http", "127.0.0.1:0", "--data-dir", files / "data"};
+  const std::vector<std::string> job{"sums", "--records", "1000", "--tasks", "12"};
+  std::string before;
+  {
+    Cluster cluster(2, options);
+    ASSERT_EQ(test::run(cluster.job(job), cluster.options()).exit_code, 0);
+    before = http(page_of(cluster), "GET", "/api/v1/jobs/1/trace").body;
+  }
+  EXPECT_TRUE(has(before, "\"cat\":\"finished\"")) << before;
+  Cluster cluster(2, options);
+  ASSERT_EQ(test::run(cluster.job(job), cluster.options()).exit_code, 0);
+  const std::string address = page_of(cluster);
+  EXPECT_TRUE(http(address, "GET", "/api/v1/jobs/1/trace").body == before);
+  EXPECT_TRUE(has(http(address, "GET", "/api/v1/jobs/2/trace").body, "\"cat\":\"finished\""));
+  EXPECT_EQ(http(address, "GET", "/api/v1/jobs/3/trace").status, 404);
+  EXPECT_TRUE(cluster.admin({"job", "trace", "1"}).out == before);
+  EXPECT_TRUE(test::run({test::program("weft"), "job", "trace", "1", "--event-log", files / "data/history/events"}).out == before);
+}
+
+TEST(RestHistory, OrNoneWhenThatIsSaid) {
+  Cluster cluster(1, {"--http", "127.0.0.1:0", "--event-log", "none"});
+  ASSERT_EQ(test::run(cluster.job({"sums", "--records", "100"}), cluster.options()).exit_code, 0);
+  EXPECT_TRUE(has(http(page_of(cluster), "GET", "/api/v1/jobs/1/tasks").body, "--event-log none"));
+  const auto refused = cluster.admin({"job", "diagnose", "1"});
+  EXPECT_TRUE(test::one_line(refused.err) && has(refused.err, "--event-log none")) << refused.err;
 }
 
 /// The members of that name, in their order, as written.

@@ -1,0 +1,44 @@
+#include "engine/master/server/event_requests.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.hpp"
+#include "engine/master/log/log_pieces.hpp"
+
+namespace weft::master {
+
+namespace {
+
+Result<LogPiece> piece_of(const std::string& log, std::uint32_t number) {
+  WEFT_ASSIGN(const auto pieces, pieces_of(log));
+  if (number == 0) return pieces.back();
+  const auto found = std::find_if(pieces.begin(), pieces.end(), [number](const LogPiece& piece) { return piece.number == number; });
+  if (found == pieces.end()) return fail(Code::not_found, fmt::format("the master's event log has no part {} any more", number));
+  return *found;
+}
+
+}  // namespace
+
+Result<client::Events> read_events(const std::string& log, const client::EventsWanted& wanted) {
+  if (log.empty()) return fail(Code::not_found, "this master keeps no event log: it was started with --event-log none");
+  if (wanted.offset > std::numeric_limits<off_t>::max()) return fail(Code::invalid_argument, "no file is that long");
+  WEFT_ASSIGN(const LogPiece piece, piece_of(log, wanted.piece));
+  const Fd file(::open(piece.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // which may be a pipe
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) return fail(errno_error(fmt::format("cannot read {}", piece.path), errno));
+  if (!S_ISREG(status.st_mode)) return fail(Code::not_found, fmt::format("the master's event log {} is no file", log));
+  Buffer bytes(client::kEventsChunkBytes);
+  const ssize_t size = ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(wanted.offset));
+  if (size < 0) return fail(errno_error(fmt::format("cannot read {}", piece.path), errno));
+  return client::Events{piece.number, piece.compressed, Buffer::copy_of(bytes.view().first(static_cast<std::size_t>(size)))};
+}
+
+}  // namespace weft::master
