@@ -46,6 +46,7 @@ class Namespace::Impl {
   void reclaim();
 
   // writes.cpp
+  bool may_get_more_nodes() const;
   void drop_pending(OpenFile& file);
   void drop(OpenFile& file);
   void expire_leases();
@@ -111,6 +112,7 @@ class Namespace::Impl {
   Copies copies;
   SafeMode safe_mode;
   std::map<Time, std::vector<ChunkId>> later;  // chunks of lost nodes
+  std::optional<Time> last_loss;               // of a node
   std::uint64_t sealed_chunks = 0, located_chunks = 0;
   std::optional<double> balancing;
   std::vector<StorageCommand> commands;

@@ -44,6 +44,7 @@ void Namespace::Impl::node_lost(NodeId id) {
     if (chunk.rank != kNotQueued || chunk.nodes.empty()) reconsider(chunk);
   }
   leases.forget_reports_of(id);
+  last_loss = clock;
   auto& wait = later[clock + options.lost_grace];
   wait.insert(wait.end(), orphans.begin(), orphans.end());
 }

@@ -83,9 +83,9 @@ Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, c
                                                                 .excluded = excluded,
                                                                 .bytes = bytes,
                                                                 .seed = impl.options.seed});
-  if (targets.empty())  // in safe mode, others will come back
+  if (targets.empty())
     return fail(
-        impl.nodes.empty() || !excluded.empty() || impl.safe_mode.on() ? Code::unavailable : Code::resource_exhausted,
+        impl.nodes.empty() || !excluded.empty() || impl.may_get_more_nodes() ? Code::unavailable : Code::resource_exhausted,
         fmt::format("{}: {}", escaped(file->path),
                     impl.nodes.empty() ? std::string("no worker with a chunk store is there")
                                        : fmt::format("none of {} workers has room for {} (or all that have were just tried)",
@@ -102,6 +102,12 @@ Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, c
   for (const NodeId target : targets) impl.nodes.at(target).expect(bytes);
   impl.leases.changed(*file);
   return Allocation{file->pending, targets};
+}
+
+/// In safe mode all are coming back; of those that were just lost some may.
+bool Namespace::Impl::may_get_more_nodes() const {
+  constexpr Time kMayReturn = std::chrono::minutes(1);
+  return safe_mode.on() || (last_loss && clock - *last_loss < kMayReturn);
 }
 
 /// The chunk that was allocated last will not come.

@@ -18,6 +18,7 @@ KIND = 200  # characters by which violations are told apart
 PATIENCE = "60s"  # of commands and jobs with what is away
 START = 60  # seconds at most until a daemon is ready
 STOP = 30  # and until it has ended in good order
+USER = "chaos"  # of all jobs, files and tables
 
 
 class Violations:
@@ -87,23 +88,29 @@ class Cluster:
         self.ending = False
         self.away = collections.Counter()  # daemons that are dead because they were told to be, by how many who will start them again
         self.executors_killed = collections.Counter()  # by worker
-        self.environment = dict(os.environ, WEFT_MASTER=self.master_address, WEFT_CRASH_LOG=self.path("crashes"), TMPDIR=self.path("tmp"))
+        self.environment = dict(os.environ, WEFT_MASTER=self.master_address, WEFT_CRASH_LOG=self.path("crashes"), TMPDIR=self.path("tmp"),
+                                WEFT_SECURITY=self.path("security/" + USER))
         for name in ("logs", "tmp", "faults"):
             os.makedirs(self.path(name))
+        subprocess.run([f"{programs}/weft", "security", "init", self.path("security"), "--user", USER], check=True, stdout=subprocess.DEVNULL)
         self.daemons = {}
         if masters > 1:
             self.daemons["etcd"] = Daemon("etcd", self._etcd_words(), self.path("logs/etcd"), self.environment)
         for name in self.masters:
             self._make_disk(name, MASTER_DISK_BYTES)
-            self.daemons[name] = Daemon(name, self._master_words(name), self.path(f"logs/{name}"), self.environment)
+            self.daemons[name] = Daemon(name, self._master_words(name), self.path(f"logs/{name}"), self._as("master"))
         for number, name in enumerate(self.workers, 1):
             self._make_disk(name, DISK_BYTES)
             self.disk_says(name)
-            environment = dict(self.environment, LD_PRELOAD=library, WEFT_DISK_FAULTS=self.path(f"faults/{name}"))
+            environment = dict(self._as("worker"), LD_PRELOAD=library, WEFT_DISK_FAULTS=self.path(f"faults/{name}"))
             self.daemons[name] = Daemon(name, self._worker_words(number), self.path(f"logs/{name}"), environment)
 
     def path(self, name):
         return f"{self.directory}/{name}"
+
+    def _as(self, role):
+        """The environment of a process with the certificate of that role; all connections are encrypted."""
+        return dict(self.environment, WEFT_SECURITY=self.path("security/" + role))
 
     def disk(self, daemon):
         return self.path(f"disks/{daemon}")

@@ -91,7 +91,7 @@ Result<void> LogArchive::see_to_all() {
   if (!pieces) return fail(std::move(pieces).error());
   for (const LogPiece& piece : *pieces) {
     if (stopping()) return {};
-    if (piece.live || piece.compressed) continue;
+    if (piece.live || piece.compressed || !rotation_.compress) continue;
     if (auto made = compress(piece.path, piece.path + ".zst"); !made)
       return fail(std::move(made).error().wrap(fmt::format("the event log {} stays uncompressed", piece.path)));
   }

@@ -20,6 +20,7 @@ struct LogRotation {
   std::uint32_t keep = 1000;                 // rotated pieces
   std::uint64_t keep_bytes = 4ull << 30;     // of all pieces together, with the one that is written
   Duration keep_age{0};                      // pieces to which nothing was added for longer are removed
+  bool compress = true;                      // rotated pieces
 };
 
 /// Compresses rotated pieces by zstd and removes the oldest, on its own thread. After an error it writes a line to the log, and

@@ -33,7 +33,8 @@ Result<client::Events> read_events(const std::string& log, const client::EventsW
   WEFT_ASSIGN(const LogPiece piece, piece_of(log, wanted.piece));
   const Fd file(::open(piece.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // which may be a pipe
   struct stat status {};
-  if (!file.valid() || ::fstat(file.get(), &status) != 0) return fail(errno_error(fmt::format("cannot read {}", piece.path), errno));
+  if (!file.valid() || ::fstat(file.get(), &status) != 0)
+    return fail(errno_error(fmt::format("cannot read {}", piece.path), errno));
   if (!S_ISREG(status.st_mode)) return fail(Code::not_found, fmt::format("the master's event log {} is no file", log));
   Buffer bytes(client::kEventsChunkBytes);
   const ssize_t size = ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(wanted.offset));

@@ -8,8 +8,8 @@
 
 namespace weft::master {
 
-/// A part of a file of the log, which is empty at its end. not_found: the master writes no log that can be read, or has removed this file.
-/// Reads kEventsChunkBytes at most.
+/// A part of a file of the log, which is empty at its end. not_found: the master writes no log that can be read, or has removed
+/// this file. Reads kEventsChunkBytes at most.
 Result<client::Events> read_events(const std::string& log, const client::EventsWanted& wanted);
 
 }  // namespace weft::master

@@ -25,6 +25,7 @@ Result<EventLogPlace> temporary_place(master::LogRotation rotation) {
   std::string file = made.path() / "events";
   rotation.bytes = std::min(rotation.bytes == 0 ? kTemporaryPiece : rotation.bytes, kTemporaryPiece);
   rotation.keep_bytes = kTemporaryBytes;
+  rotation.compress = false;  // which costs more than the room is worth
   return EventLogPlace{std::move(file), rotation, std::move(made)};
 }
 

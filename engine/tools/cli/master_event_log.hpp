@@ -32,9 +32,9 @@ struct EventLogPlace {
 
 void add_event_log_options(CLI::App& command, EventLogOptions& options);
 
-/// A file that is named is kept as long as its pieces are fewer than 1,000 and smaller than 4 GiB. The history of a master that keeps
-/// `data` (a directory) or `journal` (a file) lies beside them, and has 7 days and 1 GiB at most. Without either it is in a temporary
-/// directory, and has 64 MiB. An error names the path that cannot be had.
+/// A file that is named is kept as long as its pieces are fewer than 1,000 and smaller than 4 GiB. The history of a master that
+/// keeps `data` (a directory) or `journal` (a file) lies beside them, and has 7 days and 1 GiB at most. Without either it is in a
+/// temporary directory, and has 64 MiB. An error names the path that cannot be had.
 Result<EventLogPlace> event_log_of(const EventLogOptions& options, const std::string& data, const std::string& journal);
 
 }  // namespace weft::tools

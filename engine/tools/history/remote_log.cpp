@@ -21,7 +21,8 @@ namespace {
 /// Copies a file of the log, which may be compressed meanwhile: then it begins again.
 class PieceCopy {
  public:
-  PieceCopy(const ReadEvents& master, std::string log, std::uint32_t piece) : master_(master), log_(std::move(log)), piece_(piece) {}
+  PieceCopy(const ReadEvents& master, std::string log, std::uint32_t piece)
+      : master_(master), log_(std::move(log)), piece_(piece) {}
 
   /// The number of the piece; nothing when the master does not have it.
   Result<std::optional<std::uint32_t>> run() {
@@ -74,7 +75,8 @@ Result<EventHistory> fetch_job(const ReadEvents& master, std::uint64_t job) {
     if (history || history.error().code() != Code::not_found) return history;
     next = *piece - 1;
   } while (next > 0);
-  return fail(Code::not_found, fmt::format("the master's event log has no job {}: it is unknown, or older than what the log keeps", job));
+  return fail(Code::not_found,
+              fmt::format("the master's event log has no job {}: it is unknown, or older than what the log keeps", job));
 }
 
 }  // namespace weft::history

@@ -13,8 +13,8 @@ namespace weft::history {
 /// Asks the master for a part of a file of its event log.
 using ReadEvents = std::function<Result<client::Events>(const client::EventsWanted&)>;
 
-/// The history of one job. Copies files of the log to a temporary directory, the latest first, until they have the job's submission;
-/// not_found when none has it.
+/// The history of one job. Copies files of the log to a temporary directory, the latest first, until they have the job's
+/// submission; not_found when none has it.
 Result<EventHistory> fetch_job(const ReadEvents& master, std::uint64_t job);
 
 }  // namespace weft::history

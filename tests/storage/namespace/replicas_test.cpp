@@ -166,6 +166,20 @@ TEST_F(NamespaceTest, RoomThatAWriterGivesBackIsUsed) {
   EXPECT_EQ(world.names_at("/f").size(), 2u);
 }
 
+TEST_F(NamespaceTest, RoomIsWaitedForWhileAWorkerThatWasLostMayComeBack) {
+  world.add("full", "A", 60);
+  world.add("b", "A", 1u << 20);
+  const LeaseId lease = ns().create("/f", "ann", {.replication = 1}, world.now).value();
+  OK(ns().allocate(lease, "", {}, world.now, 1000));
+  ns().node_lost(world.workers.at("b").node, world.now);
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now, 1000).error().code(), Code::unavailable);
+  for (int second = 0; second < 61; ++second) {
+    world.now += 1s;
+    OK(ns().renew(lease, world.now));
+  }
+  EXPECT_EQ(ns().allocate(lease, "", {}, world.now, 1000).error().code(), Code::resource_exhausted) << "it was given up";
+}
+
 TEST_F(NamespaceTest, RoomIsAskedForWhatIsKnownOfAChunk) {
   world.add("a", "A", 2000);
   const LeaseId lease = ns().create("/f", "ann", {.replication = 1}, world.now).value();

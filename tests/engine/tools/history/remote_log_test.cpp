@@ -1,4 +1,6 @@
 // A job's history from the files of a master's event log, whatever happens to them while they are copied.
+#include "engine/tools/history/remote_log.hpp"
+
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,7 +14,6 @@
 #include "engine/master/log/event_line.hpp"
 #include "engine/master/log/log_pieces.hpp"
 #include "engine/master/server/event_requests.hpp"
-#include "engine/tools/history/remote_log.hpp"
 #include "storage/compression/compressor.hpp"
 
 namespace weft::history {
