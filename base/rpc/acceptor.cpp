@@ -35,12 +35,13 @@ Error needs_identity(const Endpoint& endpoint) {
 
 }  // namespace
 
-Result<ReservedAddress> reserve_address(const Endpoint& endpoint) {
+Result<ReservedAddress> reserve_address(const Endpoint& endpoint, const Security& security) {
   WEFT_ASSIGN(const auto parts, split_endpoint(endpoint.text));
   if (!parts.path.empty()) return fail(Code::invalid_argument, fmt::format("{} is no HOST:PORT", endpoint.text));
   WEFT_ASSIGN(const auto addresses, resolve_blocking(parts));
   Result<Fd> bound = fail(Code::unavailable, fmt::format("{} has no address", endpoint.text));
   for (const auto& address : addresses) {
+    if (!security.beyond_loopback() && !is_loopback(address)) return fail(needs_identity(endpoint));
     bound = bind_socket(address);
     if (!bound) continue;
     Endpoint real{with_real_port(parts, bound->get())};

@@ -82,7 +82,7 @@ class LoopReactor final : public Reactor {
     owner.accepted = [this, limits, accepted = std::move(accepted)](Fd socket) { accept(std::move(socket), limits, accepted); };
     owner.make_room = [this] { return close_most_dispensable(); };
     owner.warn = [this](std::string line) { warn(std::move(line)); };
-    const auto reach = security_.encrypted() || security_.insecure ? Acceptor::Reach::all : Acceptor::Reach::loopback;
+    const auto reach = security_.beyond_loopback() ? Acceptor::Reach::all : Acceptor::Reach::loopback;
     auto acceptor = std::make_unique<Acceptor>(loop_, reach, std::move(owner));
     WEFT_TRY(acceptor->open(endpoint));
     return acceptor;

@@ -46,6 +46,8 @@ struct Security {
   bool insecure = false;                     // plain text on every address, with everybody
 
   bool encrypted() const { return credentials != nullptr; }
+  /// Whether listeners may be reached from other machines.
+  bool beyond_loopback() const { return encrypted() || insecure; }
 };
 
 /// Where to listen or connect: "host:port", "unix:/path", or "unix:@name" for a name without a file that only this machine sees.
@@ -248,8 +250,9 @@ struct ReservedAddress {
   Fd socket;
   Endpoint endpoint;  // with the real port when 0 was asked for
 };
-/// Of a TCP address. Errors as of listen(): in use, not an address of this machine. Blocks while the name is looked up.
-Result<ReservedAddress> reserve_address(const Endpoint& endpoint);
+/// Of a TCP address, on which a reactor with that security may listen. Errors as of listen(): in use, not an address of this
+/// machine. Blocks while the name is looked up.
+Result<ReservedAddress> reserve_address(const Endpoint& endpoint, const Security& security);
 
 /// Blocking calls for threads that are not the reactor's (drivers, command line, tasks).
 Result<ConnectionPtr> connect(Reactor& reactor, const Endpoint& endpoint, Duration deadline, Handler handler = {},

@@ -119,6 +119,7 @@ client::RunOptions run_options(const CommandLine& line, const std::optional<clie
   if (!driver_of) return run;
   run.driver_of = driver_of;
   run.workers = 0;
+  if (!driver_of->user.empty()) run.job.user = driver_of->user;
   const char* const master = std::getenv("WEFT_MASTER");
   if (run.cluster.empty() && master != nullptr) run.cluster = master;
   return run;

@@ -24,11 +24,12 @@ Result<std::optional<DriverKey>> take_driver_key() {
   const char* const key = std::getenv(kDriverKey);
   if (job == nullptr && key == nullptr) return std::nullopt;
   const auto job_number = number_in(kDriverJob, job), key_number = number_in(kDriverKey, key);
-  ::unsetenv(kDriverJob);
-  ::unsetenv(kDriverKey);
+  const char* const named = std::getenv(kDriverUser);
+  const std::string user = named == nullptr ? "" : named;
+  for (const char* variable : {kDriverJob, kDriverKey, kDriverUser}) ::unsetenv(variable);
   if (!job_number) return fail(job_number.error());
   if (!key_number) return fail(key_number.error());
-  return DriverKey{JobId(*job_number), *key_number};
+  return DriverKey{JobId(*job_number), *key_number, user};
 }
 
 }  // namespace weft::client

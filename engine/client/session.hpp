@@ -21,12 +21,14 @@ namespace weft::client {
 struct DriverKey {
   JobId job;
   std::uint64_t key = 0;
+  std::string user{};  // whose job it is, whoever the worker runs as; empty: a worker of an earlier release started the driver
 };
-/// From the environment, where the worker that started this process has put it (kDriverJob, kDriverKey), and gone from there
+/// From the environment, where the worker that started this process has put it (kDriverJob and the others), and gone from there
 /// afterwards: what this process starts has no part in it. Nothing in other processes.
 Result<std::optional<DriverKey>> take_driver_key();
 inline constexpr const char* kDriverJob = "WEFT_DRIVER_JOB";
 inline constexpr const char* kDriverKey = "WEFT_DRIVER_KEY";
+inline constexpr const char* kDriverUser = "WEFT_DRIVER_USER";
 
 /// What every job program understands besides its own options (declared with CLI11 in engine/api/main.cpp).
 struct RunOptions {

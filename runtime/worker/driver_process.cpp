@@ -56,7 +56,8 @@ Result<void> DriverProcess::spawn_process() {
   options.arguments = driver_arguments(command.arguments, start_.master);
   options.arguments.insert(options.arguments.begin(), command.program);
   options.environment = {fmt::format("{}={}", kDriverJobVariable, command.job.value()),
-                         fmt::format("{}={}", kDriverKeyVariable, command.key)};
+                         fmt::format("{}={}", kDriverKeyVariable, command.key),
+                         fmt::format("{}={}", kDriverUserVariable, command.user)};
   options.environment.insert(options.environment.end(), start_.environment.begin(), start_.environment.end());
   std::error_code ignored;
   options.directory = std::filesystem::is_directory(command.directory, ignored) ? command.directory : start_.directory;

@@ -15,9 +15,10 @@
 
 namespace weft::runtime {
 
-/// The job that a driver attaches to, and the key with which it does, in its environment.
+/// The job that a driver attaches to, the key with which it does, and the user whose job it is, in its environment.
 inline constexpr const char* kDriverJobVariable = "WEFT_DRIVER_JOB";
 inline constexpr const char* kDriverKeyVariable = "WEFT_DRIVER_KEY";
+inline constexpr const char* kDriverUserVariable = "WEFT_DRIVER_USER";
 
 struct DriverStart {
   protocol::StartDriver command;

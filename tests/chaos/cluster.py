@@ -18,6 +18,8 @@ KIND = 200  # characters by which violations are told apart
 PATIENCE = "60s"  # of commands and jobs with what is away
 START = 60  # seconds at most until a daemon is ready
 STOP = 30  # and until it has ended in good order
+UNSETTLED_FILES = ("safe_mode", "missing_chunks", "under_replicated", "corrupt_replicas", "copies")  # of weft fs report
+UNSETTLED_TABLES = ("short_partitions", "down_partitions")  # of weft table list
 USER = "chaos"  # of all jobs, files and tables
 
 
@@ -211,6 +213,16 @@ class Cluster:
         if listed.returncode != 0:
             return []
         return [node["name"] for node in json.loads(listed.stdout) if node["state"] not in ("lost", "dead")]
+
+    def unsettled(self):
+        """What keeps the workers from having everything as many times as it should be there."""
+        report, tables = self.run("weft", "fs", "report", "--json"), self.run("weft", "table", "list", "--json")
+        if report.returncode != 0 or tables.returncode != 0:
+            return [(report.stderr + tables.stderr).strip()]
+        files = json.loads(report.stdout)
+        wants = [f"{worker} is away" for worker in self.workers if worker not in self.joined()]
+        wants += [f"{name}: {files[name]}" for name in UNSETTLED_FILES if files[name]]
+        return wants + [f"table {table['name']}: {name}: {table[name]}" for table in json.loads(tables.stdout) for name in UNSETTLED_TABLES if table[name]]
 
     def executors(self, worker):
         """Ids of the executors of this worker."""

@@ -12,7 +12,7 @@ import threading
 import time
 
 from group import Group
-from plan import GROUP
+from plan import GROUP, SUFFERING
 
 BETWEEN = 0.9  # seconds at most between the deaths of a worker and the master
 DEATHS = 2  # of the drivers of one job: the fourth ends it (kMostDriverDeaths), and a worker that cannot start one counts as a death, too
@@ -27,6 +27,7 @@ DAMAGEABLE = {
     "spill": ("work/store", re.compile("")),  # and what the worker and its executors have open without a name
 }
 SEARCH = 5  # seconds
+MENDED = 60  # seconds at most until everything is as many times there as it should be, after a damage
 RECOVERED = 30  # seconds at most until one of several masters leads and the other follows it, after a fault of theirs
 
 
@@ -41,6 +42,8 @@ class Injector:
         self.times = {}  # fault → its begin and end, monotonic seconds
         self.group = Group(cluster)
         self.masters_suffer = threading.Lock()  # several: one at a time
+        self.mended = threading.Event()  # nothing is damaged that workers have not noticed and replaced
+        self.mended.set()
 
     def run(self):
         """Returns when everything has been undone."""
@@ -89,6 +92,8 @@ class Injector:
 
     def _one(self, fault):
         self._sleep_until(fault.at)
+        if fault.kind in SUFFERING and not self.mended.is_set():
+            return self.log(f"{fault}: passed over, since something is damaged")
         begin = time.monotonic()
         self.times[fault] = begin, math.inf
         try:
@@ -97,6 +102,7 @@ class Injector:
         except Exception as error:  # of this harness: the run is worth nothing
             self.cluster.violations.add(f"the fault {fault} could not be made: {error!r}")
         self.times[fault] = begin, time.monotonic()
+        return None
 
     def _sleep_until(self, moment):
         time.sleep(max(0, self.began + moment - time.monotonic()))
@@ -259,7 +265,31 @@ class Injector:
                 size //= 2
 
     def _flip(self, fault):
-        """One bit of one file; of databases that are open, the worker reads it again only when it starts, so half of the time it does."""
+        """One bit of one file, when everything is as many times there as it should be; until it is so again, no worker suffers: with two
+        replicas, one of them damaged, the loss of the other is the loss of what they have. A database that is open is read again only when its
+        worker starts, so that is done."""
+        self.mended.clear()
+        try:
+            if not self._settled(SEARCH):
+                return self.log("         passed over, since something has too few replicas")
+            self._damage(fault)
+            if fault.detail in ("tables", "index"):
+                self._restart(fault.target)
+            if not self._settled(MENDED):
+                self.log("         it is not mended yet")
+        finally:
+            self.mended.set()
+        return None
+
+    def _settled(self, longest):
+        end = time.monotonic() + longest
+        while self.cluster.unsettled():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.2)
+        return True
+
+    def _damage(self, fault):
         chance = self._chance(fault)
         folder, pattern = DAMAGEABLE[fault.detail]
         folder = f"{self.cluster.disk(fault.target)}/{folder}"
@@ -268,13 +298,7 @@ class Injector:
             if time.monotonic() > end:
                 return self.log(f"         {fault.target} has no {fault.detail}")
             time.sleep(0.01)
-        path = chance.choice(files)
-        self._flip_bit(path, chance)
-        restarts = fault.detail in ("tables", "index") and chance.random() < 0.5
-        if restarts:
-            self.log("         and a restart")
-            self._restart(fault.target)
-        return None
+        return self._flip_bit(chance.choice(files), chance)
 
     def _files(self, worker, folder):
         """With and without a name."""

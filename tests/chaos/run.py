@@ -22,8 +22,6 @@ from workload_tables import TableWorkload
 
 JOBS, FILES = 2, 2  # clients of each kind
 SETTLE = 120  # seconds until everything is as many times there as it should be, when nobody suffers any more
-UNSETTLED_FILES = ("safe_mode", "missing_chunks", "under_replicated", "corrupt_replicas", "copies")  # of weft fs report
-UNSETTLED_TABLES = ("short_partitions", "down_partitions")  # of weft table list
 ENDED = 60  # and until jobs that nobody waits for have ended: a submission that was cut off, a driver that was killed
 FINISH = 480  # and until the last commands have ended
 
@@ -129,14 +127,8 @@ class Run:
         return self.log("the cluster has mended itself")
 
     def _wants(self):
-        report, tables = self.cluster.run("weft", "fs", "report", "--json"), self.cluster.run("weft", "table", "list", "--json")
-        if report.returncode != 0 or tables.returncode != 0:
-            return (report.stderr + tables.stderr).strip()
-        files = json.loads(report.stdout)
-        wants = [f"{worker} is away" for worker in self.cluster.workers if worker not in self.cluster.joined()]
+        wants = self.cluster.unsettled()
         wants += ["no master leads that the other follows"] if self.group and not self.group.whole() else []
-        wants += [f"{name}: {files[name]}" for name in UNSETTLED_FILES if files[name]]
-        wants += [f"table {table['name']}: {name}: {table[name]}" for table in json.loads(tables.stdout) for name in UNSETTLED_TABLES if table[name]]
         return ", ".join(wants)
 
     def _check_ends(self):

@@ -13,6 +13,7 @@ from permitted import permitted
 DEADLINE = 180  # seconds for a job
 PAUSE = 0.2  # after one that failed
 CUT_OFF = 0.4  # seconds at most until a submission is cut off
+GAVE_WAY = 75  # how a driver ends in whose place there is another one
 PROGRAMS = ("wordcount", "terasort", "join", "table_probe")
 
 
@@ -107,7 +108,8 @@ class JobWorkload:
     # -- ways to run one: each returns what is judged, for permitted(), and how it ended --------------------------------------------------------
 
     def _driven(self, program, words, kind):
-        """With a driver here. When it is killed, a job that goes on is found by asking for it again."""
+        """With a driver here. When it is killed, or was away for so long that a worker has another one, a job that goes on is found by asking
+        for it again."""
         def began(process):
             with self.lock:
                 self.driver = process
@@ -116,7 +118,8 @@ class JobWorkload:
         done = self.cluster.run(program, *words, "--cluster", self.cluster.master_address, deadline=DEADLINE, began=began)
         with self.lock:
             self.driver = None
-        if done.returncode == 0 or not self.driver_killed or "--on-disconnect" not in words:
+        gave_way = done.returncode == GAVE_WAY and "has another driver now" in done.stderr
+        if done.returncode == 0 or not (self.driver_killed or gave_way) or "--on-disconnect" not in words:
             return "job", done
         self.went_on += 1
         return self._detached(program, words, kind)

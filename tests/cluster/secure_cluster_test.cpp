@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "base/machine.hpp"
 #include "tests/cluster/cluster.hpp"
 
 namespace weft::test {
@@ -89,6 +90,9 @@ TEST_F(SecureClusterTest, JobsAndFilesWorkAsWithout) {
   EXPECT_EQ(detached.exit_code, 0) << detached.err;
   const auto ended = weft({"job", "wait", "3"}, "alice");
   EXPECT_EQ(ended.exit_code, 0) << ended.err << weft({"job", "logs", "3"}, "alice").out;
+  const auto listed = weft({"fs", "ls", "--json", "weft://"}, "alice");
+  EXPECT_TRUE(has(listed.out, "\"again\"")) << listed.out;
+  EXPECT_FALSE(has(listed.out, "\"" + user_name() + "\"")) << "the driver on a worker writes as the job's user: " << listed.out;
 }
 
 TEST_F(SecureClusterTest, AJobIsOfWhomTheCertificateNames) {

@@ -173,8 +173,8 @@ TEST_F(Standby, WhatCannotBeAMasterOfTheGroupIsRefused) {
 
 TEST(StandbyOptions, ThatContradictEachOtherAreRefusedInALine) {
   ScratchDirectory scratch;
-  const auto refused = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {program("weft"), "master", "--listen", "127.0.0.1:0", "--http", "none"});
+  const auto refused = [&](std::vector<std::string> words, const std::string& listen = "127.0.0.1:0") {
+    words.insert(words.begin(), {program("weft"), "master", "--listen", listen, "--http", "none"});
     const auto result = run(words, {.environment = {}, .deadline = std::chrono::seconds(60)});
     EXPECT_NE(result.exit_code, 0);
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
@@ -189,6 +189,9 @@ TEST(StandbyOptions, ThatContradictEachOtherAreRefusedInALine) {
   EXPECT_THAT(refused({"--etcd", "http://127.0.0.1:1", "--leader-lease", "1s", "--data-dir", scratch / "d"}), HasSubstr("2s"));
   EXPECT_THAT(refused({"--etcd", "http://127.0.0.1:1", "--advertise", "a b", "--data-dir", scratch / "d"}),
               HasSubstr("--advertise: 'a b' is no host"));
+  // Before it joins the others, whom it would otherwise lead for a moment.
+  EXPECT_THAT(refused({"--etcd", "http://127.0.0.1:1", "--data-dir", scratch / "d"}, "0.0.0.0:0"),
+              HasSubstr("0.0.0.0:0 can be reached from other machines"));
 }
 
 }  // namespace

@@ -31,9 +31,17 @@ bool BinaryStore::knows(const Hash128& binary) {
   return true;
 }
 
+void BinaryStore::mention(const Hash128& binary) {
+  if (!knows(binary)) return;
+  std::error_code ignored;
+  std::filesystem::last_write_time(path(binary), std::filesystem::file_time_type::clock::now(), ignored);
+  if (on_new_) on_new_(binary);
+}
+
 void BinaryStore::clean(const std::set<Hash128>& wanted, std::uint64_t most) {
   std::set<std::string> keep;
   for (const Hash128& binary : wanted) keep.insert(to_string(binary));
+  for (const Hash128& binary : begun_) keep.insert(to_string(binary) + ".partial");
   struct Found {
     std::filesystem::file_time_type used;
     std::filesystem::path path;
@@ -45,7 +53,7 @@ void BinaryStore::clean(const std::set<Hash128>& wanted, std::uint64_t most) {
   for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
     const std::string name = entry.path().filename().string();
     if (name.ends_with(".partial")) {
-      std::filesystem::remove(entry.path(), ignored);
+      if (!keep.contains(name)) std::filesystem::remove(entry.path(), ignored);
     } else if (name.size() == to_string(Hash128{}).size()) {
       programs.push_back({entry.last_write_time(ignored), entry.path(), entry.file_size(ignored)});
       bytes += programs.back().size;
@@ -54,8 +62,10 @@ void BinaryStore::clean(const std::set<Hash128>& wanted, std::uint64_t most) {
   std::sort(programs.begin(), programs.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
   for (const Found& program : programs) {
     if (bytes <= most) return;
-    if (keep.contains(program.path.filename().string())) continue;
-    if (std::filesystem::remove(program.path, ignored)) bytes -= program.size;
+    const std::string name = program.path.filename().string();
+    if (keep.contains(name) || !std::filesystem::remove(program.path, ignored)) continue;
+    bytes -= program.size;
+    std::erase_if(sizes_, [&name](const auto& known) { return to_string(known.first) == name; });
   }
 }
 
@@ -89,6 +99,10 @@ Result<void> BinaryStore::write(const Hash128& binary, std::uint64_t offset, std
   if (durably) WEFT_TRY(sync_directory_of(path(binary)));
   sizes_[binary] = total;
   if (on_new_) on_new_(binary);
+  if (!wanted_) return {};
+  std::set<Hash128> wanted = wanted_();
+  wanted.insert(binary);
+  clean(wanted, most_);
   return {};
 }
 

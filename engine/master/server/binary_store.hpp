@@ -27,13 +27,16 @@ class BinaryStore {
   /// names.
   void on_new(std::function<void(const Hash128&)> call) { on_new_ = std::move(call); }
   /// A program that may be known is needed again.
-  void mention(const Hash128& binary) {
-    if (on_new_ && knows(binary)) on_new_(binary);
+  void mention(const Hash128& binary);
+  /// From now on clean() is done with these whenever a program was added.
+  void bound(std::uint64_t most, std::function<std::set<Hash128>()> wanted) {
+    most_ = most;
+    wanted_ = std::move(wanted);
   }
 
   bool knows(const Hash128& binary);
-  /// Removes what uploads left that did not end and, while the programs take more than `most` bytes together, those that were used
-  /// the longest ago and are not `wanted`. Errors of the disk are passed over.
+  /// Removes what uploads of earlier masters left and, while the programs take more than `most` bytes together, those that were
+  /// needed the longest ago and are not `wanted`. Errors of the disk are passed over.
   void clean(const std::set<Hash128>& wanted, std::uint64_t most);
   /// One piece of an upload, in order of the offsets; the last one is checked against the hash. A program known already is accepted
   /// and dropped. Several may upload the same.
@@ -51,6 +54,8 @@ class BinaryStore {
   Keep keep_;
   std::map<Hash128, std::uint64_t> sizes_;  // of the complete ones
   std::function<void(const Hash128&)> on_new_;
+  std::uint64_t most_ = 0;  // bytes of programs
+  std::function<std::set<Hash128>()> wanted_;
   std::set<Hash128> begun_;  // of which this object has made the partial file
 };
 

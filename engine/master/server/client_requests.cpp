@@ -251,7 +251,9 @@ void ClientRequests::on_start_driver(const rpc::ConnectionPtr& connection, const
 Result<rpc::Payload> ClientRequests::on_attach(const rpc::ConnectionPtr& connection, const client::Attach& attach) {
   WEFT_ASSIGN(RunningJob * job, running_job(attach.job));
   if (attach.key == 0 || attach.key != job->key)
-    return fail(Code::cancelled, fmt::format("job {} has another driver now", attach.job.value()));
+    return fail(
+        Code::cancelled,
+        fmt::format("job {0} has another driver now, since this one was away; weft job attach {0} shows it", attach.job.value()));
   becomes_driver(connection, attach.job, *job);
   return client::encode(submitted(attach.job));
 }

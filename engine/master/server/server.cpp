@@ -36,7 +36,7 @@
 namespace weft::master {
 
 constexpr Duration kLeaseWatch = std::chrono::milliseconds(20);
-constexpr std::uint64_t kMostProgramBytes = std::uint64_t{4} << 30;  // that are kept from one master to the next
+constexpr std::uint64_t kMostProgramBytes = std::uint64_t{4} << 30;  // that are kept besides those of jobs that run
 
 /// Feeds the core and carries its commands out, by the parts that know workers, clients and the journal. On its reactor's thread.
 class ServerImpl final : public Server, private CoreDriver::BackEnd {
@@ -66,6 +66,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   Result<void> open_core();
   Result<void> open_storage();
   Result<Restored> recover();
+  std::set<Hash128> programs_of_jobs() const;
   void resume(JournaledJob& job, const JournalHistory& history, Restored& restored);
   void make_parts();
   void add_requests();
@@ -170,6 +171,7 @@ Result<void> ServerImpl::begin() {
   }
   binaries_ = std::make_unique<BinaryStore>(
       directory, options_.journal.empty() ? BinaryStore::Keep::for_this_run : BinaryStore::Keep::durably);
+  binaries_->bound(kMostProgramBytes, [this] { return programs_of_jobs(); });
 
   if (!options_.topology.empty()) {
     WEFT_ASSIGN(topology_, Topology::open(options_.topology));
@@ -315,6 +317,12 @@ Result<void> ServerImpl::open_storage() {
   return {};
 }
 
+std::set<Hash128> ServerImpl::programs_of_jobs() const {
+  std::set<Hash128> programs;
+  for (const auto& [id, job] : jobs_) programs.insert(job.submit.binary);
+  return programs;
+}
+
 /// A restarted master goes on with the clock, the ids, the jobs and the nodes of the one before.
 Result<Restored> ServerImpl::recover() {
   WEFT_ASSIGN(JournalHistory history,
@@ -334,9 +342,7 @@ Result<Restored> ServerImpl::recover() {
     workers_->context.away[fact.node] = std::move(fact);
   }
   for (JournaledJob& job : history.running) resume(job, history, restored);
-  std::set<Hash128> wanted;
-  for (const auto& [id, job] : jobs_) wanted.insert(job.submit.binary);
-  binaries_->clean(wanted, kMostProgramBytes);
+  binaries_->clean(programs_of_jobs(), kMostProgramBytes);
   if (!restored.jobs.empty() || !restored.nodes.empty())
     log_.info("{} jobs of the last master go on; {} workers are waited for", restored.jobs.size(), restored.nodes.size());
   return restored;

@@ -165,7 +165,7 @@ Result<void> serve_until_stopped(MasterOptions& options, const client::StopSigna
 /// One of several masters: follows, and serves when it leads. A leadership that is lost is no reason to end.
 Result<void> serve_in_group(MasterOptions& options, const client::StopSignal& stop) {
   WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(options.server.listen));
-  WEFT_ASSIGN(const rpc::ReservedAddress reserved, rpc::reserve_address(listen));
+  WEFT_ASSIGN(const rpc::ReservedAddress reserved, rpc::reserve_address(listen, options.server.security));
   options.server.listen = reserved.endpoint.text;
   const std::string& data = options.files.data_directory;
   WEFT_ASSIGN(const auto member,

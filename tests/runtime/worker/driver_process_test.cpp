@@ -31,6 +31,7 @@ class DriverProcessTest : public testing::Test {
     DriverStart start;
     start.command.job = JobId(7);
     start.command.key = 99;
+    start.command.user = "alice";
     start.command.program = "driver";
     start.command.arguments = {"-c", script, "driver", "in.txt", "--cluster", "elsewhere:1"};
     start.command.directory = directory;
@@ -80,12 +81,12 @@ class DriverProcessTest : public testing::Test {
   std::optional<protocol::DriverEnded> ended_;
 };
 
-TEST_F(DriverProcessTest, KnowsItsJobItsKeyAndTheWorkersMaster) {
-  start("echo job $WEFT_DRIVER_JOB key $WEFT_DRIVER_KEY; echo arguments $*; pwd");
+TEST_F(DriverProcessTest, KnowsItsJobItsKeyItsUserAndTheWorkersMaster) {
+  start("echo job $WEFT_DRIVER_JOB key $WEFT_DRIVER_KEY user $WEFT_DRIVER_USER; echo arguments $*; pwd");
   EXPECT_EQ(ended().status, 0);
   EXPECT_EQ(ended().job, JobId(7));
   EXPECT_EQ(ended().key, 99u);
-  EXPECT_THAT(printed(), HasSubstr("job 7 key 99\narguments in.txt --cluster master:7077\n"));
+  EXPECT_THAT(printed(), HasSubstr("job 7 key 99 user alice\narguments in.txt --cluster master:7077\n"));
   EXPECT_THAT(printed(), HasSubstr(std::filesystem::canonical(directory_.path()).string() + "\n")) << "its own is not there";
 }
 

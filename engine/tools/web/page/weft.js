@@ -11,19 +11,21 @@ const kRows = 200;  // of a table, until more are asked for
 
 // ---- text -------------------------------------------------------------------------------------------------------------
 
+/// Bytes and times as the command line shows them (human_bytes() and human_duration() in base/text.cpp); of very short times, more.
 function bytes(n) {
   if (n == null) return '–';
+  if (n < 1000) return Math.round(n) + ' B';
   let unit = 0;
-  while (n >= 1024 && unit < 5) { n /= 1024; ++unit; }
-  return (unit && n < 100 ? n.toPrecision(3) : Math.round(n)) + ' ' + ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'][unit];
+  while (n >= 999.5 && unit < 6) { n /= 1024; ++unit; }
+  return n.toFixed(n < 9.995 ? 2 : n < 99.95 ? 1 : 0) + ' ' + ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'][unit];
 }
 function duration(s) {
   if (s == null) return '–';
   if (s < 0) return '−' + duration(-s);
-  if (s < 1) return (s && s < 0.00995 ? (s * 1000).toPrecision(2) : Math.round(s * 1000)) + ' ms';
-  if (s < 60) return s.toPrecision(3) + ' s';
-  const m = Math.floor(s / 60);
-  return m < 60 ? `${m} min ${Math.floor(s % 60)} s` : `${Math.floor(m / 60)} h ${m % 60} min`;
+  if (s < 0.9995) return (s && s < 0.00995 ? (s * 1000).toPrecision(2) : Math.round(s * 1000)) + ' ms';
+  if (s < 59.95) return s.toFixed(1) + ' s';
+  const whole = Math.round(s), two = n => String(n).padStart(2, '0');
+  return whole < 3600 ? `${Math.floor(whole / 60)} min ${two(whole % 60)} s` : `${Math.floor(whole / 3600)} h ${two(Math.floor(whole / 60) % 60)} min`;
 }
 const count = n => (n == null ? '–' : Math.round(n).toLocaleString('en'));
 const percent = x => (x == null || !isFinite(x) ? '–' : Math.round(100 * x) + ' %');

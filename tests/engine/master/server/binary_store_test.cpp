@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -99,6 +101,35 @@ TEST_F(BinaryStoreTest, KeepsWhatIsWantedAndOfTheRestTheLatest) {
   EXPECT_FALSE(fs::exists(at(2)));
   EXPECT_FALSE(fs::exists(at(3)));
   EXPECT_TRUE(fs::exists(at(4)));
+}
+
+TEST_F(BinaryStoreTest, BeyondItsBoundThoseGoThatWereNeededLongestAgo) {
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
+  std::set<Hash128> wanted;
+  store.bound(5000, [&wanted] { return wanted; });
+  std::vector<Hash128> programs;
+  const auto add = [&](char content) {
+    const std::string bytes(2000, content);
+    EXPECT_TRUE(write_file(dir_.path() / "program", bytes));
+    programs.push_back(hash_file(dir_.path() / "program").value());
+    EXPECT_TRUE(store.write(programs.back(), 0, bytes.size(), as_bytes(bytes)));
+    const auto file = dir_.path() / "store" / to_string(programs.back());  // times of files are coarse
+    fs::last_write_time(file, fs::last_write_time(file) - std::chrono::hours(10) + std::chrono::minutes(programs.size()));
+  };
+  add('a');
+  add('b');
+  store.mention(programs[0]);
+  ASSERT_TRUE(upload(store, 0, 700)) << "of another one, which takes its time";
+  add('c');
+  EXPECT_TRUE(store.knows(programs[0]) && store.knows(programs[2]));
+  EXPECT_FALSE(store.knows(programs[1])) << "it must be uploaded again";
+  EXPECT_EQ(store.read(programs[1], 0, 10).error().code(), Code::not_found);
+  wanted = {programs[2]};
+  add('d');
+  EXPECT_TRUE(store.knows(programs[2]) && store.knows(programs[3])) << "one of a job, and the one that is new";
+  EXPECT_FALSE(store.knows(programs[0]));
+  EXPECT_TRUE(upload(store, 700, 2000));
+  EXPECT_TRUE(store.knows(hash_));
 }
 
 }  // namespace

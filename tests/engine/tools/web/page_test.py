@@ -232,6 +232,10 @@ try:
     assert driver.execute_script("return getComputedStyle(document.body).backgroundColor") != before
     driver.find_element(By.ID, "theme").click()
 
+    # Numbers are written as by the command line (tests/base/text_test.cpp).
+    written = driver.execute_script("return [...[17, 1023, 640 * 1024, 1024 ** 3, 1.3e9].map(bytes), ...[0.85, 12.3, 245, 7380].map(duration)]")
+    assert written == ["17 B", "1.00 KiB", "640 KiB", "1.00 GiB", "1.21 GiB", "850 ms", "12.3 s", "4 min 05 s", "2 h 03 min"], written
+
     # Many tasks: what the browser does with them.
     many = int(os.environ.get("WEFT_PAGE_TASKS", "2000"))
     assert world.job("noop", "--tasks", str(many)).wait(300) == 0
