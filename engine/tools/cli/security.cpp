@@ -1,4 +1,4 @@
-// weft security init|issue|rotate|revoke|list
+// weft security init|issue|rotate|revoke|list (kubernetes is in security_kubernetes.cpp)
 #include <chrono>
 #include <ctime>
 #include <map>
@@ -10,7 +10,7 @@
 #include "base/machine.hpp"
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
-#include "engine/tools/cli/command.hpp"
+#include "engine/tools/cli/security_commands.hpp"
 #include "engine/tools/display/json_members.hpp"
 #include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/text_table.hpp"
@@ -167,6 +167,7 @@ void add_security(CLI::App& app, Action& action) {
   Command<SecurityOptions>(security, action, "revoke", "Have a certificate refused, and end its connections", revoke)
       .argument("DIR", &SecurityOptions::directory, "The authority's directory")
       .argument("NAME", &SecurityOptions::name, "Of the user, the worker or the master");
+  add_security_kubernetes(security, action);
   Command<SecurityOptions>(security, action, "list", "Which certificates there are, and until when they are valid", list)
       .argument("DIR", &SecurityOptions::directory, "The authority's directory")
       .json();
