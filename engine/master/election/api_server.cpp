@@ -86,9 +86,8 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ApiServerOptions options) {
 }
 
 Result<HttpResponse> ApiServer::ask(const char* method, const std::string& path, const std::string& body, const CallTime& time) {
-  HttpRequest request{.method = method,
-                      .url = options_.server + path,
-                      .headers = {"Accept: application/json", "Content-Type: application/json"}};
+  HttpRequest request{
+      .method = method, .url = options_.server + path, .headers = {"Accept: application/json", "Content-Type: application/json"}};
   if (!options_.token_file.empty()) {
     WEFT_ASSIGN(std::string header, authorization());
     request.headers.push_back(std::move(header));
@@ -128,8 +127,8 @@ Error ApiServer::refusal(const HttpResponse& response, const Object& object) con
                           options_.token_file.empty() ? "nobody: no file of a token is named" : options_.token_file)};
     case 403:
       return {Code::invalid_argument,
-              fmt::format("the service account may not use the {} {} ({}); it needs a Role with the verbs {}", object.kind, name, said,
-                          object.right)};
+              fmt::format("the service account may not use the {} {} ({}); it needs a Role with the verbs {}", object.kind, name,
+                          said, object.right)};
     case 404:
       return {Code::invalid_argument, fmt::format("the API server {} has no place for the {} {} ({}); check the namespace",
                                                   options_.server, object.kind, name, said)};

@@ -37,12 +37,14 @@ class ApiServer {
     std::string right;  // "get, create and update for the resource leases of the group coordination.k8s.io"
   };
 
-  /// Asks nothing yet. invalid_argument: not in a pod and no server named, or a value cannot be; not_found: libcurl is not installed.
+  /// Asks nothing yet. invalid_argument: not in a pod and no server named, or a value cannot be; not_found: libcurl is not
+  /// installed.
   static Result<std::unique_ptr<ApiServer>> open(ApiServerOptions options);
 
   const std::string& name_space() const { return options_.name_space; }
   /// Sends it once. `path` begins with a slash. Any status is an answer; unavailable: there was none in time.
-  Result<storage::http::HttpResponse> ask(const char* method, const std::string& path, const std::string& body, const CallTime& time);
+  Result<storage::http::HttpResponse> ask(const char* method, const std::string& path, const std::string& body,
+                                          const CallTime& time);
   /// What an answer that refuses says, and what to do. unavailable: the same may succeed later.
   Error refusal(const storage::http::HttpResponse& response, const Object& object) const;
 
