@@ -113,11 +113,12 @@ Result<void> Round::read() {
 /// A certificate that is not there, or ends soon, is made.
 Result<void> Round::renew(Authority& authority, const Kept& kept) const {
   WEFT_ASSIGN(const auto issued, authority.issued());
-  const auto last =
-      std::find_if(issued.rbegin(), issued.rend(), [&](const certificates::Issued& one) { return one.name == kept.identity; });
+  const auto last = std::find_if(issued.rbegin(), issued.rend(),
+                                 [&](const certificates::Issued& one) { return one.name == kept.identity && !one.token; });
   const bool valid = last != issued.rend() && !last->revoked;
   if (valid && last->role != kept.role)
-    return fail(Code::already_exists, fmt::format("{} is the name of a {}; give the user another one", kept.identity, name_of(last->role)));
+    return fail(Code::already_exists,
+                fmt::format("{} is the name of a {}; give the user another one", kept.identity, name_of(last->role)));
   const std::int64_t soon = std::time(nullptr) + std::int64_t{options_.renew_before} * 24 * 3600;
   if (valid && last->expires > soon && kept.before.files.contains(rpc::kIdentityFile)) return {};
   const Duration lifetime = std::chrono::hours(24) * options_.days;
@@ -157,7 +158,8 @@ Result<void> keep_secrets(const KubernetesSecurityOptions& options) {
   keep_files_private();
   for (const std::string& name : {options.release + "-authority", options.release + "-user-" + join(options.users, "-")})
     if (!master::is_kubernetes_name(name))
-      return fail(Code::invalid_argument, fmt::format("'{}' is no name of a Secret: small letters, digits and dashes", escaped(name)));
+      return fail(Code::invalid_argument,
+                  fmt::format("'{}' is no name of a Secret: small letters, digits and dashes", escaped(name)));
   master::ApiServerOptions api;
   api.server = options.server;
   api.name_space = options.name_space;
@@ -191,7 +193,8 @@ void add_security_kubernetes(CLI::App& security, Action& action) {
   command.app().get_option("--renew-before")->check(CLI::Range(0U, kMostDays));
   command.value("--kubernetes-server", &KubernetesSecurityOptions::server, "URL",
                 "Of the API server, outside of a pod: that of `kubectl proxy` (default: that of the pod)");
-  command.value("--kubernetes-namespace", &KubernetesSecurityOptions::name_space, "NAME", "Of the Secrets (default: that of the pod)");
+  command.value("--kubernetes-namespace", &KubernetesSecurityOptions::name_space, "NAME",
+                "Of the Secrets (default: that of the pod)");
 }
 
 }  // namespace weft::tools
