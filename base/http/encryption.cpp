@@ -24,7 +24,8 @@ Result<std::shared_ptr<const ShownCertificate>> ShownCertificate::make(rpc::Cred
   if (const int error = gnutls_certificate_allocate_credentials(&shown->credentials_); error != 0)
     return refused_by_gnutls("certificate", error);
   const gnutls_datum_t identity = datum(shown->texts_.identity), authority = datum(shown->texts_.authority);
-  if (const int error = gnutls_certificate_set_x509_key_mem(shown->credentials_, &identity, &identity, GNUTLS_X509_FMT_PEM); error < 0)
+  if (const int error = gnutls_certificate_set_x509_key_mem(shown->credentials_, &identity, &identity, GNUTLS_X509_FMT_PEM);
+      error < 0)
     return refused_by_gnutls("certificate and key", error);
   if (const int error = gnutls_certificate_set_x509_trust_mem(shown->credentials_, &authority, GNUTLS_X509_FMT_PEM); error < 0)
     return refused_by_gnutls("certificate of the authority", error);

@@ -40,7 +40,8 @@ class Encryption {
  public:
   /// Errors: ShownCertificate::make().
   static Result<Encryption> open(std::shared_ptr<rpc::Credentials> credentials);
-  /// For a connection that begins now: what the files say. Where GnuTLS refuses that, it is logged once, and what was there before stays.
+  /// For a connection that begins now: what the files say. Where GnuTLS refuses that, it is logged once, and what was there before
+  /// stays.
   std::shared_ptr<const ShownCertificate> current();
 
  private:

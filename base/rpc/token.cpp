@@ -11,8 +11,8 @@ namespace weft::rpc {
 namespace {
 
 constexpr std::string_view kTokenVersion = "weft1";
-constexpr int kTokenExtension = NID_netscape_comment;         // of the certificate that carries it
-constexpr long kCarrierSeconds = 3650L * 24 * 3600;  // what ends is the token
+constexpr int kTokenExtension = NID_netscape_comment;  // of the certificate that carries it
+constexpr long kCarrierSeconds = 3650L * 24 * 3600;    // what ends is the token
 
 std::string hexadecimal(std::string_view bytes) {
   std::string text;
@@ -118,14 +118,15 @@ Result<Certificate> carry_token(const OpenSsl& openssl, std::string_view token, 
   openssl.ASN1_OCTET_STRING_set(bytes.get(), text, static_cast<int>(token.size()));
   const std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION, &OpenSsl::X509_EXTENSION_free>> extension(
       openssl.X509_EXTENSION_create_by_NID(nullptr, kTokenExtension, 0, bytes.get()), {&openssl});
-  const bool whole =
-      extension && openssl.X509_set_version(made, X509_VERSION_3) == 1 &&
-      openssl.ASN1_INTEGER_set(openssl.X509_get_serialNumber(made), 1) == 1 &&
-      openssl.X509_gmtime_adj(openssl.X509_getm_notBefore(made), -kCarrierSeconds) != nullptr &&
-      openssl.X509_gmtime_adj(openssl.X509_getm_notAfter(made), kCarrierSeconds) != nullptr &&
-      openssl.X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>("token"), -1, -1, 0) == 1 &&
-      openssl.X509_set_issuer_name(made, name) == 1 && openssl.X509_set_pubkey(made, key.get()) == 1 &&
-      openssl.X509_add_ext(made, extension.get(), -1) == 1 && openssl.X509_sign(made, key.get(), openssl.EVP_sha256()) != 0;
+  const bool whole = extension && openssl.X509_set_version(made, X509_VERSION_3) == 1 &&
+                     openssl.ASN1_INTEGER_set(openssl.X509_get_serialNumber(made), 1) == 1 &&
+                     openssl.X509_gmtime_adj(openssl.X509_getm_notBefore(made), -kCarrierSeconds) != nullptr &&
+                     openssl.X509_gmtime_adj(openssl.X509_getm_notAfter(made), kCarrierSeconds) != nullptr &&
+                     openssl.X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>("token"),
+                                                        -1, -1, 0) == 1 &&
+                     openssl.X509_set_issuer_name(made, name) == 1 && openssl.X509_set_pubkey(made, key.get()) == 1 &&
+                     openssl.X509_add_ext(made, extension.get(), -1) == 1 &&
+                     openssl.X509_sign(made, key.get(), openssl.EVP_sha256()) != 0;
   openssl.ERR_clear_error();
   if (!whole) return fail(Code::internal, "OpenSSL cannot make a certificate");
   return carrier;

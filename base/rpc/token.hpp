@@ -2,8 +2,8 @@
 //
 //   weft1.PAYLOAD.SIGNATURE
 //
-// in hexadecimal digits: the payload is "SERIAL EXPIRES NAME", the signature is ECDSA with SHA-256 of signed_text(). No secret is kept
-// to compare it with, so there is nothing that the time of a comparison could tell.
+// in hexadecimal digits: the payload is "SERIAL EXPIRES NAME", the signature is ECDSA with SHA-256 of signed_text(). No secret is
+// kept to compare it with, so there is nothing that the time of a comparison could tell.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ Result<TokenParts> split_token(std::string_view text);
 Result<Token> parse_payload(std::string_view payload);
 
 class Credentials;
-/// Whose token it is, by the authority and the list of those revoked that these credentials have now. invalid_argument says why it is
-/// refused. Any thread.
+/// Whose token it is, by the authority and the list of those revoked that these credentials have now. invalid_argument says why it
+/// is refused. Any thread.
 Result<Identity> check_token(Credentials& credentials, std::string_view text);
 
 }  // namespace weft::rpc

@@ -113,23 +113,26 @@ TEST_F(TokenTest, AForgedOneIsRefused) {
   said.expires += 1;
   EXPECT_FALSE(lets_in(written_token(payload_of(said), parts.signature)));
   EXPECT_FALSE(lets_in(written_token(parts.payload, std::string(parts.signature.size(), 'x'))));
-  EXPECT_FALSE(lets_in(written_token(parts.payload, certificates::sign(cluster_.key(), parts.payload).value())));  // of another purpose
+  EXPECT_FALSE(
+      lets_in(written_token(parts.payload, certificates::sign(cluster_.key(), parts.payload).value())));  // of another purpose
   EXPECT_TRUE(lets_in(alices));
 }
 
 TEST_F(TokenTest, ATruncatedOneIsRefused) {
   const std::string token = cluster_.token("alice");
-  for (std::size_t size = 0; size < token.size(); size += size + 1 < token.size() ? 16 : 1) EXPECT_FALSE(lets_in(token.substr(0, size)));
+  for (std::size_t size = 0; size < token.size(); size += size + 1 < token.size() ? 16 : 1)
+    EXPECT_FALSE(lets_in(token.substr(0, size)));
   EXPECT_FALSE(lets_in(token.substr(0, token.size() - 1)));
-  for (const std::string& wrong : {token + "0", token + "00", token + ".", " " + token, "weft2" + token.substr(5), std::string("weft1.."),
-                                   std::string(2 * kMostTokenBytes, 'a'), cluster_.signed_token("AB"), cluster_.signed_token("AB x alice"),
-                                   cluster_.signed_token("AB 99999999999 alice more")})
+  for (const std::string& wrong : {token + "0", token + "00", token + ".", " " + token, "weft2" + token.substr(5),
+                                   std::string("weft1.."), std::string(2 * kMostTokenBytes, 'a'), cluster_.signed_token("AB"),
+                                   cluster_.signed_token("AB x alice"), cluster_.signed_token("AB 99999999999 alice more")})
     EXPECT_FALSE(lets_in(wrong)) << wrong;
 }
 
 TEST_F(TokenTest, AStolenOneIsCutOffWhenItIsRevoked) {
   const std::string certificate = cluster_.issue(Role::user, "alice");
-  const std::string directory = cluster_.token_directory("alice"), stolen = std::string(trim(read_file(directory + "/token").value()));
+  const std::string directory = cluster_.token_directory("alice"),
+                    stolen = std::string(trim(read_file(directory + "/token").value()));
   Awaited<Error> closed;
   Handler handler;
   handler.on_close = [&](const ConnectionPtr&, const Error& error) { closed.set(error); };
