@@ -14,6 +14,7 @@
 #include "base/file.hpp"
 #include "base/private_directory.hpp"
 #include "base/rpc/credentials.hpp"
+#include "base/rpc/token.hpp"
 #include "base/text.hpp"
 
 namespace weft::certificates {
@@ -24,6 +25,8 @@ namespace fs = std::filesystem;
 constexpr const char* kKeyFile = "ca.key";
 constexpr const char* kIssuedFile = "issued";
 constexpr Duration kAuthorityLifetime = std::chrono::hours(24) * 3650, kLongest = kAuthorityLifetime;
+constexpr const char* kTokensDirectory = "tokens";
+constexpr std::string_view kTokenRole = "token";  // in the place of a role; releases without tokens take it for a user
 constexpr std::size_t kMostName = 64, kMostHosts = 100;
 constexpr std::string_view kEndOfCertificate = "-----END CERTIFICATE-----\n";
 
@@ -32,7 +35,7 @@ bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && 
 Result<void> check_name(const std::string& name) {
   const auto fits = [](char c) { return is_letter_or_digit(c) || c == '.' || c == '_' || c == '@' || c == '-'; };
   if (!name.empty() && name.size() <= kMostName && is_letter_or_digit(name.front()) &&
-      std::all_of(name.begin(), name.end(), fits) && name != rpc::kRevokedFile && name != kIssuedFile)
+      std::all_of(name.begin(), name.end(), fits) && name != rpc::kRevokedFile && name != kIssuedFile && name != kTokensDirectory)
     return {};
   return fail(Code::invalid_argument,
               fmt::format("'{}' is no name of an identity: letters and digits, and . _ @ - behind the first, {} at most",
@@ -61,6 +64,7 @@ std::optional<Issued> parse(std::string_view line) {
   one.serial = words[0];
   for (const rpc::Role role : {rpc::Role::user, rpc::Role::worker, rpc::Role::master})
     if (rpc::name_of(role) == words[1]) one.role = role;
+  one.token = words[1] == kTokenRole;
   one.name = words[2];
   one.expires = parse_number<std::int64_t>(words[3]).value_or(0);
   if (words[4] != "-")
@@ -152,7 +156,7 @@ Result<void> Authority::write_issued(const std::vector<Issued>& all) const {
   std::string text;
   for (const Issued& one : all)
     if (one.expires > now())
-      text += fmt::format("{} {} {} {} {}\n", one.serial, name_of(one.role), one.name, one.expires,
+      text += fmt::format("{} {} {} {} {}\n", one.serial, one.token ? kTokenRole : name_of(one.role), one.name, one.expires,
                           one.hosts.empty() ? "-" : join(one.hosts, ","));
   return write_private(path(kIssuedFile), text);
 }
@@ -163,17 +167,22 @@ Result<std::vector<Issued>> Authority::issued() const {
   return all;
 }
 
-Result<void> Authority::make_identity(const Request& request) {
+Result<Pair> Authority::newest_authority() const {
   WEFT_ASSIGN(const std::string authorities, read_file(path(rpc::kAuthorityFile)));
   Pair authority;
   WEFT_ASSIGN(authority.key, read_file(path(kKeyFile)));
   WEFT_ASSIGN(authority.certificate, newest(authorities));
+  return authority;
+}
+
+Result<void> Authority::make_identity(const Request& request) {
+  WEFT_ASSIGN(const Pair authority, newest_authority());
   const Subject subject{std::string(rpc::kRolePrefix) + std::string(name_of(request.role)), request.name, request.hosts,
                         request.role != rpc::Role::user};
   WEFT_ASSIGN(const Pair made, make_certificate(authority, subject, request.lifetime));
   // Noted before it can be used: what is not in the list could not be revoked.
   WEFT_ASSIGN(auto all, read_issued());
-  all.push_back({made.serial, request.role, request.name, made.expires, request.hosts, false});
+  all.push_back({made.serial, request.role, request.name, made.expires, request.hosts, false, false});
   WEFT_TRY(write_issued(all));
   WEFT_TRY(make_private_directory(path(request.name)));
   WEFT_TRY(write_private(path(request.name) + "/" + rpc::kIdentityFile, made.key + made.certificate));
@@ -182,9 +191,15 @@ Result<void> Authority::make_identity(const Request& request) {
 
 /// Every identity's directory has what its processes trust.
 Result<void> Authority::distribute() const {
+  WEFT_TRY(distribute_to(directory_, rpc::kIdentityFile));
+  return distribute_to(path(kTokensDirectory), rpc::kTokenFile);
+}
+
+/// To the directories in there that have the file.
+Result<void> Authority::distribute_to(const std::string& directory, const char* owned) const {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory_, error)) {
-    if (!fs::exists(entry.path() / rpc::kIdentityFile, error)) continue;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (!fs::exists(entry.path() / owned, error)) continue;
     for (const char* file : {rpc::kAuthorityFile, rpc::kRevokedFile}) {
       if (!fs::exists(path(file), error)) continue;
       WEFT_ASSIGN(const std::string text, read_file(path(file)));
@@ -199,7 +214,7 @@ Result<std::string> Authority::issue(const Request& request) {
   WEFT_TRY(check(request));
   WEFT_ASSIGN(const auto all, issued());
   for (const Issued& one : all)
-    if (one.name == request.name && !one.revoked)
+    if (one.name == request.name && !one.revoked && !one.token)
       return fail(Code::already_exists,
                   fmt::format("there is a valid certificate of {} {}; renew it by `weft security rotate`, or revoke "
                               "it first",
@@ -211,7 +226,7 @@ Result<std::string> Authority::issue(const Request& request) {
 Result<void> Authority::rotate(const std::string& name, Duration lifetime) {
   WEFT_TRY(check_name(name));
   WEFT_ASSIGN(const auto all, read_issued());
-  const auto last = std::find_if(all.rbegin(), all.rend(), [&](const Issued& one) { return one.name == name; });
+  const auto last = std::find_if(all.rbegin(), all.rend(), [&](const Issued& one) { return one.name == name && !one.token; });
   if (last == all.rend() || last->revoked)
     return fail(Code::not_found,
                 fmt::format("there is no certificate of {} that could be renewed; issue one (weft security issue)", name));
@@ -220,16 +235,50 @@ Result<void> Authority::rotate(const std::string& name, Duration lifetime) {
   return make_identity(request);
 }
 
+Result<std::string> Authority::issue_token(const std::string& user, Duration lifetime) {
+  WEFT_TRY(check({rpc::Role::user, user, {}, lifetime}));
+  WEFT_ASSIGN(auto all, read_issued());
+  for (const Issued& one : all)
+    if (one.name == user && !one.revoked && one.role != rpc::Role::user && one.expires > now())
+      return fail(Code::already_exists, fmt::format("{} is the name of a {}; give the user another one", user, name_of(one.role)));
+  WEFT_ASSIGN(const Pair authority, newest_authority());
+  WEFT_ASSIGN(const std::string serial, random_serial());
+  const rpc::Token token{serial, now() + std::chrono::ceil<std::chrono::seconds>(lifetime).count(), user};
+  const std::string payload = rpc::payload_of(token);
+  WEFT_ASSIGN(const std::string signature, sign(authority, rpc::signed_text(payload)));
+  // Noted before it can be used, as certificates are.
+  all.push_back({token.serial, rpc::Role::user, user, token.expires, {}, false, true});
+  WEFT_TRY(write_issued(all));
+  const std::string directory = path(kTokensDirectory) + "/" + user;
+  WEFT_TRY(make_private_directory(directory));
+  WEFT_TRY(write_private(directory + "/" + rpc::kTokenFile, rpc::written_token(payload, signature) + "\n"));
+  WEFT_TRY(distribute());
+  return directory;
+}
+
 Result<void> Authority::revoke(const std::string& name) {
   WEFT_TRY(check_name(name));
   WEFT_ASSIGN(const auto all, issued());
+  return revoke_if(all, name, false);
+}
+
+Result<void> Authority::revoke_tokens(const std::string& user) {
+  WEFT_TRY(check_name(user));
+  WEFT_ASSIGN(const auto all, issued());
+  return revoke_if(all, user, true);
+}
+
+Result<void> Authority::revoke_if(const std::vector<Issued>& all, const std::string& name, bool tokens_only) {
   std::string lines;
   bool known = false;
   for (const Issued& one : all) {
-    known = known || one.name == name;
-    if (one.name == name && !one.revoked) lines += fmt::format("{} {}\n", one.serial, name);
+    if (one.name != name || (tokens_only && !one.token)) continue;
+    known = true;
+    if (!one.revoked) lines += fmt::format("{} {}\n", one.serial, name);
   }
-  if (!known) return fail(Code::not_found, fmt::format("there is no valid certificate of {}; weft security list shows them", name));
+  if (!known)
+    return fail(Code::not_found, fmt::format("there is no valid {} of {}; weft security list shows them",
+                                             tokens_only ? "token" : "certificate", name));
   std::error_code ignored;
   std::string before;
   if (fs::exists(path(rpc::kRevokedFile), ignored)) {

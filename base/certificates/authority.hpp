@@ -14,6 +14,8 @@
 
 namespace weft::certificates {
 
+struct Pair;  // x509.hpp
+
 /// What a certificate is made for.
 struct Request {
   rpc::Role role = rpc::Role::user;
@@ -30,6 +32,7 @@ struct Issued {
   std::int64_t expires = 0;  // seconds since 1970
   std::vector<std::string> hosts;
   bool revoked = false;
+  bool token = false;  // of a user: no certificate, but a token (base/rpc/token.hpp)
 };
 
 /// One thread, one process at a time. Files are replaced as a whole, so that processes may read them meanwhile; all are for their
@@ -44,11 +47,16 @@ class Authority {
   /// Makes a key and a certificate, and their directory; returns its path. already_exists: there is a certificate of that name that
   /// is still valid, and of this role; rotate() renews it. invalid_argument: the name, a host or the lifetime is none.
   Result<std::string> issue(const Request& request);
+  /// Makes a token of a user, and a directory with it for rpc::Credentials, in the place of that of an earlier one, which stays
+  /// good; returns its path. Errors: issue(); already_exists: the name is that of a worker or a master.
+  Result<std::string> issue_token(const std::string& user, Duration lifetime);
+  /// As revoke(), of the user's tokens only. not_found: there is no valid one.
+  Result<void> revoke_tokens(const std::string& user);
   /// Another key and certificate in place of the last one of that name, for the same role and hosts. not_found: there was none, or
   /// it was revoked.
   Result<void> rotate(const std::string& name, Duration lifetime);
-  /// No process accepts certificates of that name any more that were made until now, once it has the new list. not_found: none
-  /// was made.
+  /// No process accepts certificates and tokens of that name any more that were made until now, once it has the new list.
+  /// not_found: none was made.
   Result<void> revoke(const std::string& name);
   /// Another key of the authority. Both are trusted until retire(), and what is issued from now on is signed by the new one.
   Result<void> rotate_authority();
@@ -66,6 +74,9 @@ class Authority {
   Result<void> make_key();
   Result<void> make_identity(const Request& request);
   Result<void> distribute() const;
+  Result<void> distribute_to(const std::string& directory, const char* owned) const;
+  Result<Pair> newest_authority() const;
+  Result<void> revoke_if(const std::vector<Issued>& all, const std::string& name, bool tokens_only);
 
   std::string directory_;
 };

@@ -68,6 +68,13 @@ std::string alternative_names(const std::vector<std::string>& hosts) {
   return text;
 }
 
+std::string digits_of(const Number& number) {
+  char* const digits = BN_bn2hex(number.get());
+  std::string text = digits;
+  OPENSSL_free(digits);
+  return text;
+}
+
 /// Without a name and extensions.
 Result<Certificate> begin(const Key& key, Duration lifetime) {
   Certificate certificate(X509_new());
@@ -93,9 +100,7 @@ Result<Pair> finish(const Key& key, Certificate certificate, EVP_PKEY* signer) {
   WEFT_ASSIGN(pair.key, text_of(key_text));
   WEFT_ASSIGN(pair.certificate, text_of(certificate_text));
   const Number serial(ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate.get()), nullptr));
-  char* const digits = BN_bn2hex(serial.get());
-  pair.serial = digits;
-  OPENSSL_free(digits);
+  pair.serial = digits_of(serial);
   std::tm time{};
   ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &time);
   pair.expires = ::timegm(&time);
@@ -116,6 +121,28 @@ Result<Pair> make_authority(const std::string& name, Duration lifetime) {
                      add_extension(made, made, NID_subject_key_identifier, "hash");
   if (!named) return failed("the certificate of an authority");
   return finish(key, std::move(certificate), key.get());
+}
+
+Result<std::string> random_serial() {
+  const Number serial(BN_new());
+  if (!serial || BN_rand(serial.get(), kSerialBits, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) != 1) return failed("a serial number");
+  return digits_of(serial);
+}
+
+Result<std::string> sign(const Pair& authority, std::string_view text) {
+  const Text key_text(BIO_new_mem_buf(authority.key.data(), static_cast<int>(authority.key.size())));
+  const Key signer(PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr));
+  const std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>> digest(EVP_MD_CTX_new());
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
+  std::size_t size = 0;
+  if (!signer || !digest || EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr, signer.get()) != 1 ||
+      EVP_DigestSign(digest.get(), nullptr, &size, bytes, text.size()) != 1)
+    return failed("a signature, or the authority's key cannot be read");
+  std::string signature(size, '\0');
+  if (EVP_DigestSign(digest.get(), reinterpret_cast<unsigned char*>(signature.data()), &size, bytes, text.size()) != 1)
+    return failed("a signature");
+  signature.resize(size);
+  return signature;
 }
 
 Result<Pair> make_certificate(const Pair& authority, const Subject& subject, Duration lifetime) {

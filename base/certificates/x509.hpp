@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -27,5 +28,10 @@ struct Subject {
 };
 /// Signed by the authority, with a new key.
 Result<Pair> make_certificate(const Pair& authority, const Subject& subject, Duration lifetime);
+
+/// A serial number that no other has.
+Result<std::string> random_serial();
+/// The authority's signature (ECDSA with SHA-256) of the text.
+Result<std::string> sign(const Pair& authority, std::string_view text);
 
 }  // namespace weft::certificates

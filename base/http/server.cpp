@@ -15,7 +15,6 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -24,6 +23,7 @@
 
 #include "base/fd.hpp"
 #include "base/http/deadlines.hpp"
+#include "base/http/encryption.hpp"
 #include "base/log.hpp"
 #include "base/rpc/credentials.hpp"
 #include "base/rpc/peer_user.hpp"
@@ -39,6 +39,13 @@ struct Exchange {
   MHD_Connection* connection = nullptr;
   Request request{};
   std::optional<Response> response{};
+  ShownIdentity shown{};  // where it had to be
+};
+
+/// A stream that is open, and whose it is.
+struct OpenStream {
+  std::weak_ptr<EventStream> events;
+  ShownIdentity shown;
 };
 
 /// Makes the thread that runs the daemon look at its connections. libmicrohttpd 0.9.75 does not wake a thread that is not its own.
@@ -100,6 +107,20 @@ void end_reading(void* reader) {
 
 void log_nothing(void*, const char*, va_list) {}
 
+/// Of the header Authorization; empty where it has none.
+std::string token_of(MHD_Connection* connection) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string said = header(connection, MHD_HTTP_HEADER_AUTHORIZATION).value_or("");
+  const bool bearer = said.size() > kBearer.size() && ::strncasecmp(said.data(), kBearer.data(), kBearer.size()) == 0;
+  return bearer ? std::string(trim(std::string_view(said).substr(kBearer.size()))) : std::string();
+}
+
+/// Null where nothing is encrypted.
+gnutls_session_t session_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  return info == nullptr ? nullptr : static_cast<gnutls_session_t>(info->tls_session);
+}
+
 /// A listening socket, and how clients write its address.
 struct Listening {
   Fd fd;
@@ -127,6 +148,7 @@ Result<Listening> listen(const std::string& text) {
 }  // namespace
 
 constexpr MHD_UNSIGNED_LONG_LONG kLongestWait = 100;  // milliseconds
+constexpr Duration kCheckStreams = std::chrono::seconds(2);
 
 /// One thread reads and writes all connections, by libmicrohttpd; `threads` answer; one looks at deadlines.
 class ServerImpl final : public Server {
@@ -145,8 +167,10 @@ class ServerImpl final : public Server {
 
   MHD_Result receive(Exchange& exchange, const char* data, std::size_t* size);
   std::optional<Response> refusal(MHD_Connection* connection, const char* method) const;
-  Result<void> check_peer(MHD_Connection* connection, const std::string& path) const;
+  Result<void> check_peer(Exchange& exchange) const;
   std::vector<MHD_OptionItem> encryption();
+  void show_certificate(MHD_Connection* connection, void** slot);
+  void end_refused_streams(std::unique_lock<std::mutex>& lock);
   MHD_Result reply(Exchange& exchange);
   void allow(MHD_Connection* connection, Duration time);
   void answer_requests();
@@ -159,13 +183,14 @@ class ServerImpl final : public Server {
   std::string address_;
   bool loopback_ = true;
   std::vector<std::string> names_;
-  rpc::Credentials::Texts texts_;  // that the daemon uses
+  std::optional<Encryption> encryption_;
+  std::shared_ptr<const ShownCertificate> first_shown_;  // that the daemon was started with
   Deadlines deadlines_;
   std::mutex mutex_;                 // of what follows
   std::condition_variable asked_;    // or stopping
   std::condition_variable stopped_;  // stopping
   std::deque<Exchange*> queue_;
-  std::list<std::weak_ptr<EventStream>> streams_;
+  std::list<OpenStream> streams_;
   bool stopping_ = false;
   const Bell bell_;
   MHD_Daemon* daemon_ = nullptr;
@@ -191,6 +216,9 @@ Result<void> ServerImpl::begin() {
   loopback_ = listening.loopback;
   names_ = options_.names;
   names_.push_back(listening.host);
+  if (options_.security.encrypted()) {
+    WEFT_ASSIGN(encryption_, Encryption::open(options_.security.credentials));
+  }
   std::vector<MHD_OptionItem> encryption = this->encryption();
   const unsigned tls = options_.security.encrypted() ? MHD_USE_TLS : 0;
   daemon_ = MHD_start_daemon(
@@ -230,8 +258,8 @@ ServerImpl::~ServerImpl() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (const auto& stream : streams_)
-      if (const auto events = stream.lock()) events->close();
+    for (const OpenStream& stream : streams_)
+      if (const auto events = stream.events.lock()) events->close();
   }
   asked_.notify_all();
   stopped_.notify_all();
@@ -251,7 +279,7 @@ MHD_Result ServerImpl::on_request(void* self, MHD_Connection* connection, const 
   exchange->request.method = std::string_view(method) == "HEAD" ? "GET" : method;
   exchange->request.path = url;
   MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &note_parameter, &exchange->request);
-  if (auto allowed = server.check_peer(connection, exchange->request.path); !allowed)
+  if (auto allowed = server.check_peer(*exchange); !allowed)
     exchange->response = error_response(403, allowed.error().to_string());
   else
     exchange->response = server.refusal(connection, method);
@@ -260,12 +288,13 @@ MHD_Result ServerImpl::on_request(void* self, MHD_Connection* connection, const 
 
 std::vector<MHD_OptionItem> ServerImpl::encryption() {
   std::vector<MHD_OptionItem> items;
-  if (options_.security.encrypted()) {
-    texts_ = options_.security.credentials->texts();
+  if (encryption_) {
+    first_shown_ = encryption_->current();
+    const rpc::Credentials::Texts& texts = first_shown_->texts();
     const auto add = [&](MHD_OPTION option, const char* text) { items.push_back({option, 0, const_cast<char*>(text)}); };
-    add(MHD_OPTION_HTTPS_MEM_KEY, texts_.identity.c_str());
-    add(MHD_OPTION_HTTPS_MEM_CERT, texts_.identity.c_str());
-    add(MHD_OPTION_HTTPS_MEM_TRUST, texts_.authority.c_str());
+    add(MHD_OPTION_HTTPS_MEM_KEY, texts.identity.c_str());
+    add(MHD_OPTION_HTTPS_MEM_CERT, texts.identity.c_str());
+    add(MHD_OPTION_HTTPS_MEM_TRUST, texts.authority.c_str());
     add(MHD_OPTION_HTTPS_PRIORITIES, "NORMAL:-VERS-ALL:+VERS-TLS1.3");
   }
   items.push_back({MHD_OPTION_END, 0, nullptr});
@@ -273,22 +302,28 @@ std::vector<MHD_OptionItem> ServerImpl::encryption() {
 }
 
 /// Whether this peer may ask for anything. The error says what it lacks.
-Result<void> ServerImpl::check_peer(MHD_Connection* connection, const std::string& path) const {
-  const bool open = std::find(options_.open_paths.begin(), options_.open_paths.end(), path) != options_.open_paths.end();
+Result<void> ServerImpl::check_peer(Exchange& exchange) const {
+  const auto& paths = options_.open_paths;
+  const bool open = std::find(paths.begin(), paths.end(), exchange.request.path) != paths.end();
   if (open || options_.security.insecure) return {};
   if (!options_.security.encrypted()) {
-    const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const MHD_ConnectionInfo* const info = MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info != nullptr && rpc::may_talk(rpc::user_of_peer(info->connect_fd), rpc::Side::accepted)) return {};
     return fail(Code::invalid_argument, "this page is for the user who runs the process; --insecure opens it to all");
   }
-  const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-  unsigned count = 0;
-  const gnutls_datum_t* const shown =
-      info == nullptr ? nullptr : gnutls_certificate_get_peers(static_cast<gnutls_session_t>(info->tls_session), &count);
-  if (shown == nullptr || count == 0)
-    return fail(Code::invalid_argument,
-                "show a certificate of this cluster (curl --cert and --key; weft security issue makes one)");
-  WEFT_TRY(options_.security.credentials->check(as_bytes({reinterpret_cast<const char*>(shown[0].data), shown[0].size})));
+  const gnutls_session_t session = session_of(exchange.connection);
+  ShownIdentity shown;
+  if (auto certificate = session == nullptr ? std::nullopt : peer_certificate(session))
+    shown.certificate = *std::move(certificate);
+  else
+    shown.token = token_of(exchange.connection);
+  if (shown.certificate.empty() && shown.token.empty())
+    return fail(
+        Code::invalid_argument,
+        "show a certificate of this cluster (curl --cert and --key; weft security issue makes one), or a token in the header "
+        "Authorization (weft security token issue)");
+  WEFT_TRY(shown.check(*options_.security.credentials));
+  exchange.shown = std::move(shown);
   return {};
 }
 
@@ -360,12 +395,25 @@ void ServerImpl::on_completed(void* self, MHD_Connection* connection, void** slo
   server.allow(connection, server.options_.request);
 }
 
-void ServerImpl::on_connection(void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode what) {
+void ServerImpl::on_connection(void* self, MHD_Connection* connection, void** slot, MHD_ConnectionNotificationCode what) {
   auto& server = *static_cast<ServerImpl*>(self);
-  if (what == MHD_CONNECTION_NOTIFY_STARTED)
+  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
     server.allow(connection, server.options_.request);
-  else
+    if (server.encryption_) server.show_certificate(connection, slot);
+  } else {
     server.deadlines_.forget(connection);
+    delete static_cast<std::shared_ptr<const ShownCertificate>*>(*slot);
+    *slot = nullptr;
+  }
+}
+
+/// The daemon would go on with what it was started with. The connection keeps what it shows.
+void ServerImpl::show_certificate(MHD_Connection* connection, void** slot) {
+  const gnutls_session_t session = session_of(connection);
+  if (session == nullptr) return;
+  auto* const shown = new std::shared_ptr<const ShownCertificate>(encryption_->current());
+  (*shown)->use_in(session);
+  *slot = shown;
 }
 
 void ServerImpl::allow(MHD_Connection* connection, Duration time) {
@@ -385,8 +433,8 @@ void ServerImpl::answer_requests() {
     Response response = stopping ? error_response(503, "the server ends") : answer_to(exchange.request);
     lock.lock();
     if (response.events) {
-      std::erase_if(streams_, [](const auto& stream) { return stream.expired(); });
-      streams_.push_back(response.events);
+      std::erase_if(streams_, [](const OpenStream& stream) { return stream.events.expired(); });
+      streams_.push_back({response.events, exchange.shown});
       if (stopping_) response.events->close();
     }
     exchange.response = std::move(response);
@@ -406,17 +454,32 @@ Response ServerImpl::answer_to(const Request& request) {
 
 void ServerImpl::watch(const std::stop_token& ended) {
   const Duration step = std::min<Duration>(std::chrono::milliseconds(250), options_.request / 4);
-  TimePoint alive = SystemClock().now();
+  TimePoint alive = SystemClock().now(), checked = alive;
   std::unique_lock lock(mutex_);
   while (!ended.stop_requested() && !stopping_) {
     stopped_.wait_for(lock, step, [this] { return stopping_; });
     const TimePoint now = SystemClock().now();
     deadlines_.enforce(now);
+    if (encryption_ && now - checked >= kCheckStreams) {
+      checked = now;
+      end_refused_streams(lock);
+    }
     if (now - alive < options_.keep_alive) continue;
     alive = now;
-    for (const auto& stream : streams_)
-      if (const auto events = stream.lock()) events->keep_alive();
+    for (const OpenStream& stream : streams_)
+      if (const auto events = stream.events.lock()) events->keep_alive();
   }
+}
+
+/// Requests are checked one by one, but a stream is one request, however long it lasts. The checks are made without the lock.
+void ServerImpl::end_refused_streams(std::unique_lock<std::mutex>& lock) {
+  const std::list<OpenStream> open = streams_;
+  lock.unlock();
+  for (const OpenStream& stream : open) {
+    if (stream.shown.check(*options_.security.credentials)) continue;
+    if (const auto events = stream.events.lock()) events->close();
+  }
+  lock.lock();
 }
 
 }  // namespace weft::http

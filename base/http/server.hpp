@@ -18,8 +18,10 @@ struct ServerOptions {
   std::string listen{};              // "host:port"; port 0 takes any
   std::vector<std::string> names{};  // besides the host in `listen`, for clients that are not on loopback (refused())
   unsigned connections = 500;        // more wait until one ends
-  /// Encrypted: HTTPS, and only those who show a certificate are answered; the certificate of this process is that of the start.
-  /// Insecure: everybody is. Otherwise it listens on loopback only, and answers to the user who runs it, and to root.
+  /// Encrypted: HTTPS, and only those who show a certificate or a token (`Authorization: Bearer`) are answered, also on connections
+  /// that were there before it was revoked; streams end within seconds then. A certificate that is renewed is shown to connections
+  /// that begin after that. Insecure: everybody is. Otherwise it listens on loopback only, and answers to the user who runs it, and
+  /// to root.
   rpc::Security security{};
   std::vector<std::string> open_paths{"/healthz", "/readyz"};  // that everybody may read who can connect
   std::size_t header_bytes = 32u << 10;                        // of a request, with its line; more is answered with 431 or 414

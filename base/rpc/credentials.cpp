@@ -25,13 +25,6 @@ constexpr std::size_t kMostName = 128;
 constexpr long kMostChainBytes = 16l << 10;  // of certificates that a peer sends before it is known
 constexpr std::size_t kReceiveAhead = std::size_t{4} * (SSL3_RT_MAX_ENCRYPTED_LENGTH + SSL3_RT_HEADER_LENGTH);
 
-template <class T, auto OpenSsl::*Free>
-struct Freed {
-  const OpenSsl* openssl;
-  void operator()(T* object) const { (openssl->*Free)(object); }
-};
-using Certificate = std::unique_ptr<X509, Freed<X509, &OpenSsl::X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY, &OpenSsl::EVP_PKEY_free>>;
 using Text = std::unique_ptr<BIO, Freed<BIO, &OpenSsl::BIO_free>>;
 
 /// The rule of PostgreSQL for its keys, which volumes of Kubernetes follow, too: the user's own may be read by nobody else, one of
@@ -96,6 +89,16 @@ void set_up(const OpenSsl& openssl, SSL_CTX* context) {
   openssl.SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
 }
 
+/// From now on the context shows them. False: they do not belong together.
+bool shows(const Trust& trust, const Certificate& certificate, const Key& key) {
+  const OpenSsl& openssl = trust.openssl;
+  const bool fits = openssl.SSL_CTX_use_certificate(trust.context, certificate.get()) == 1 &&
+                    openssl.SSL_CTX_use_PrivateKey(trust.context, key.get()) == 1 &&
+                    openssl.SSL_CTX_check_private_key(trust.context) == 1;
+  openssl.ERR_clear_error();
+  return fits;
+}
+
 std::set<std::string> read_revoked(const std::string& text) {
   std::set<std::string> serials;
   for (const std::string_view line : split(text, '\n'))
@@ -152,7 +155,7 @@ std::string describe_verification(const OpenSsl& openssl, int error) {
 
 Credentials::Impl::Stamp Credentials::Impl::stamp() const {
   Stamp stamp;
-  for (std::size_t i = 0; const char* name : {kAuthorityFile, kIdentityFile, kRevokedFile}) {
+  for (std::size_t i = 0; const char* name : {kAuthorityFile, kIdentityFile, kRevokedFile, kTokenFile}) {
     struct stat info {};
     if (::stat((directory_ + "/" + name).c_str(), &info) == 0)
       stamp[i] = {info.st_ino, info.st_size, info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec};
@@ -161,42 +164,70 @@ Credentials::Impl::Stamp Credentials::Impl::stamp() const {
   return stamp;
 }
 
+bool Credentials::Impl::has_token() const {
+  struct stat info {};
+  return ::stat((directory_ + "/" + kIdentityFile).c_str(), &info) != 0 &&
+         ::stat((directory_ + "/" + kTokenFile).c_str(), &info) == 0;
+}
+
 Result<std::shared_ptr<const Trust>> Credentials::Impl::read() const {
-  const std::string identity = directory_ + "/" + kIdentityFile, authority = directory_ + "/" + kAuthorityFile;
-  WEFT_TRY(check_private(identity));
+  const std::string authority = directory_ + "/" + kAuthorityFile;
+  const bool token = has_token();
+  WEFT_TRY(check_private(directory_ + "/" + (token ? kTokenFile : kIdentityFile)));
   WEFT_ASSIGN(const OpenSsl* const openssl, load_openssl());
-  WEFT_ASSIGN(const std::string identity_text, read_file(identity, kMostFileBytes));
   WEFT_ASSIGN(const std::string authority_text, read_file(authority, kMostFileBytes));
   auto revoked_text = read_file(directory_ + "/" + kRevokedFile, kMostFileBytes);
   if (!revoked_text && revoked_text.error().code() != Code::not_found) return fail(std::move(revoked_text).error());
-  const auto own = read_certificates(*openssl, identity_text), trusted = read_certificates(*openssl, authority_text);
-  if (own.empty()) return fail(Code::invalid_argument, identity + " holds no certificate in PEM");
-  if (trusted.empty()) return fail(Code::invalid_argument, authority + " holds no certificate in PEM");
-  WEFT_ASSIGN(const Key key, read_key(*openssl, identity, identity_text));
 
   auto trust = std::make_shared<Trust>(*openssl);
-  const auto who = identity_of(*openssl, own.front().get());
-  if (!who)
-    return fail(
-        Code::invalid_argument,
-        identity + ": its certificate says no role (an organisation such as weft:worker); make it by `weft security issue`");
-  trust->own = *who;
-  trust->expires = expiry_of(*openssl, own.front().get());
-  if (trust->expires <= std::time(nullptr))
-    return fail(Code::invalid_argument,
-                fmt::format("the certificate in {} has expired; renew it (weft security rotate)", identity));
-  trust->texts = {identity_text, authority_text};
+  trust->texts.authority = authority_text;
+  trust->authorities = read_certificates(*openssl, authority_text);
+  if (trust->authorities.empty()) return fail(Code::invalid_argument, authority + " holds no certificate in PEM");
   if (revoked_text) trust->revoked = read_revoked(*revoked_text);
   trust->context = openssl->SSL_CTX_new(openssl->TLS_method());
   if (trust->context == nullptr) return fail(Code::internal, "OpenSSL cannot make a context");
   set_up(*openssl, trust->context);
-  for (const Certificate& one : trusted) openssl->X509_STORE_add_cert(openssl->SSL_CTX_get_cert_store(trust->context), one.get());
-  const bool fits = openssl->SSL_CTX_use_certificate(trust->context, own.front().get()) == 1 &&
-                    openssl->SSL_CTX_use_PrivateKey(trust->context, key.get()) == 1 &&
-                    openssl->SSL_CTX_check_private_key(trust->context) == 1;
-  openssl->ERR_clear_error();
-  if (!fits) return fail(Code::invalid_argument, identity + ": the key and the certificate do not belong together");
+  for (const Certificate& one : trust->authorities)
+    openssl->X509_STORE_add_cert(openssl->SSL_CTX_get_cert_store(trust->context), one.get());
+  WEFT_TRY(token ? read_token(*trust) : read_identity(*trust));
   return trust;
+}
+
+Result<void> Credentials::Impl::read_identity(Trust& trust) const {
+  const OpenSsl& openssl = trust.openssl;
+  const std::string identity = directory_ + "/" + kIdentityFile;
+  WEFT_ASSIGN(trust.texts.identity, read_file(identity, kMostFileBytes));
+  const auto own = read_certificates(openssl, trust.texts.identity);
+  if (own.empty()) return fail(Code::invalid_argument, identity + " holds no certificate in PEM");
+  WEFT_ASSIGN(const Key key, read_key(openssl, identity, trust.texts.identity));
+  const auto who = identity_of(openssl, own.front().get());
+  if (!who)
+    return fail(
+        Code::invalid_argument,
+        identity + ": its certificate says no role (an organisation such as weft:worker); make it by `weft security issue`");
+  trust.own = *who;
+  trust.expires = expiry_of(openssl, own.front().get());
+  if (trust.expires <= std::time(nullptr))
+    return fail(Code::invalid_argument,
+                fmt::format("the certificate in {} has expired; renew it (weft security rotate)", identity));
+  if (shows(trust, own.front(), key)) return {};
+  return fail(Code::invalid_argument, identity + ": the key and the certificate do not belong together");
+}
+
+/// Whether it is good is for the other side to say; what can be said here already spares a connection.
+Result<void> Credentials::Impl::read_token(Trust& trust) const {
+  const std::string path = directory_ + "/" + kTokenFile;
+  WEFT_ASSIGN(const std::string text, read_file(path, kMostFileBytes));
+  Token token;
+  if (const int error = trust.check_token(trim(text), token); error != X509_V_OK)
+    return fail(Code::invalid_argument, fmt::format("{}: {}", path, describe_token_error(error)));
+  trust.own = {Role::user, escaped(token.name)};
+  trust.expires = token.expires;
+  const Key key(trust.openssl.EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"), {&trust.openssl});
+  if (!key) return fail(Code::internal, "OpenSSL cannot make a key");
+  WEFT_ASSIGN(const Certificate carrier, carry_token(trust.openssl, trim(text), key));
+  if (shows(trust, carrier, key)) return {};
+  return fail(Code::internal, path + ": OpenSSL cannot show the token");
 }
 
 Result<void> Credentials::Impl::load() {

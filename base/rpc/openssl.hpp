@@ -55,6 +55,34 @@
   CRYPTO_(PEM_read_bio_PrivateKey)            \
   CRYPTO_(EVP_PKEY_free)                      \
   CRYPTO_(X509_free)                          \
+  CRYPTO_(EVP_PKEY_Q_keygen)                  \
+  CRYPTO_(EVP_MD_CTX_new)                     \
+  CRYPTO_(EVP_MD_CTX_reset)                   \
+  CRYPTO_(EVP_MD_CTX_free)                    \
+  CRYPTO_(EVP_DigestVerifyInit)               \
+  CRYPTO_(EVP_DigestVerify)                   \
+  CRYPTO_(EVP_sha256)                         \
+  CRYPTO_(X509_new)                           \
+  CRYPTO_(X509_get0_pubkey)                   \
+  CRYPTO_(X509_set_version)                   \
+  CRYPTO_(X509_gmtime_adj)                    \
+  CRYPTO_(X509_getm_notBefore)                \
+  CRYPTO_(X509_getm_notAfter)                 \
+  CRYPTO_(X509_NAME_add_entry_by_txt)         \
+  CRYPTO_(X509_set_issuer_name)               \
+  CRYPTO_(X509_set_pubkey)                    \
+  CRYPTO_(X509_add_ext)                       \
+  CRYPTO_(X509_sign)                          \
+  CRYPTO_(X509_get_ext)                       \
+  CRYPTO_(X509_EXTENSION_create_by_NID)       \
+  CRYPTO_(X509_EXTENSION_get_data)            \
+  CRYPTO_(X509_EXTENSION_free)                \
+  CRYPTO_(ASN1_INTEGER_set)                   \
+  CRYPTO_(ASN1_OCTET_STRING_new)              \
+  CRYPTO_(ASN1_OCTET_STRING_set)              \
+  CRYPTO_(ASN1_OCTET_STRING_free)             \
+  CRYPTO_(ASN1_STRING_get0_data)              \
+  CRYPTO_(ASN1_STRING_length)                 \
   CRYPTO_(d2i_X509)                           \
   CRYPTO_(X509_STORE_add_cert)                \
   CRYPTO_(X509_STORE_CTX_new)                 \

@@ -80,6 +80,25 @@ struct TlsHooks {
     void* const ssl = functions.X509_STORE_CTX_get_ex_data(context, functions.SSL_get_ex_data_X509_STORE_CTX_idx());
     return static_cast<Tls*>(functions.SSL_get_ex_data(static_cast<SSL*>(ssl), 0))->verify(ok, context);
   }
+  /// Of a peer that has shown a certificate which carries a token, whatever else is wrong with that certificate: whether it is let
+  /// in.
+  static std::optional<int> verify_token(Tls& tls, X509_STORE_CTX* store) {
+    const Trust& trust = *tls.session_->trust;
+    X509* const shown = trust.openssl.X509_STORE_CTX_get_current_cert(store);
+    if (tls.demand_.dialled || shown == nullptr || trust.openssl.X509_STORE_CTX_get_error_depth(store) != 0) return std::nullopt;
+    const auto text = token_in(trust.openssl, shown);
+    if (!text) return std::nullopt;
+    Token token;
+    const int error = trust.check_token(*text, token);
+    trust.openssl.X509_STORE_CTX_set_error(store, error);
+    if (error != X509_V_OK) {
+      tls.refusal_ = "it carries a token, and " + describe_token_error(error);
+      return 0;
+    }
+    tls.serial_ = token.serial;
+    tls.peer_ = Identity{Role::user, escaped(token.name)};
+    return 1;
+  }
   static BIO_METHOD* method() {
     static BIO_METHOD* const made = [] {
       BIO_METHOD* const fresh = openssl().BIO_meth_new(BIO_TYPE_SOURCE_SINK | 100, "weft");
@@ -141,6 +160,7 @@ int Tls::write(const char* bytes, int size) {
 int Tls::verify(int ok, void* context) {
   const OpenSsl& openssl = session_->trust->openssl;
   auto* const store = static_cast<X509_STORE_CTX*>(context);
+  if (const auto decided = TlsHooks::verify_token(*this, store)) return *decided;
   if (ok != 1) {
     refusal_ = describe_verification(openssl, openssl.X509_STORE_CTX_get_error(store));
     return 0;

@@ -1,4 +1,8 @@
 // Which clients the HTTP server answers: with HTTPS those that show a certificate, without it those of its own user.
+#include <array>
+#include <cerrno>
+#include <csignal>
+
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -9,6 +13,7 @@
 #include "base/file.hpp"
 #include "base/http/server.hpp"
 #include "base/rpc/credentials.hpp"
+#include "base/text.hpp"
 #include "tests/support/http_connection.hpp"
 
 namespace weft::http {
@@ -21,53 +26,110 @@ Response say_yes(const Request&) { return {.type = "text/plain", .body = "yes"};
 
 int status_of(const std::string& answer) { return answer.size() < 12 ? 0 : std::stoi(answer.substr(9, 3)); }
 
-std::string question(const std::string& path) {
-  return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+/// With this header, if any.
+std::string question(const std::string& path, const std::string& header = "") {
+  return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + header + "\r\n";
 }
+
+/// An encrypted connection.
+class HttpsConnection {
+ public:
+  /// `identity`: the directory of a certificate that is shown; empty: none.
+  HttpsConnection(const std::string& address, const std::string& identity, int version = TLS1_3_VERSION)
+      : context_(SSL_CTX_new(TLS_client_method())), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    SSL_CTX_set_min_proto_version(context_, version);
+    SSL_CTX_set_max_proto_version(context_, version);
+    if (!identity.empty()) {
+      EXPECT_EQ(SSL_CTX_use_certificate_file(context_, (identity + "/identity.pem").c_str(), SSL_FILETYPE_PEM), 1);
+      EXPECT_EQ(SSL_CTX_use_PrivateKey_file(context_, (identity + "/identity.pem").c_str(), SSL_FILETYPE_PEM), 1);
+    }
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{60, 0};
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    ssl_ = SSL_new(context_);
+    SSL_set_fd(ssl_, socket_.get());
+    ::signal(SIGPIPE, SIG_IGN);  // that the server has closed it is for the test to say
+    open_ = SSL_connect(ssl_) == 1;
+  }
+  ~HttpsConnection() {
+    SSL_free(ssl_);
+    SSL_CTX_free(context_);
+  }
+  HttpsConnection(const HttpsConnection&) = delete;
+  HttpsConnection& operator=(const HttpsConnection&) = delete;
+
+  bool open() const { return open_; }
+  void ask(const std::string& text) { SSL_write(ssl_, text.data(), static_cast<int>(text.size())); }
+  /// Until what came has this text, or until the end where it is empty. Nothing came for a minute: fails.
+  std::string read_until(const std::string& text = "") {
+    std::string got;
+    std::array<char, 4096> bytes{};
+    while (text.empty() || got.find(text) == std::string::npos) {
+      const int size = SSL_read(ssl_, bytes.data(), static_cast<int>(bytes.size()));
+      if (size <= 0) {
+        EXPECT_FALSE(errno == EAGAIN && SSL_get_error(ssl_, size) == SSL_ERROR_SYSCALL) << "nothing came: " << got;
+        return got;
+      }
+      got.append(bytes.data(), static_cast<std::size_t>(size));
+    }
+    return got;
+  }
+  /// The certificate of the server, in PEM.
+  std::string shown() const {
+    X509* const certificate = SSL_get1_peer_certificate(ssl_);
+    BIO* const text = BIO_new(BIO_s_mem());
+    PEM_write_bio_X509(text, certificate);
+    char* bytes = nullptr;
+    const long size = BIO_get_mem_data(text, &bytes);
+    std::string pem(bytes, static_cast<std::size_t>(size));
+    BIO_free(text);
+    X509_free(certificate);
+    return pem;
+  }
+
+ private:
+  SSL_CTX* const context_;
+  const Fd socket_;
+  SSL* ssl_ = nullptr;
+  bool open_ = false;
+};
 
 class HttpsTest : public testing::Test {
  protected:
   HttpsTest() {
-    const auto master = authority_.issue({rpc::Role::master, "master", {}}).value();
     ServerOptions options;
     options.listen = "127.0.0.1:0";
-    options.security.credentials = rpc::Credentials::open(master).value();
-    auto started = Server::start(options, say_yes);
+    options.security.credentials = rpc::Credentials::open(master_).value();
+    auto started = Server::start(options, [this](const Request& request) { return answer(request); });
     EXPECT_TRUE(started.has_value()) << started.error().to_string();
     if (started) server_ = *std::move(started);
   }
 
+  /// A stream at /events, which has one event at its beginning.
+  Response answer(const Request& request) {
+    if (request.path != "/events") return say_yes(request);
+    Response response;
+    response.events = std::make_shared<EventStream>();
+    response.events->send("begun", "1");
+    return response;
+  }
+
   /// The whole answer; empty when there is none. `identity`: the directory of a certificate that is shown.
   std::string get(const std::string& path, const std::string& identity = "", int version = TLS1_3_VERSION) const {
-    SSL_CTX* const context = SSL_CTX_new(TLS_client_method());
-    SSL_CTX_set_min_proto_version(context, version);
-    SSL_CTX_set_max_proto_version(context, version);
-    if (!identity.empty()) {
-      EXPECT_EQ(SSL_CTX_use_certificate_file(context, (identity + "/identity.pem").c_str(), SSL_FILETYPE_PEM), 1);
-      EXPECT_EQ(SSL_CTX_use_PrivateKey_file(context, (identity + "/identity.pem").c_str(), SSL_FILETYPE_PEM), 1);
-    }
-    const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(server_->address().substr(server_->address().rfind(':') + 1))));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
-    SSL* const ssl = SSL_new(context);
-    SSL_set_fd(ssl, socket.get());
-    std::string answer;
-    if (SSL_connect(ssl) == 1) {
-      const std::string asked = question(path);
-      SSL_write(ssl, asked.data(), static_cast<int>(asked.size()));
-      char bytes[4096];
-      for (int got = 0; (got = SSL_read(ssl, bytes, sizeof bytes)) > 0;) answer.append(bytes, static_cast<std::size_t>(got));
-    }
-    SSL_free(ssl);
-    SSL_CTX_free(context);
-    return answer;
+    HttpsConnection connection(server_->address(), identity, version);
+    if (!connection.open()) return "";
+    connection.ask(question(path));
+    return connection.read_until();
   }
+  std::string shown(const std::string& identity) const { return HttpsConnection(server_->address(), identity).shown(); }
 
   const TempDir directory_ = std::move(TempDir::create()).value();
   certificates::Authority authority_ = certificates::Authority::create(directory_.path() / "ca").value();
+  const std::string master_ = authority_.issue({rpc::Role::master, "master", {}}).value();
   std::unique_ptr<Server> server_;
 };
 
@@ -92,6 +154,84 @@ TEST_F(HttpsTest, CertificatesOfOthersAndRevokedOnesAreRefused) {
   while (status_of(get("/jobs", bob)) == 200 && SystemClock().now() < end) {
   }
   EXPECT_EQ(status_of(get("/jobs", bob)), 403);
+}
+
+TEST_F(HttpsTest, ConnectionsThatAUserHadBeforeHeWasRevokedAreOfNoUseToHim) {
+  const std::string bob = authority_.issue({rpc::Role::user, "bob", {}}).value();
+  const std::string alice = authority_.issue({rpc::Role::user, "alice", {}}).value();
+  const std::string again = "GET /jobs HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  HttpsConnection stream(server_->address(), bob), requests(server_->address(), bob), other(server_->address(), alice);
+  for (HttpsConnection* const one : {&stream, &other}) {
+    one->ask(question("/events"));
+    EXPECT_NE(one->read_until("begun").find("200"), std::string::npos);
+  }
+  requests.ask(again);
+  EXPECT_EQ(status_of(requests.read_until("yes")), 200);
+  ASSERT_TRUE(authority_.revoke("bob"));
+  stream.read_until();  // its end
+  requests.ask(again);
+  EXPECT_EQ(status_of(requests.read_until("revoked")), 403);
+  server_.reset();
+  EXPECT_EQ(other.read_until().find("HTTP/1.1"), std::string::npos);
+}
+
+TEST_F(HttpsTest, ATokenIsAnsweredUntilItIsRevoked) {
+  certificates::Authority other = certificates::Authority::create(directory_.path() / "other").value();
+  const auto token_of = [](certificates::Authority& authority, const std::string& user) {
+    return std::string(trim(read_file(authority.issue_token(user, std::chrono::hours(1)).value() + "/token").value()));
+  };
+  const auto status_with = [&](const std::string& authorization) {
+    HttpsConnection connection(server_->address(), "");
+    connection.ask(question("/jobs", "Authorization: " + authorization + "\r\n"));
+    return status_of(connection.read_until());
+  };
+  const std::string token = token_of(authority_, "carol");
+  EXPECT_EQ(status_with("Bearer " + token), 200);
+  EXPECT_EQ(status_with("bearer  " + token), 200);
+  const std::vector<std::string> others{token,
+                                        "Basic " + token,
+                                        "Bearer",
+                                        "Bearer x",
+                                        "Bearer " + token.substr(0, token.size() - 2),
+                                        "Bearer " + token_of(other, "carol"),
+                                        "Bearer " + token + "00"};
+  for (const std::string& wrong : others) EXPECT_EQ(status_with(wrong), 403) << wrong;
+  HttpsConnection stream(server_->address(), "");
+  stream.ask(question("/events", "Authorization: Bearer " + token + "\r\n"));
+  stream.read_until("begun");
+  ASSERT_TRUE(authority_.revoke_tokens("carol"));
+  stream.read_until();  // its end
+  EXPECT_EQ(status_with("Bearer " + token), 403);
+  EXPECT_EQ(status_with("Bearer " + token_of(authority_, "carol")), 200);
+}
+
+TEST_F(HttpsTest, ARenewedCertificateIsShownToConnectionsThatBeginAfterThat) {
+  const std::string alice = authority_.issue({rpc::Role::user, "alice", {}}).value();
+  HttpsConnection before(server_->address(), alice);
+  const std::string first = before.shown();
+  ASSERT_TRUE(authority_.rotate("master", std::chrono::hours(1)));
+  const auto end = SystemClock().now() + seconds(30);
+  while (shown(alice) == first && SystemClock().now() < end) {
+  }
+  const std::string second = shown(alice);
+  EXPECT_NE(second, first);
+  EXPECT_NE(read_file(master_ + "/identity.pem").value().find(second), std::string::npos);
+  EXPECT_EQ(status_of(get("/jobs", alice)), 200);
+  before.ask(question("/jobs"));
+  EXPECT_EQ(status_of(before.read_until()), 200);
+}
+
+TEST_F(HttpsTest, TheAuthorityIsReplacedWhileItRuns) {
+  const std::string alice = authority_.issue({rpc::Role::user, "alice", {}}).value();
+  const std::string first = shown(alice);
+  ASSERT_TRUE(authority_.rotate_authority());
+  ASSERT_TRUE(authority_.rotate("master", std::chrono::hours(1)));
+  ASSERT_TRUE(authority_.rotate("alice", std::chrono::hours(1)));
+  ASSERT_TRUE(authority_.retire_authorities());
+  const auto end = SystemClock().now() + seconds(30);
+  while ((shown(alice) == first || status_of(get("/jobs", alice)) != 200) && SystemClock().now() < end) {
+  }
+  EXPECT_EQ(status_of(get("/jobs", alice)), 200);
 }
 
 TEST_F(HttpsTest, NeitherPlainTextNorAnOlderVersionIsSpoken) {

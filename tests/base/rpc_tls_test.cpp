@@ -11,6 +11,7 @@
 
 #include "base/certificates/x509.hpp"
 #include "base/rpc/socket.hpp"
+#include "tests/base/raw_tls_client.hpp"
 #include "tests/base/rpc_fixture.hpp"
 
 namespace weft::rpc::testing {
@@ -77,48 +78,6 @@ class TlsTest : public ::testing::Test {
   std::unique_ptr<Listener> listener_;
   ConnectionPtr connection_;
   Awaited<Identity> accepted_;
-};
-
-/// OpenSSL by itself, as an attacker may use it: whatever certificate, whatever version.
-class RawClient {
- public:
-  explicit RawClient(int version, const certificates::Pair* identity = nullptr) : context_(SSL_CTX_new(TLS_client_method())) {
-    SSL_CTX_set_min_proto_version(context_, version);
-    SSL_CTX_set_max_proto_version(context_, version);
-    SSL_CTX_set_verify(context_, SSL_VERIFY_NONE, nullptr);
-    if (identity == nullptr) return;
-    BIO* const key_text = BIO_new_mem_buf(identity->key.data(), -1);
-    BIO* const certificate_text = BIO_new_mem_buf(identity->certificate.data(), -1);
-    EVP_PKEY* const key = PEM_read_bio_PrivateKey(key_text, nullptr, nullptr, nullptr);
-    X509* const certificate = PEM_read_bio_X509(certificate_text, nullptr, nullptr, nullptr);
-    SSL_CTX_use_certificate(context_, certificate);
-    SSL_CTX_use_PrivateKey(context_, key);
-    X509_free(certificate);
-    EVP_PKEY_free(key);
-    BIO_free(certificate_text);
-    BIO_free(key_text);
-  }
-  ~RawClient() { SSL_CTX_free(context_); }
-  RawClient(const RawClient&) = delete;
-  RawClient& operator=(const RawClient&) = delete;
-
-  /// Whether a byte of the server's own comes over the encrypted connection: it has taken this client in then.
-  bool gets_in(const Endpoint& to) const {
-    const auto address = resolve_blocking(split_endpoint(to.text).value()).value().front();
-    const Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval longest{30, 0};
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
-    EXPECT_EQ(::connect(socket.get(), address.get(), address.size), 0);
-    SSL* const ssl = SSL_new(context_);
-    SSL_set_fd(ssl, socket.get());
-    char byte = 0;
-    const bool in = SSL_connect(ssl) == 1 && SSL_read(ssl, &byte, 1) == 1;
-    SSL_free(ssl);
-    return in;
-  }
-
- private:
-  SSL_CTX* const context_;
 };
 
 /// The authority's key and its certificate, for certificates that it would not make.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The files of Compose in docker/, as Compose reads them, without an engine: options that programs do not have, masters that differ in more
-than they should, services that ask one master where there are two, images of a registry.
+than they should, services that ask one master where there are two, images of a registry, keys where they do not belong, plain text.
 
   compose_files_test.py BUILD
 
@@ -52,8 +52,43 @@ def environment(service):
 
 
 def options_of(build, command):
-    said = subprocess.run([build + "/bin/weft", command, "--help"], capture_output=True, text=True, check=True).stdout
+    said = "".join(subprocess.run([build + "/bin/weft", *words, "--help"], capture_output=True, text=True, check=True).stdout
+                   for words in ([], [command]))
     return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", said, re.M))
+
+
+def mounts(service):
+    """What is mounted, by the path in the container, with whether it can be changed there."""
+    found = {}
+    for one in service.get("volumes", []):
+        if isinstance(one, str):
+            source, target, *mode = one.split(":")
+            found[target] = (source, mode != ["ro"])
+        else:
+            found[one["target"]] = (one["source"], not one.get("read_only", False))
+    return found
+
+
+def check_certificates(files):
+    """Everybody who connects has a certificate, of the role that it needs, and nobody but `security` can make or change one."""
+    roles = {"master": ["master", "user"], "standby": ["master", "user"], "client": ["user"]}
+    for name, service in files.items():
+        text = repr(service)
+        check("insecure" not in text, f"{name} speaks plain text")
+        has = {target: mount for target, mount in mounts(service).items() if "certificates-" in mount[0] or "authority" in mount[0]}
+        if name == "security":
+            check(len(has) == 4 and service["network_mode"] == "none", f"{name} has what it hands out, and no network: {has}")
+            continue
+        worker = "weft worker" in text
+        expected = ["worker"] if worker else roles.get(name, [])
+        check(sorted(has) == [f"/etc/weft/certificates/{role}" for role in expected], f"{name} has the certificates {sorted(has)}")
+        check(all(source.endswith("-" + target.rsplit("/", 1)[1]) and not writable for target, (source, writable) in has.items()),
+              f"{name} has another role's certificate, or can change its own: {has}")
+        if expected:
+            named = environment(service)["WEFT_SECURITY"]
+            check(named == "/etc/weft/certificates/" + ("worker" if worker else "user"), f"{name} shows {named}")
+        if "master" in expected:
+            check("--security /etc/weft/certificates/master" in " ".join(words(service["command"])), f"{name} shows no master's certificate")
 
 
 def main():
@@ -76,10 +111,12 @@ def main():
         check(named == MASTERS, f"{name} asks {named} only")
         check(name in alone or name in ("etcd", "standby"), f"{name} is new")
         if name in alone and name != "master":
-            same = dict(service, dns_opt=None, environment={**environment(service), "WEFT_MASTER": environment(alone[name]).get("WEFT_MASTER")})
-            before = dict(alone[name], dns_opt=None, environment={"WEFT_MASTER": None, **environment(alone[name])})
+            same = dict(service, dns_opt=None, volumes=mounts(service), environment={**environment(service), "WEFT_MASTER": environment(alone[name]).get("WEFT_MASTER")})
+            before = dict(alone[name], dns_opt=None, volumes=mounts(alone[name]), environment={"WEFT_MASTER": None, **environment(alone[name])})
             check(same == before, f"{name} differs in more than the masters that it asks: {same}, {before}")
 
+    for files in (alone, two):
+        check_certificates(files)
     known = {command: options_of(build, command) for command in ("master", "worker")}
     for files in (alone, two):
         for name, service in files.items():

@@ -149,6 +149,59 @@ TEST_F(SecureClusterTest, AUserIsRevokedAndAWorkerRenewedWhileAJobRuns) {
   EXPECT_EQ(weft({"node", "wait", "1"}, "alice").exit_code, 0);
 }
 
+TEST_F(SecureClusterTest, ARevokedUserIsCutOffUnderLoadAndJobsOfOthersGoOn) {
+  ASSERT_EQ(security({"issue", authority(), "bob"}).exit_code, 0);
+  const Words spin{
+      program("cluster_probe"), "--quiet", "--cluster", address_, "spin", "--records", "1", "--tasks", "1", "--marker"};
+  Words bobs = spin;
+  bobs.push_back(files_ / "bob");
+  Process his(bobs, {.environment = as("bob")});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(files_ / "bob"); })) << his.err_so_far();
+  ASSERT_EQ(security({"rotate", authority(), "--all"}).exit_code, 0);
+  ASSERT_EQ(security({"revoke", authority(), "bob"}).exit_code, 0);
+  EXPECT_TRUE(eventually([&] {
+    const auto sums = job({"sums", "--records", "2000", "--tasks", "2"}, "alice");
+    EXPECT_EQ(sums.exit_code, 0) << sums.err;
+    EXPECT_EQ(sums.out, expected_sums(2000));
+    return has(weft({"job", "status", "1"}, "alice").out, "its driver was lost");
+  })) << weft({"job", "list"}, "alice").out;
+  const auto ended = his.wait();
+  EXPECT_NE(ended.exit_code, 0);
+  EXPECT_TRUE(has(ended.err, "revoked")) << ended.err;
+  EXPECT_EQ(job({"noop"}, "bob").exit_code, 1);
+  EXPECT_EQ(job({"noop"}, "alice").exit_code, 0);
+}
+
+TEST_F(SecureClusterTest, AUserWithATokenMayDoWhatOneWithACertificateMay) {
+  const auto made = security({"token", "issue", authority(), "--user", "carol", "--ttl", "1h"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_FALSE(has(made.out + made.err, "weft1."));  // it is in its file only
+  const std::string carol = "tokens/carol";
+  const auto sums = job({"sums", "--records", "2000", "--tasks", "2"}, carol);
+  EXPECT_EQ(sums.out, expected_sums(2000)) << sums.err;
+  EXPECT_TRUE(has(weft({"job", "list", "--json"}, carol).out, "\"user\":\"carol\""));
+  write_file(files_ / "words", "words\n");
+  EXPECT_EQ(weft({"fs", "put", files_ / "words", "weft://words"}, carol).exit_code, 0);
+  const auto submitted = run({program("weft"), "submit", "--detach", program("wordcount"), "--master", address_, "--", "--input",
+                              "weft://words", "--output", "weft://counts"},
+                             {.environment = as(carol)});
+  EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
+  EXPECT_EQ(weft({"job", "wait", "2"}, carol).exit_code, 0);
+  EXPECT_TRUE(has(security({"list", authority()}).out, "token"));
+
+  Process running({program("cluster_probe"), "--quiet", "--cluster", address_, "spin", "--records", "1", "--tasks", "1", "--marker",
+                   files_ / "marker"},
+                  {.environment = as(carol)});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(files_ / "marker"); })) << running.err_so_far();
+  ASSERT_EQ(security({"token", "revoke", authority(), "--user", "carol"}).exit_code, 0);
+  const auto ended = running.wait();
+  EXPECT_NE(ended.exit_code, 0) << ended.out;
+  const auto refused = job({"noop"}, carol);
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(has(refused.err, "revoked") && one_line(refused.err)) << refused.err;
+  EXPECT_EQ(job({"noop"}, "alice").exit_code, 0);
+}
+
 TEST_F(SecureClusterTest, StartingProgramsOverHttpIsRefused) {
   const auto refused = run({program("weft"), "master", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--security",
                             identity("master"), "--submit-dir", files_ / ""});

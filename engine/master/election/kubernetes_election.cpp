@@ -1,14 +1,12 @@
 #include "engine/master/election/kubernetes_election.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <random>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "base/file.hpp"
 #include "base/text.hpp"
 #include "engine/master/election/leader_record.hpp"
 #include "engine/master/election/lease_client.hpp"
@@ -18,7 +16,6 @@
 namespace weft::master {
 namespace {
 
-constexpr std::uint64_t kLargestName = 4u << 10;
 constexpr int kMostTries = 8;  // each but the first needs a change of others to the object meanwhile
 
 /// Of this object, whatever its member did before: a process that starts again does not hold the lease of its predecessor.
@@ -93,7 +90,7 @@ Result<bool> KubernetesElection::take(const Seen& seen, const LeaderRecord& reco
     WEFT_TRY(refresh(time));
     if (!object_ || object_->version != seen.version) return false;
   }
-  const LeaseObject base = seen.version.empty() ? new_lease(options_.name_space, options_.lease_name) : *object_;
+  const LeaseObject base = seen.version.empty() ? client_->fresh() : *object_;
   LeaseFields fields = base.fields;
   fields.holder = identity_;
   fields.record = text;
@@ -159,54 +156,14 @@ Result<void> KubernetesElection::refresh(const CallTime& time) {
   return {};
 }
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-/// What a pod knows of its API server.
-Result<void> take_from_pod(KubernetesOptions& options) {
-  const std::string host = variable("KUBERNETES_SERVICE_HOST"), port = variable("KUBERNETES_SERVICE_PORT");
-  if (host.empty() || port.empty())
-    return fail(
-        Code::invalid_argument,
-        fmt::format("this process runs in no pod of Kubernetes (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not "
-                    "set); name the API server with {}",
-                    options.server_setting));
-  options.server =
-      host.find(':') == std::string::npos ? fmt::format("https://{}:{}", host, port) : fmt::format("https://[{}]:{}", host, port);
-  if (options.token_file.empty()) options.token_file = options.pod_directory + "/token";
-  if (options.certificates.empty()) options.certificates = options.pod_directory + "/ca.crt";
-  return {};
-}
-
-bool is_name(std::string_view text, std::size_t longest) {
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
-  return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), fits) && text.front() != '.';
-}
-
-Result<void> check_names(const KubernetesOptions& options) {
-  if (!is_name(options.name_space, 63))
-    return fail(Code::invalid_argument, "\"" + escaped(options.name_space) + "\" is no name of a namespace of Kubernetes");
-  if (!is_name(options.lease_name, 253))
-    return fail(Code::invalid_argument, "\"" + escaped(options.lease_name) + "\" is no name of a Lease of Kubernetes");
-  return {};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Election>> kubernetes_election(KubernetesOptions options) {
   WEFT_TRY(check_member(options.member, options.lease, options.patience));
-  if (options.server.empty()) WEFT_TRY(take_from_pod(options));
-  WEFT_ASSIGN(options.server, checked_url(options.server, options.server_setting, true));
-  if (options.name_space.empty()) {
-    auto text = read_file(options.pod_directory + "/namespace", kLargestName);
-    if (!text)
-      return fail(std::move(text).error().wrap(Code::invalid_argument, "no namespace of Kubernetes is named, and this is no pod"));
-    options.name_space = trim(*text);
-  }
-  WEFT_TRY(check_names(options));
-  WEFT_ASSIGN(auto client, LeaseClient::open(options));
+  if (!is_kubernetes_name(options.lease_name))
+    return fail(Code::invalid_argument, "\"" + escaped(options.lease_name) + "\" is no name of a Lease of Kubernetes");
+  WEFT_ASSIGN(auto server, ApiServer::open(options));
+  auto client = std::make_unique<LeaseClient>(std::move(server), options.lease_name);
   return std::make_unique<KubernetesElection>(std::move(client), std::move(options));
 }
 

@@ -1,4 +1,4 @@
-// weft security init|issue|rotate|revoke|list
+// weft security init|issue|rotate|revoke|list (kubernetes is in security_kubernetes.cpp)
 #include <chrono>
 #include <ctime>
 #include <map>
@@ -10,7 +10,7 @@
 #include "base/machine.hpp"
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
-#include "engine/tools/cli/command.hpp"
+#include "engine/tools/cli/security_commands.hpp"
 #include "engine/tools/display/json_members.hpp"
 #include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/text_table.hpp"
@@ -30,6 +30,7 @@ struct SecurityOptions {
   rpc::Role role = rpc::Role::user;
   std::vector<std::string> hosts;
   std::uint32_t days = 365;
+  Duration ttl = std::chrono::hours(24) * 30;  // of a token
   bool all = false, authority = false, retire = false, json = false;
 
   Duration lifetime() const { return std::chrono::hours(24) * days; }
@@ -72,7 +73,8 @@ Result<void> rotate(const SecurityOptions& options) {
   if (!options.all) return authority.rotate(options.name, options.lifetime());
   WEFT_ASSIGN(const auto issued, authority.issued());
   std::map<std::string, bool> valid;  // by name: whether the newest is
-  for (const Issued& one : issued) valid[one.name] = !one.revoked;
+  for (const Issued& one : issued)
+    if (!one.token) valid[one.name] = !one.revoked;
   for (const auto& [name, renewed] : valid)
     if (renewed) WEFT_TRY(authority.rotate(name, options.lifetime()));
   return {};
@@ -92,17 +94,32 @@ Result<void> list(const SecurityOptions& options) {
     json.begin_array();
     for (const Issued& one : issued) {
       json.begin_object();
-      members(json, "serial", one.serial, "role", name_of(one.role), "name", one.name, "expires", one.expires, "hosts", one.hosts,
-              "revoked", one.revoked);
+      members(json, "serial", one.serial, "role", name_of(one.role), "token", one.token, "name", one.name, "expires", one.expires,
+              "hosts", one.hosts, "revoked", one.revoked);
       json.end_object();
     }
     return print(json.end_array().text() + "\n");
   }
   TextTable table({"ROLE", "NAME", "EXPIRES", "HOSTS", "STATE"});
   for (const Issued& one : issued)
-    table.row(name_of(one.role), one.name, fmt::format("{:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(one.expires))),
+    table.row(one.token ? "token" : name_of(one.role), one.name,
+              fmt::format("{:%Y-%m-%d}", fmt::gmtime(static_cast<std::time_t>(one.expires))),
               one.hosts.empty() ? "any" : join(one.hosts, ","), one.revoked ? "revoked" : "valid");
   return print(table.text());
+}
+
+Result<void> issue_token(const SecurityOptions& options) {
+  keep_files_private();
+  WEFT_ASSIGN(Authority authority, Authority::open(options.directory));
+  WEFT_ASSIGN(const std::string path, authority.issue_token(options.name, options.ttl));
+  tell(path);
+  return {};
+}
+
+Result<void> revoke_token(const SecurityOptions& options) {
+  keep_files_private();
+  WEFT_ASSIGN(Authority authority, Authority::open(options.directory));
+  return authority.revoke_tokens(options.name);
 }
 
 CLI::Validator days() { return CLI::Range(1U, kLongestDays); }
@@ -157,6 +174,20 @@ void add_rotate(CLI::App& security, Action& action) {
   add_lifetime(command);
 }
 
+void add_token(CLI::App& security, Action& action) {
+  CLI::App& token = add_group(security, "token", "Lines of text by which whoever has one is a user of the cluster, for a time");
+  Command<SecurityOptions> issue(token, action, "issue",
+                                 "Make a token; prints the directory with it, for --security, and in its file `token` for HTTP",
+                                 issue_token);
+  issue.argument("DIR", &SecurityOptions::directory, "The authority's directory");
+  issue.value("--user", &SecurityOptions::name, "NAME", "Whose it is").app().get_option("--user")->required();
+  add_duration_option(issue.app(), "--ttl", issue.options().ttl, Zero::refused, "How long it is valid, such as 12h (default: 30d)");
+  Command<SecurityOptions> revoke(token, action, "revoke", "Have all tokens of a user refused, and end their connections",
+                                  revoke_token);
+  revoke.argument("DIR", &SecurityOptions::directory, "The authority's directory");
+  revoke.value("--user", &SecurityOptions::name, "NAME", "Whose they are").app().get_option("--user")->required();
+}
+
 }  // namespace
 
 void add_security(CLI::App& app, Action& action) {
@@ -164,10 +195,13 @@ void add_security(CLI::App& app, Action& action) {
   add_init(security, action);
   add_issue(security, action);
   add_rotate(security, action);
-  Command<SecurityOptions>(security, action, "revoke", "Have a certificate refused, and end its connections", revoke)
+  add_token(security, action);
+  Command<SecurityOptions>(security, action, "revoke",
+                           "Have the certificate and the tokens of a name refused, and end their connections", revoke)
       .argument("DIR", &SecurityOptions::directory, "The authority's directory")
       .argument("NAME", &SecurityOptions::name, "Of the user, the worker or the master");
-  Command<SecurityOptions>(security, action, "list", "Which certificates there are, and until when they are valid", list)
+  add_security_kubernetes(security, action);
+  Command<SecurityOptions>(security, action, "list", "Which certificates and tokens there are, and until when they are valid", list)
       .argument("DIR", &SecurityOptions::directory, "The authority's directory")
       .json();
 }

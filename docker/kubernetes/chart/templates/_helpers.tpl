@@ -40,9 +40,29 @@ securityContext:
 {{- end }}
 {{- end }}
 
-{{- /* The Secret of a component, or that there is none: its name in `.`. */ -}}
+{{- /* The Secret with the certificate of masters or of workers: `component` says of which. Nothing where nothing is encrypted. */ -}}
+{{- define "weft.secret" -}}
+{{- $own := .root.Values.certificates }}
+{{- if ne (empty $own.masters) (empty $own.workers) }}
+{{- fail "certificates: masters and workers need one each, or none, so that the chart makes them" }}
+{{- end }}
+{{- if and .root.Values.insecure $own.masters }}
+{{- fail "insecure and certificates exclude each other" }}
+{{- end }}
+{{- if not .root.Values.insecure }}
+{{- get $own (printf "%ss" .component) | default (printf "%s-%s" .root.Release.Name .component) }}
+{{- end }}
+{{- end }}
+{{- /* Its name is in `.`. */ -}}
 {{- define "weft.security" -}}
 - { name: WEFT_SECURITY, value: {{ empty . | ternary "insecure" "/etc/weft/certificates" }} }
+{{- end }}
+{{- define "weft.scrape" -}}
+prometheus.io/scrape: "true"
+{{- if .secret }}
+prometheus.io/scheme: "https"
+{{- end }}
+prometheus.io/port: {{ .port | quote }}
 {{- end }}
 {{- define "weft.certificates" -}}
 - name: certificates

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The Lease objects of a Kubernetes API server, for tests: GET, POST and PUT as the real one does them, with versions.
+"""The Leases and Secrets of a Kubernetes API server, for tests: GET, POST and PUT as the real one does them, with versions.
 
   lease_server.py STATE [PORT]    listens on that port of loopback, or on a free one, prints it, and runs until it is killed; keeps objects in STATE
 
-POST /-/set with JSON changes how it behaves from then on: token (that clients need; empty: none), deny (who has the token may not use leases).
+POST /-/set with JSON changes how it behaves from then on: token (that clients need; empty: none), deny (who has the token may not use them),
+conflicts (so many of the next requests that replace something find that somebody else has changed it).
 GET /-/state tells what there is. PUT /-/lease/NAMESPACE/NAME stores an object as it is, DELETE removes it."""
+import base64
 import json
 import os
 import re
@@ -12,10 +14,11 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PATH = re.compile(r"/apis/coordination\.k8s\.io/v1/namespaces/([^/]+)/leases(?:/([^/]+))?$")
+PATH = re.compile(r"/(?:apis/coordination\.k8s\.io|api)/v1/namespaces/([^/]+)/(leases|secrets)(?:/([^/]+))?$")
+GROUPS = {"leases": "leases.coordination.k8s.io", "secrets": "secrets"}
 MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")
 NAMESPACES = ("default", "weft")
-SETTINGS = {"token": "", "deny": False}
+SETTINGS = {"token": "", "deny": False, "conflicts": 0}
 LOCK = threading.Lock()
 STATE = {"version": 100, "objects": {}}
 
@@ -36,6 +39,23 @@ def save():
     with open(sys.argv[1] + ".new", "w") as file:
         json.dump(STATE, file)
     os.rename(sys.argv[1] + ".new", sys.argv[1])
+
+
+def checked_secret(body, namespace):
+    """What the real one checks of a Secret."""
+    try:
+        secret = json.loads(body)
+    except ValueError as error:
+        raise Refusal(400, "BadRequest", str(error)) from error
+    if secret.get("kind") != "Secret" or secret.get("apiVersion") != "v1":
+        raise Refusal(400, "BadRequest", "the object provided is unrecognized")
+    if secret.get("metadata", {}).get("namespace", namespace) != namespace:
+        raise Refusal(400, "BadRequest", "the namespace of the provided object does not match the namespace sent on the request")
+    for name, value in secret.get("data", {}).items():
+        if not re.fullmatch(r"[-._a-zA-Z0-9]+", name):
+            raise Refusal(422, "Invalid", f"data[{name}]: Invalid value")
+        base64.b64decode(value, validate=True)
+    return secret
 
 
 def checked(body, namespace):
@@ -60,25 +80,32 @@ def checked(body, namespace):
     return lease
 
 
-def create(lease, namespace):
+def key_of(kind, namespace, name):
+    return f"{namespace}/{name}" if kind == "leases" else f"{kind}/{namespace}/{name}"
+
+
+def create(lease, kind, namespace):
     name = lease["metadata"]["name"]
-    key = f"{namespace}/{name}"
+    key = key_of(kind, namespace, name)
     if lease["metadata"].get("resourceVersion"):
         raise Refusal(400, "BadRequest", "resourceVersion should not be set on objects to be created")
     if key in STATE["objects"]:
-        raise Refusal(409, "AlreadyExists", f'leases.coordination.k8s.io "{name}" already exists')
+        raise Refusal(409, "AlreadyExists", f'{GROUPS[kind]} "{name}" already exists')
     lease["metadata"].update({"namespace": namespace, "resourceVersion": new_version(), "uid": f"uid-{STATE['version']}"})
     STATE["objects"][key] = lease
     return 201, lease
 
 
-def replace(lease, key):
+def replace(lease, kind, key):
     old = STATE["objects"].get(key)
     if old is None:
-        raise Refusal(404, "NotFound", f'leases.coordination.k8s.io "{key}" not found')
+        raise Refusal(404, "NotFound", f'{GROUPS[kind]} "{key}" not found')
+    if SETTINGS["conflicts"] > 0:
+        SETTINGS["conflicts"] -= 1
+        old["metadata"]["resourceVersion"] = new_version()
     version = lease["metadata"].get("resourceVersion")
     if version and version != old["metadata"]["resourceVersion"]:
-        raise Refusal(409, "Conflict", f'Operation cannot be fulfilled on leases "{key}": the object has been modified')
+        raise Refusal(409, "Conflict", f'Operation cannot be fulfilled on {GROUPS[kind]} "{key}": the object has been modified')
     lease["metadata"].update({"uid": old["metadata"]["uid"], "resourceVersion": new_version()})
     STATE["objects"][key] = lease
     return 200, lease
@@ -120,19 +147,20 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(404, "NotFound", "the server could not find the requested resource")
         if SETTINGS["token"] and self.headers.get("Authorization") != f"Bearer {SETTINGS['token']}":
             raise Refusal(401, "Unauthorized", "Unauthorized")
+        namespace, kind, name = match.groups()
         if SETTINGS["deny"]:
-            raise Refusal(403, "Forbidden", 'leases.coordination.k8s.io is forbidden: User "system:serviceaccount:weft:default"')
-        namespace, name = match.groups()
-        key = f"{namespace}/{name}"
+            raise Refusal(403, "Forbidden", GROUPS[kind] + ' is forbidden: User "system:serviceaccount:weft:default"')
+        key = key_of(kind, namespace, name)
+        check = checked if kind == "leases" else checked_secret
         if self.command == "POST" and name is None:
             if namespace not in NAMESPACES:
                 raise Refusal(404, "NotFound", f'namespaces "{namespace}" not found')
-            return create(checked(body, namespace), namespace)
+            return create(check(body, namespace), kind, namespace)
         if self.command == "PUT" and name is not None:
-            return replace(checked(body, namespace), key)
+            return replace(check(body, namespace), kind, key)
         if self.command == "GET" and name is not None:
             if key not in STATE["objects"]:
-                raise Refusal(404, "NotFound", f'leases.coordination.k8s.io "{name}" not found')
+                raise Refusal(404, "NotFound", f'{GROUPS[kind]} "{name}" not found')
             return 200, STATE["objects"][key]
         raise Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 
