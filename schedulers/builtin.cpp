@@ -9,6 +9,7 @@
 #include "schedulers/policies/drf.hpp"
 #include "schedulers/policies/fair.hpp"
 #include "schedulers/policies/fifo.hpp"
+#include "schedulers/policies/fsp.hpp"
 #include "schedulers/policies/ras.hpp"
 #include "schedulers/policies/reverse_adaptive.hpp"
 #include "schedulers/policies/shortest.hpp"
@@ -23,6 +24,7 @@ Result<void> register_builtin_schedulers(Registry& registry) {
   WEFT_TRY(registry.add("capacity", "queues with a part of the cluster each, and user limits; never preempts", make_capacity));
   WEFT_TRY(registry.add("delay", "another scheduler, jobs wait a little for nodes that hold their input", make_delay));
   WEFT_TRY(registry.add("cogrs", "another scheduler, reduces at the centre of gravity of their input", make_cogrs));
+  WEFT_TRY(registry.add("fsp", "jobs in the order in which they would end if all shared fairly (Fair Sojourn Protocol)", make_fsp));
   WEFT_TRY(registry.add("drf", "the smallest dominant share next (Dominant Resource Fairness)", make_drf));
   WEFT_TRY(registry.add("sjf", "the job with the shortest critical path first", make_sjf));
   WEFT_TRY(registry.add("srtf", "the job with the least remaining work first", make_srtf));

@@ -249,6 +249,7 @@ int main(int count, char** arguments) {
   std::vector<std::string> specs(arguments + 1, arguments + count);
   if (specs.empty()) {
     specs = {"fifo",
+             "fsp",
              "fair",
              "fair(pools=pools.toml, preemption=true)",
              "capacity(queues=queues.toml)",

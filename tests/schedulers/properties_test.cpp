@@ -71,6 +71,8 @@ const std::vector<std::string> kSpecs{"fifo",
                                       "delay(inner=tetris, skips=3)",
                                       "drf(form=closed, leftover=[srtf, packing])",
                                       "fifo(stages=packing)",
+                                      "fsp",
+                                      "fsp(mode=paper, wait=none, stages=cpm)",
                                       "shufflewatcher(interval=20ms, window=50ms)",
                                       "shufflewatcher(users=delay(inner=fair(pools=pools.toml), node_wait=50ms, rack_wait=50ms), "
                                       "interval=20ms, relaxed=50ms, starvation=200ms)",

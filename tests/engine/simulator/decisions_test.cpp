@@ -116,6 +116,8 @@ TEST(Decisions, StayWhatTheyWere) {
       {"fifo", "479a1b22b1e02f04"},
       {"fifo(remote_per_heartbeat=1, reduces_per_heartbeat=1)", "41f4df9445b7ad6c"},
       {"fifo(stages=cpm)", "741ddd2570ca1cb0"},
+      {"fsp", "6e6c088e7b005483"},
+      {"fsp(mode=paper, wait=none)", "08ab8f0965b09c69"},
       {"sjf", "06398107ea83889e"},
       {"sjf(size=remaining_path)", "a9f5330ec8d60bb6"},
       {"srtf", "3becbdaf89d58ec2"},

@@ -1,0 +1,123 @@
+// The Fair Sojourn Protocol: who goes first, and that nobody is left behind.
+#include "schedulers/policies/fsp.hpp"
+
+#include "tests/schedulers/world.hpp"
+
+namespace weft::schedulers::fsp_rules {
+namespace {
+
+/// One slot; tasks take a second each, which the scheduler knows.
+struct OneSlot {
+  World world;
+  std::size_t ended = 0;
+  double now = 0;
+  explicit OneSlot(const std::string& spec = "fsp", const std::map<std::string, std::string>& files = {}) : world(spec, files) {
+    world.node(1, "a", "r", 1);
+  }
+  void add(std::uint64_t id, std::size_t tasks, const std::string& user = "", int priority = 0) {
+    world.stage(world.job(id, user, "", priority), 0, anywhere(tasks), {.cpu = 1}, 1);
+  }
+  /// The task that runs ends, and the next begins.
+  void second() {
+    world.schedule();
+    world.at(now += 1);
+    if (ended < world.launched.size()) world.finish(world.launched[ended++].task);
+  }
+  std::size_t launches(std::uint64_t id) const {
+    std::size_t count = 0;
+    for (const auto& launch : world.launched) count += launch.task.job == JobId(id) ? 1 : 0;
+    return count;
+  }
+};
+
+TEST(FairSojourn, TheSmallerJobGoesFirst) {
+  OneSlot slot;
+  slot.add(1, 6);
+  slot.add(2, 2);
+  for (int i = 0; i < 8; ++i) slot.second();
+  EXPECT_EQ(slot.world.order(), "22111111");
+}
+
+TEST(FairSojourn, EqualJobsGoInTheOrderOfTheirSubmissionOneAfterTheOther) {
+  OneSlot slot;
+  for (const std::uint64_t id : {1u, 2u, 3u}) slot.add(id, 2);
+  for (int i = 0; i < 6; ++i) slot.second();
+  EXPECT_EQ(slot.world.order(), "112233");
+}
+
+TEST(FairSojourn, ALargeJobIsNotStarvedByAnothersStreamOfSmallOnes) {
+  for (const std::string spec : {"fsp", "fsp(mode=paper)", "srtf"}) {
+    OneSlot slot(spec);
+    slot.add(1, 30, "large");
+    for (std::uint64_t i = 0; i < 62; ++i) {
+      slot.add(10 + 2 * i, 1, "small");
+      slot.add(11 + 2 * i, 1, "small");
+      slot.second();
+    }
+    EXPECT_EQ(slot.launches(1), spec == "srtf" ? 0u : 30u) << spec << ": with half of the slot it ends at 60";
+  }
+}
+
+TEST(FairSojourn, AUsersManyJobsDoNotDelayThoseOfAnother) {
+  OneSlot slot;
+  for (std::uint64_t id = 10; id < 20; ++id) slot.add(id, 3, "many");
+  slot.add(1, 9, "few");
+  for (int i = 0; i < 18; ++i) slot.second();
+  EXPECT_EQ(slot.launches(1), 9u) << "it would have ended by 18 with half of the slot";
+}
+
+TEST(FairSojourn, PriorityDecidesBetweenTheJobsOfAUserOnly) {
+  OneSlot slot;
+  slot.add(1, 2, "a");
+  slot.add(2, 4, "a", 1);
+  slot.add(3, 3, "b");
+  for (int i = 0; i < 9; ++i) slot.second();
+  EXPECT_EQ(slot.world.order(), "333222211");
+}
+
+TEST(FairSojourn, WeightsOfPoolsAreReadFromTheFileOfTheFairScheduler) {
+  OneSlot slot("fsp(pools=p)", {{"p", "[[pool]]\nname = \"vip\"\nweight = 9\n"}});
+  slot.add(1, 3, "a");
+  slot.world.stage(slot.world.job(2, "b", "vip"), 0, anywhere(5), {.cpu = 1}, 1);
+  for (int i = 0; i < 8; ++i) slot.second();
+  EXPECT_EQ(slot.world.order(), "22222111");
+}
+
+TEST(FairSojourn, AWrongEstimateIsForgottenWhenTasksHaveEnded) {
+  OneSlot slot;
+  StageInfo& stage = slot.world.stage(slot.world.job(1), 0, anywhere(10), {.cpu = 1}, 0.1);
+  slot.add(2, 4);
+  slot.world.schedule();
+  ASSERT_EQ(slot.world.order(), "1") << "believed to be the smaller one";
+  stage.observed_total = std::chrono::seconds(1);
+  stage.observed_count = 1;
+  for (int i = 0; i < 6; ++i) slot.second();
+  EXPECT_EQ(slot.world.order(), "122221") << "nine seconds are left of it";
+}
+
+TEST(FairSojourn, ASchedulerThatTakesOverRemembersWhatJobsHaveHad) {
+  OneSlot slot;
+  slot.add(1, 6);
+  for (int i = 0; i < 4; ++i) slot.second();
+  auto next = make_scheduler("fsp(stages=cpm)").value();
+  ASSERT_TRUE(next->start(slot.world.state, slot.world.scheduler.get()));
+  slot.world.scheduler = std::move(next);
+  slot.add(2, 3);
+  for (int i = 0; i < 5; ++i) slot.second();
+  EXPECT_EQ(slot.world.order(), "111111222") << "two seconds are left of job 1, three of job 2";
+}
+
+TEST(FairSojourn, CapacityThatComesLaterChangesNoOrder) {
+  OneSlot slot;
+  slot.add(1, 6);
+  slot.add(2, 2);
+  slot.world.give(1, {.cpu = 2});
+  slot.world.schedule();
+  EXPECT_EQ(slot.world.order(), "22");
+  slot.world.node(2, "b", "r", 3);
+  slot.world.schedule();
+  EXPECT_EQ(slot.world.order(), "22111");
+}
+
+}  // namespace
+}  // namespace weft::schedulers::fsp_rules
