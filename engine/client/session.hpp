@@ -14,6 +14,7 @@
 #include "engine/master/core/core.hpp"
 #include "engine/master/plan/plan.hpp"
 #include "runtime/executor/run_task.hpp"
+#include "schedulers/default_scheduler.hpp"
 
 namespace weft::client {
 
@@ -41,7 +42,7 @@ struct RunOptions {
   std::uint64_t memory_bytes = 0;  // --memory (0: a quarter of the machine's); see docs/api.md
   std::uint32_t partitions = 0;    // --partitions: default number of reduce partitions (0: chosen by the driver)
   std::vector<std::string> scheduler_plugins;                   // --scheduler-plugin
-  std::string scheduler = "fifo";                               // --scheduler (embedded and private cluster)
+  std::string scheduler = schedulers::kDefaultScheduler;        // --scheduler (embedded and private cluster)
   master::JobOptions job;                                       // --user, --pool … (master::job_options())
   std::string temporary_directory;                              // --tmp (default $TMPDIR, /tmp)
   bool quiet = false;                                           // --quiet: no progress

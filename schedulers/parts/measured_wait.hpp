@@ -37,10 +37,10 @@ class MeasuredWait final : public LocalityWait {
   Time until(const JobInfo& job, const Wait& wait, Locality locality) const;
 
   std::map<JobId, Wait> waits_;
-  std::optional<TaskId> last_;                      // launched
-  std::map<TaskId, Locality> running_;              // tasks that had a preference
-  std::map<Stage, Mean> near_;                      // seconds of the tasks of a stage on the nodes of their input
-  std::array<std::array<Mean, 2>, 2> longer_{};     // by whether they read shuffles; in the rack, elsewhere
+  std::optional<TaskId> last_;                   // launched
+  std::map<TaskId, Locality> running_;           // tasks that had a preference
+  std::map<Stage, Mean> near_;                   // seconds of the tasks of a stage on the nodes of their input
+  std::array<std::array<Mean, 2>, 2> longer_{};  // by whether they read shuffles; in the rack, elsewhere
 };
 
 }  // namespace weft::schedulers

@@ -140,8 +140,7 @@ Result<Composition> make_fsp(Options& options, const Registry&) {
   if (file) {
     WEFT_ASSIGN(weights, Weights::of_pools(*file));
   }
-  WEFT_ASSIGN(const Between between,
-              options.choice<Between>("mode", {{"work", Between::work}, {"paper", Between::ends}}, "work"));
+  WEFT_ASSIGN(const Between between, options.choice<Between>("mode", {{"work", Between::work}, {"paper", Between::ends}}, "work"));
   WEFT_ASSIGN(const bool waits, options.choice<bool>("wait", {{"measured", true}, {"none", false}}, "measured"));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));

@@ -26,8 +26,8 @@ TEST(Fidelity, AReplayOfARealRunTakesAsLongAsItDid) {
   if (kSanitized) GTEST_SKIP() << "about times";
   ScratchDirectory files;
   for (const std::string scheduler :
-       {"fifo", "fsp", "fair", "capacity", "drf", "sjf", "srtf", "cpm", "bfs", "dagps", "tetris", "carbyne", "carbyne(mode=safe)",
-        "cogrs", "adaptive", "delay(inner=fair)", "shufflewatcher", "shufflewatcher(users=delay(inner=fair), shape=traffic)"}) {
+       {"fifo", "fair", "capacity", "drf", "sjf", "srtf", "cpm", "bfs", "dagps", "tetris", "carbyne", "carbyne(mode=safe)", "cogrs",
+        "adaptive", "delay(inner=fair)", "shufflewatcher", "shufflewatcher(users=delay(inner=fair), shape=traffic)"}) {
     const std::string log = files / scheduler;
     {
       Cluster cluster(2, {"--event-log", log, "--scheduler", scheduler});

@@ -144,7 +144,7 @@ TEST(SchedulerConfiguration, ThatIsNotThereAnyMoreDoesNotKeepAMasterFromItsJourn
   {
     Cluster again(1, {"--journal", files / "journal"});
     EXPECT_TRUE(has(again.admin({"job", "status", "1"}).out, "finished"));
-    EXPECT_TRUE(has(again.admin({"scheduler", "show"}).out, "scheduler fifo\n"));
+    EXPECT_TRUE(has(again.admin({"scheduler", "show"}).out, "scheduler fsp\n"));
     EXPECT_EQ(run(again.job({"sums", "--records", "3000"})).out, expected_sums(3000));
   }
 }

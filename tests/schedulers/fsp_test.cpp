@@ -1,6 +1,9 @@
 // The Fair Sojourn Protocol: who goes first, and that nobody is left behind.
 #include "schedulers/policies/fsp.hpp"
 
+#include <algorithm>
+
+#include "schedulers/default_scheduler.hpp"
 #include "tests/schedulers/world.hpp"
 
 namespace weft::schedulers::fsp_rules {
@@ -117,6 +120,28 @@ TEST(FairSojourn, CapacityThatComesLaterChangesNoOrder) {
   slot.world.node(2, "b", "r", 3);
   slot.world.schedule();
   EXPECT_EQ(slot.world.order(), "22111");
+}
+
+TEST(FairSojourn, ASingleJobRunsAsUnderFifo) {
+  std::vector<std::vector<std::string>> launches;
+  for (const std::string spec : {"fifo", kDefaultScheduler}) {
+    World world(spec);
+    for (std::uint32_t id = 1; id <= 3; ++id) world.node(id, fmt::format("h{}", id), id < 3 ? "r1" : "r2", 2);
+    JobInfo& job = world.job(1);
+    world.stage(job, 0, {{"h3"}, {"h1"}, {}, {"h2", "h1"}, {"h9"}, {"h3"}, {"h3"}, {"h3"}, {"h1"}});
+    world.stage(job, 1, anywhere(4), {.cpu = 1}, 0, {0});
+    std::size_t ended = 0;
+    for (int second = 1; second < 20; ++second) {
+      world.schedule();
+      world.at(second);
+      for (const std::size_t all = world.launched.size(); ended < all; ++ended) world.finish(world.launched[ended].task);
+    }
+    auto& order = launches.emplace_back();
+    for (const auto& one : world.launched) order.push_back(fmt::format("{} on {}", to_string(one.task), one.node.value()));
+    std::sort(order.begin(), order.end());  // in one call nodes may be asked in another order
+  }
+  EXPECT_EQ(launches[0].size(), 13u);
+  EXPECT_EQ(launches[0], launches[1]);
 }
 
 }  // namespace

@@ -17,12 +17,13 @@
 #include "engine/master/profiles/profile_store.hpp"
 #include "engine/master/replication/leadership.hpp"
 #include "engine/master/storage/storage_service.hpp"
+#include "schedulers/default_scheduler.hpp"
 
 namespace weft::master {
 
 struct ServerOptions {
   std::string listen = "127.0.0.1:7077";
-  std::string scheduler = "fifo";
+  std::string scheduler = schedulers::kDefaultScheduler;
   std::vector<std::string> scheduler_plugins;            // shared objects that bring more schedulers
   Duration scheduler_timeout = std::chrono::seconds(5);  // of a call, when there are plugins; then the master gives up
   Speculation speculation{};                             // when slow tasks are given a speculative attempt

@@ -19,6 +19,7 @@
 #include "engine/simulator/simulate.hpp"
 #include "engine/simulator/workloads/describe.hpp"
 #include "engine/simulator/workloads/recording.hpp"
+#include "schedulers/default_scheduler.hpp"
 
 namespace weft::simulator::experiment {
 
@@ -285,7 +286,8 @@ void begin(const Options& options, const Setting& setting, Comparison& compariso
   add_facts(options, setting, comparison);
   for (const auto& scheduler : options.schedulers) comparison.schedulers.push_back({scheduler, {}});
   const std::string& recorded = setting.recorded_scheduler;
-  if (comparison.schedulers.empty()) comparison.schedulers.push_back({recorded.empty() ? "fifo" : recorded, {}});
+  if (comparison.schedulers.empty())
+    comparison.schedulers.push_back({recorded.empty() ? schedulers::kDefaultScheduler : recorded, {}});
   if (options.deadlines && options.schedulers.empty()) add_others(comparison.schedulers);
 }
 

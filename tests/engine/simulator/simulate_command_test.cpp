@@ -9,6 +9,7 @@ namespace weft::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 ProcessResult simulate(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {WEFT_BIN_DIR "/weft", "simulate"});
@@ -52,6 +53,13 @@ TEST(SimulateCommand, ComparesSchedulersInTableJsonAndPage) {
   JsonReader reader(json.out, "out");
   EXPECT_TRUE(reader.skip().has_value());
   EXPECT_TRUE(reader.finish().has_value());
+}
+
+TEST(SimulateCommand, UsesTheDefaultOfMastersWhereNoneIsNamed) {
+  const auto table = simulate({"--workload", "generate:jobs=2", "--nodes", "2", "--cores", "2", "--quiet"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("fsp"));
+  EXPECT_THAT(table.out, Not(HasSubstr("fifo")));
 }
 
 TEST(SimulateCommand, ReadsAClusterFileAndLetsOptionsWin) {
