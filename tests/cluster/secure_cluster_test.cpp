@@ -91,7 +91,7 @@ TEST_F(SecureClusterTest, JobsAndFilesWorkAsWithout) {
   const auto ended = weft({"job", "wait", "3"}, "alice");
   EXPECT_EQ(ended.exit_code, 0) << ended.err << weft({"job", "logs", "3"}, "alice").out;
   const auto listed = weft({"fs", "ls", "--json", "weft://"}, "alice");
-  EXPECT_TRUE(has(listed.out, "\"again\"")) << listed.out;
+  EXPECT_TRUE(has(listed.out, "\"/again\"")) << listed.out;
   EXPECT_FALSE(has(listed.out, "\"" + user_name() + "\"")) << "the driver on a worker writes as the job's user: " << listed.out;
 }
 

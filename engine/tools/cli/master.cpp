@@ -194,6 +194,7 @@ Result<void> run(MasterOptions options) {
   WEFT_ASSIGN(const EventLogPlace log, event_log_of(options.event_log, options.files.data_directory, beside));
   options.server.event_log = log.file;
   options.server.log_rotation = log.rotation;
+  if (log.temporary && options.server.directory.empty()) options.server.directory = log.temporary->path() / "programs";
   return options.group.wanted() ? serve_in_group(options, stop) : serve_until_stopped(options, stop);
 }
 

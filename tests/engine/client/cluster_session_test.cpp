@@ -412,12 +412,13 @@ TEST(DriverKey, IsTakenFromTheEnvironmentOnce) {
   EXPECT_FALSE(*take_driver_key());
   ::setenv(kDriverJob, "12", 1);
   ::setenv(kDriverKey, "18446744073709551615", 1);
+  ::setenv(kDriverUser, "alice", 1);
   const auto key = take_driver_key();
   ASSERT_TRUE(key && *key);
   EXPECT_EQ((*key)->job, JobId(12));
   EXPECT_EQ((*key)->key, UINT64_MAX);
-  EXPECT_EQ(::getenv(kDriverJob), nullptr);
-  EXPECT_EQ(::getenv(kDriverKey), nullptr);
+  EXPECT_EQ((*key)->user, "alice");
+  for (const char* variable : {kDriverJob, kDriverKey, kDriverUser}) EXPECT_EQ(::getenv(variable), nullptr) << variable;
   ::setenv(kDriverJob, "12", 1);
   EXPECT_EQ(take_driver_key().error().code(), Code::invalid_argument) << "without its key";
   ::setenv(kDriverJob, "x", 1);
