@@ -56,7 +56,7 @@ struct KeptJob {
   std::uint64_t task_memory = std::uint64_t{1} << 30;  // of its executor
 };
 
-constexpr client::DriverKey kKey{JobId(3), 12345};
+const client::DriverKey kKey{JobId(3), 12345};
 
 /// Of one driver.
 class Driver final : public client::Session {
