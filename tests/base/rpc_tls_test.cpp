@@ -40,8 +40,8 @@ class TlsTest : public ::testing::Test {
   }
 
   void serve(Security security, Limits limits = {}, const std::string& address = "127.0.0.1:0") {
-    listener_.reset();
     if (server_) server_->stop();
+    listener_.reset();
     server_ = Reactor::start("server", std::move(security));
     server_->run([&] {
       listener_ = server_

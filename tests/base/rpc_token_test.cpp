@@ -42,8 +42,8 @@ class TokenTest : public ::testing::Test {
     if (client_) client_->stop();
   }
   void serve(const std::string& identity) {
-    listener_.reset();
     if (server_) server_->stop();
+    listener_.reset();
     server_ = Reactor::start("server", {Credentials::open(identity).value(), false});
     server_->run([&] {
       listener_ = server_
