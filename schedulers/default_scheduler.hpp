@@ -1,4 +1,4 @@
-// The scheduler of masters, jobs by themselves and simulations that are not told another.
+// The scheduler that masters, private clusters, embedded jobs and simulations use when --scheduler names none.
 #pragma once
 
 namespace weft::schedulers {

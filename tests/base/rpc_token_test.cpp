@@ -1,4 +1,4 @@
-// Tokens, and everybody who has none that is good: each test attempts an attack of SECURITY.md.
+// Good tokens are accepted; stolen, expired, forged and truncated ones are refused (the threat table of SECURITY.md).
 #include <ctime>
 #include <filesystem>
 
