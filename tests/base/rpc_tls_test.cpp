@@ -13,6 +13,7 @@
 #include "base/rpc/socket.hpp"
 #include "tests/base/raw_tls_client.hpp"
 #include "tests/base/rpc_fixture.hpp"
+#include "tests/base/tls_server.hpp"
 
 namespace weft::rpc::testing {
 namespace {
@@ -31,40 +32,15 @@ struct Cluster {
 };
 
 /// A server with a master's certificate; connections to it as its peers see them.
-class TlsTest : public ::testing::Test {
+class TlsTest : public TlsServer {
  protected:
   TlsTest() { serve(Cluster::security(cluster_.issue(Role::master, "master"))); }
-  ~TlsTest() override {
-    server_->stop();
-    if (client_) client_->stop();
-  }
 
-  void serve(Security security, Limits limits = {}, const std::string& address = "127.0.0.1:0") {
-    if (server_) server_->stop();
-    listener_.reset();
-    server_ = Reactor::start("server", std::move(security));
-    server_->run([&] {
-      listener_ = server_
-                      ->listen({address}, limits,
-                               [this](const ConnectionPtr& connection) {
-                                 if (connection->identity() != nullptr) accepted_.set(*connection->identity());
-                                 return echo_handler();
-                               })
-                      .value();
-      endpoint_ = listener_->endpoint();
-    });
-  }
-
-  /// What a process with these credentials gets when it connects and asks.
   Result<std::string> ask(Security security, std::optional<Role> wanted = std::nullopt, const std::string& host = "") {
-    if (client_) client_->stop();
-    client_ = Reactor::start("client", std::move(security));
     Endpoint to = endpoint_;
     if (!host.empty()) to.text = host + endpoint_.text.substr(endpoint_.text.rfind(':'));
     to.role = wanted;
-    WEFT_ASSIGN(connection_, connect(*client_, to, kLong));
-    WEFT_ASSIGN(const Message answer, call(*client_, connection_, 7, text_payload("hello"), kLong));
-    return text_of(answer);
+    return ask_at(to, std::move(security));
   }
   std::string refusal(Security security, std::optional<Role> wanted = std::nullopt, const std::string& host = "") {
     const auto answer = ask(std::move(security), wanted, host);
@@ -73,11 +49,6 @@ class TlsTest : public ::testing::Test {
   }
 
   Cluster cluster_;
-  Endpoint endpoint_;
-  std::unique_ptr<Reactor> server_, client_;
-  std::unique_ptr<Listener> listener_;
-  ConnectionPtr connection_;
-  Awaited<Identity> accepted_;
 };
 
 /// The authority's key and its certificate, for certificates that it would not make.

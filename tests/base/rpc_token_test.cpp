@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "tests/base/raw_tls_client.hpp"
 #include "tests/base/rpc_fixture.hpp"
+#include "tests/base/tls_server.hpp"
 
 namespace weft::rpc::testing {
 namespace {
@@ -34,35 +35,14 @@ struct TokenCluster {
   }
 };
 
-class TokenTest : public ::testing::Test {
+class TokenTest : public TlsServer {
  protected:
   TokenTest() { serve(cluster_.issue(Role::master, "master")); }
-  ~TokenTest() override {
-    server_->stop();
-    if (client_) client_->stop();
-  }
-  void serve(const std::string& identity) {
-    if (server_) server_->stop();
-    listener_.reset();
-    server_ = Reactor::start("server", {Credentials::open(identity).value(), false});
-    server_->run([&] {
-      listener_ = server_
-                      ->listen({"127.0.0.1:0"}, {},
-                               [this](const ConnectionPtr& connection) {
-                                 if (connection->identity() != nullptr) accepted_.set(*connection->identity());
-                                 return echo_handler();
-                               })
-                      .value();
-      endpoint_ = listener_->endpoint();
-    });
-  }
+
+  void serve(const std::string& identity) { TlsServer::serve({Credentials::open(identity).value(), false}); }
   Result<std::string> ask(const std::string& identity, Handler handler = {}) {
     WEFT_ASSIGN(auto credentials, Credentials::open(identity));
-    if (client_) client_->stop();
-    client_ = Reactor::start("client", {std::move(credentials), false});
-    WEFT_ASSIGN(connection_, connect(*client_, endpoint_, kLong, std::move(handler)));
-    WEFT_ASSIGN(const Message answer, call(*client_, connection_, 7, text_payload("hello"), kLong));
-    return text_of(answer);
+    return ask_at(endpoint_, {std::move(credentials), false}, std::move(handler));
   }
   /// Whether somebody who checks nothing himself gets in with this text as his token.
   bool lets_in(const std::string& token) const {
@@ -75,11 +55,6 @@ class TokenTest : public ::testing::Test {
   }
 
   TokenCluster cluster_;
-  Endpoint endpoint_;
-  std::unique_ptr<Reactor> server_, client_;
-  std::unique_ptr<Listener> listener_;
-  ConnectionPtr connection_;
-  Awaited<Identity> accepted_;
 };
 
 TEST_F(TokenTest, WhoeverHasItIsThatUser) {
