@@ -16,20 +16,13 @@ import time
 import urllib.parse
 import urllib.request
 
+sys.dont_write_bytecode = True
+from waiting import until  # noqa: E402
+
 BIN, DOCS = map(os.path.abspath, sys.argv[1:3])
 if not shutil.which("prometheus"):
     print("skipped: there is no prometheus; apt-get install prometheus")
     sys.exit(77)
-
-
-def until(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.1)
-    return sys.exit("FAILED: waited for " + what)
 
 
 def security(*words):

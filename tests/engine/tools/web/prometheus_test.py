@@ -6,20 +6,13 @@ prometheus_test.py BIN DOCS    exit code 77 where there is no prometheus (Debian
 """
 import json, os, re, shutil, signal, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
+sys.dont_write_bytecode = True
+from waiting import until  # noqa: E402
+
 bin_dir, docs = map(os.path.abspath, sys.argv[1:3])
 if not (shutil.which("prometheus") and shutil.which("promtool")):
     print("skipped: there is no prometheus; apt-get install prometheus")
     sys.exit(77)
-
-
-def until(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.1)
-    sys.exit("FAILED: waited for " + what)
 
 
 def get(url):
