@@ -68,9 +68,12 @@ function(weft_unoptimised target)
 endfunction()
 
 # weft_test(base_test SOURCES … DEPENDS … [LABELS …] [TIMEOUT s] [OPTIMISED]): a GoogleTest program, its tests registered with CTest one by one.
-# OPTIMISED is for tests that compute much in templates of the data plane.
+# OPTIMISED is for tests that compute much in templates of the data plane. A test with the label release_only does not exist under sanitizers.
 function(weft_test name)
   cmake_parse_arguments(arg "OPTIMISED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(WEFT_SANITIZE AND "release_only" IN_LIST arg_LABELS)
+    return()
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr double kInBytes = 1e-3;  // how exactly a network counts what it carries: times are whole nanoseconds
-constexpr double kNic = 100, kRead = 400, kWrite = 50, kUplink = 25;  // bytes a second
+constexpr double kNic = 100, kRead = 400, kWrite = 50, kUplinkOfRack = 25;  // bytes a second
 
 /// Nodes of a NIC and a disk, in consecutive blocks over racks with uplinks.
 ClusterModel model_of(std::uint32_t nodes, std::uint32_t racks) {
@@ -24,7 +24,7 @@ ClusterModel model_of(std::uint32_t nodes, std::uint32_t racks) {
   model.network.nic = kNic;
   model.network.disk_read = kRead;
   model.network.disk_write = kWrite;
-  model.network.uplink = kUplink;
+  model.network.uplink = kUplinkOfRack;
   return model;
 }
 
@@ -84,7 +84,7 @@ TEST(Machines, AReadUsesTheDiskTheNicsAndTheUplinksOnItsWay) {
   expect_traffic(far.traffic, 1000, 1000, 1000);
   EXPECT_DOUBLE_EQ(world.rate(local), kRead);
   EXPECT_DOUBLE_EQ(world.rate(near), kNic);
-  EXPECT_DOUBLE_EQ(world.rate(far), kUplink);
+  EXPECT_DOUBLE_EQ(world.rate(far), kUplinkOfRack);
   world.run();
   expect_carried(world.racks()[0], 1000, 0);
   expect_carried(world.racks()[1], 0, 1000);
@@ -97,15 +97,15 @@ TEST(Machines, TheTwoDirectionsOfANicAndOfAnUplinkDoNotHinderEachOther) {
   World world(model_of(4, 2));
   EXPECT_DOUBLE_EQ(world.rate(world.machines.read(0, 1, 1000)), kNic);
   EXPECT_DOUBLE_EQ(world.rate(world.machines.read(1, 0, 1000)), kNic);
-  EXPECT_DOUBLE_EQ(world.rate(world.machines.read(2, 0, 1000)), kUplink);
-  EXPECT_DOUBLE_EQ(world.rate(world.machines.read(1, 3, 1000)), kUplink);
+  EXPECT_DOUBLE_EQ(world.rate(world.machines.read(2, 0, 1000)), kUplinkOfRack);
+  EXPECT_DOUBLE_EQ(world.rate(world.machines.read(1, 3, 1000)), kUplinkOfRack);
 }
 
 TEST(Machines, WhatComesFromOutsideUsesTheReadersSideOnly) {
   World world(model_of(2, 2));
   const Move move = world.machines.read(Machines::kOutside, 1, 500);
   expect_traffic(move.traffic, 500, 500, 500);
-  EXPECT_DOUBLE_EQ(world.rate(move), kUplink);
+  EXPECT_DOUBLE_EQ(world.rate(move), kUplinkOfRack);
   world.run();
   expect_carried(world.racks()[0], 0, 0);
   expect_carried(world.racks()[1], 0, 500);
@@ -116,7 +116,7 @@ TEST(Machines, AFetchDrawsOnEachSourceByWhatLiesThere) {
   const Move move = world.machines.fetch({{0, 100}, {1, 500}, {2, 400}}, 0);
   EXPECT_DOUBLE_EQ(move.bytes, 1000);
   expect_traffic(move.traffic, 1000, 900, 400);
-  EXPECT_DOUBLE_EQ(world.rate(move), kUplink / 0.4);  // its own NIC would let pass 100 / 0.9
+  EXPECT_DOUBLE_EQ(world.rate(move), kUplinkOfRack / 0.4);  // its own NIC would let pass 100 / 0.9
   world.run();
   expect_carried(world.racks()[0], 0, 400);
   expect_carried(world.racks()[1], 400, 0);
@@ -150,7 +150,7 @@ TEST(Machines, CopiesOfOutputGoFromEachHolderToTheNext) {
   expect_carried(world.racks()[2], 0, 0);
   World twice(model_of(6, 3));
   twice.start(twice.machines.write(2, 1e6, 0, {}));
-  EXPECT_DOUBLE_EQ(twice.rate(twice.machines.write(0, 1000, 2000, {2})), kUplink / 2);  // less than half of the second disk
+  EXPECT_DOUBLE_EQ(twice.rate(twice.machines.write(0, 1000, 2000, {2})), kUplinkOfRack / 2);  // less than half of the second disk
 }
 
 TEST(Machines, ADiskMovesNothingOverTheNetwork) {
@@ -194,22 +194,22 @@ TEST(Machines, ARackMayHaveItsOwnUplinkInEachDirection) {
   model.network.rack_uplinks[1] = {7, 0};
   World world(model);
   EXPECT_DOUBLE_EQ(world.rate(world.machines.read(1, 0, 1000)), 7);
-  EXPECT_DOUBLE_EQ(world.rate(world.machines.read(2, 1, 1000)), kUplink);
+  EXPECT_DOUBLE_EQ(world.rate(world.machines.read(2, 1, 1000)), kUplinkOfRack);
 }
 
 TEST(Machines, AnUplinksRateIsTheMeanSinceItWasLastLookedAt) {
   World world(model_of(2, 2));
   UplinkMeter sent, received;
-  world.start(world.machines.read(0, 1, 2 * kUplink));  // two seconds
+  world.start(world.machines.read(0, 1, 2 * kUplinkOfRack));  // two seconds
   world.run();
   const auto rates = [&](std::uint32_t rack, Time now, UplinkMeter& meter) {
     const schedulers::UplinkRate rate = world.machines.uplink_rate(world.network, now, rack, meter);
     return std::pair(rate.up, rate.down);
   };
-  EXPECT_EQ(rates(0, seconds(4), sent), std::pair(kUplink / 2, 0.0));
+  EXPECT_EQ(rates(0, seconds(4), sent), std::pair(kUplinkOfRack / 2, 0.0));
   EXPECT_EQ(rates(0, seconds(4), sent), std::pair(0.0, 0.0));
   EXPECT_EQ(rates(0, seconds(5), sent), std::pair(0.0, 0.0));
-  EXPECT_EQ(rates(1, seconds(8), received), std::pair(0.0, kUplink / 4));
+  EXPECT_EQ(rates(1, seconds(8), received), std::pair(0.0, kUplinkOfRack / 4));
 }
 
 TEST(Machines, WhereNoUplinkLimitsNoneHasARate) {

@@ -11,13 +11,15 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sanitized.hpp"
+
 namespace weft::master {
 namespace {
 
 using namespace storage::tables;
 using namespace std::chrono_literals;
 
-std::uint64_t seeds() { return std::getenv("WEFT_LONG") != nullptr ? 300 : 15; }
+std::uint64_t seeds() { return std::getenv("WEFT_LONG") != nullptr ? 300 : kSanitized ? 3 : 15; }
 
 std::uint64_t number_of(const std::optional<std::string>& value) { return value ? std::stoull(*value) : 0; }
 std::uint64_t number_of(const PartitionReply& reply) { return number_of(std::get<Values>(reply).values.at(0).value); }
