@@ -38,10 +38,13 @@ void Failures::count(const TaskRef& task, FailureKind kind, std::string message)
   const NodeId node = task.node();
   const std::string where = context_.node_name(node);
   const bool alone = !health_.another_node(*task.stage->info, node);
+  if (kind == FailureKind::environment) {
+    health_.note_failure(node);
+    if (health_.lost_lately()) return count_in_trouble(task, where, std::move(message));
+  }
   ++info.failures;
-  if (kind == FailureKind::environment) health_.note_failure(node);
   requeue(task, node);
-  if (kind == FailureKind::environment) pause(task, alone);
+  if (kind == FailureKind::environment && alone) pause(task, "no other worker can take it");
   if (!runtime::is_final(kind) && info.failures < task.job->spec.options.max_attempts) return;
   std::string what = fmt::format("{} task {} on {}", task.stage->title(), task.index, where);
   if (!runtime::is_final(kind)) {
@@ -57,18 +60,24 @@ void Failures::lose(const TaskRef& task, std::string why) {
   count_loss(task, where, std::move(why));
 }
 
-void Failures::pause(const TaskRef& task, bool alone) {
+/// While a node was lost, one fault may be the other's consequence, and the nodes that are left may be few: this, too, can pass.
+void Failures::count_in_trouble(const TaskRef& task, const std::string& where, std::string message) {
+  requeue(task, task.node());
+  count_loss(task, where, std::move(message));
+  pause(task, "a worker was lost within the last minute");
+}
+
+void Failures::pause(const TaskRef& task, std::string_view why) {
   schedulers::TaskInfo& info = task.info();
-  if (!alone || info.state != schedulers::TaskState::pending) return;
+  if (info.state != schedulers::TaskState::pending) return;
   Time wait = kFirstPause;
-  for (int failures = info.failures; failures > 1 && wait < kLongestPause; --failures) wait *= 4;
+  for (int failures = info.failures + info.losses; failures > 1 && wait < kLongestPause; --failures) wait *= 4;
   wait = std::min(wait, kLongestPause);
   context_.view.set_task(*task.job->info, *task.stage->info, task.index, schedulers::TaskState::blocked);
   context_.timers.set({.purpose = Timers::Purpose::retry, .at = context_.now() + wait, .task = task.id()});
   paused_.insert(task.id());
-  context_.record_reason(
-      task.job->spec.job, task.stage->plan.id,
-      fmt::format("task {} failed and no other worker can take it: its next attempt waits {}", task.index, human_duration(wait)));
+  context_.record_reason(task.job->spec.job, task.stage->plan.id,
+                         fmt::format("task {} failed, and {}: its next attempt waits {}", task.index, why, human_duration(wait)));
 }
 
 void Failures::retry_paused(const TaskId& id) {

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "engine/master/core/attempts.hpp"
 #include "engine/master/core/node_health.hpp"
@@ -25,9 +26,10 @@ class Failures {
   /// Its node is gone.
   void lose(const TaskRef& task, std::string why);
 
-  // A task that failed through no fault of the user's code, while no other node could take it, pauses before its next attempt: for
-  // 250 ms, and each time for four times as long, 16 s at most. So its attempts are not used up before what is wrong can pass. One
-  // that was lost with its node does not: where there is no other, it waits for one to join.
+  // A task that failed through no fault of the user's code pauses before its next attempt, while no other node could take it, or
+  // within a minute of the loss of any node: for 250 ms, and each time for four times as long, 16 s at most. So its attempts are
+  // not used up before what is wrong can pass. Within that minute such a failure counts as a loss, of which a task may have more
+  // than failures. A task that was lost with its node does not pause: where there is no other, it waits for one to join.
 
   /// The timer of its pause has fired.
   void retry_paused(const TaskId& task);
@@ -35,7 +37,8 @@ class Failures {
   void retry_paused();
 
  private:
-  void pause(const TaskRef& task, bool alone);
+  void count_in_trouble(const TaskRef& task, const std::string& where, std::string message);
+  void pause(const TaskRef& task, std::string_view why);
   void requeue(const TaskRef& task, std::optional<NodeId> avoid);
   void count_loss(const TaskRef& task, const std::string& where, std::string why);
   void fetch_failed(const TaskRef& task, const shuffle::FetchFailure& fetch, const std::string& message);

@@ -14,6 +14,7 @@ constexpr std::size_t kLostNodesKept = 1000;
 constexpr std::size_t kCrashingKept = 1000;  // workers
 constexpr std::uint32_t kEarlyCrashes = 3;
 constexpr Time kEarly = std::chrono::minutes(1);
+constexpr Time kLately = std::chrono::minutes(1);
 constexpr Time kProbation = std::chrono::seconds(20), kLongestProbation = std::chrono::minutes(1);
 
 }  // namespace
@@ -47,6 +48,7 @@ void NodeHealth::begin(NodeId node) {
 std::string NodeHealth::note_loss(NodeId node, const std::string& reason) {
   if (lost_.size() >= kLostNodesKept) lost_.erase(lost_.begin());
   lost_[node] = {context_.node_name(node), reason, context_.now()};
+  if (reason != kWorkerLeft) last_loss_ = context_.now();
   const std::string worker = worker_of(node);
   const auto offered = offered_.extract(node);
   const bool early = reason != kWorkerLeft && !offered.empty() && context_.now() - offered.mapped() < kEarly;
@@ -63,6 +65,8 @@ std::string NodeHealth::note_loss(NodeId node, const std::string& reason) {
   crashes.at = context_.now();
   return crashes.early < kEarlyCrashes ? std::string() : words_of(crashes) + ", and gets no tasks until it lives for longer";
 }
+
+bool NodeHealth::lost_lately() const { return last_loss_ && context_.now() - *last_loss_ < kLately; }
 
 std::string NodeHealth::why_excluded(NodeId node) const {
   const auto offered = offered_.find(node);

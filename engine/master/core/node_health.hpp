@@ -26,6 +26,8 @@ class NodeHealth {
   /// The node is about to leave the view. Returns a remark on its worker's crashes beside the reason, or nothing.
   std::string note_loss(NodeId node, const std::string& reason);
   void forget(NodeId node) { failures_.erase(node); }
+  /// Whether a node was lost within the last minute, other than by leaving in order.
+  bool lost_lately() const;
 
   /// A failure that the node is to blame for. Too many without a success between exclude it.
   void note_failure(NodeId node);
@@ -68,6 +70,7 @@ class NodeHealth {
   std::map<NodeId, Time> offered_;            // since when, or from when on, it is offered tasks
   std::map<NodeId, std::uint32_t> failures_;  // consecutive
   std::map<NodeId, Lost> lost_;               // the latest
+  std::optional<Time> last_loss_;             // of a node that did not leave in order
 };
 
 }  // namespace weft::master

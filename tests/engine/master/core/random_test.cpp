@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/sanitized.hpp"
 #include "schedulers/builtin.hpp"
 #include "tests/engine/master/core/core_driver.hpp"
 #include "tests/engine/master/core/random_jobs.hpp"
@@ -29,8 +28,6 @@ void expect_counted(SimulatedCluster& cluster) {
     }
   }
 }
-
-constexpr std::uint64_t kShare = kSanitized ? 15 : 1;  // of the seeds: sanitizers take so many times as long
 
 TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
   std::uint64_t zombies = 0, finished = 0, failed = 0, moved = 0;

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/sanitized.hpp"
 #include "tests/engine/master/core/core_driver.hpp"
 #include "tests/engine/master/core/random_jobs.hpp"
 
@@ -13,8 +12,6 @@ namespace weft::master {
 namespace {
 
 using namespace test;
-
-constexpr std::uint64_t kShare = kSanitized ? 15 : 1;  // of the seeds: sanitizers take so much longer
 
 std::uint64_t seeds() { return std::getenv("WEFT_LONG") != nullptr ? 100'000 : 1500 / kShare; }
 
