@@ -11,7 +11,8 @@ Responder& Responder::operator=(Responder&& other) noexcept {
   return *this;
 }
 Responder::~Responder() {
-  if (impl_ != nullptr) fail(Error(Code::internal, "the request was dropped without an answer"));
+  // Whoever asks again asks one that takes requests: what held this one has ended, such as a master that leads no more.
+  if (impl_ != nullptr) fail(Error(Code::unavailable, "the other side ended before it answered"));
 }
 void Responder::reply(Payload payload) {
   WEFT_ASSERT(impl_ != nullptr);

@@ -129,7 +129,7 @@ struct Limits {
 class Connection;
 using ConnectionPtr = std::shared_ptr<Connection>;
 
-/// Answers one request exactly once; dropping it unanswered answers with Code::internal. May outlive the connection (the answer
+/// Answers one request exactly once. Dropped, it answers with unavailable, as a peer that ends. May outlive the connection (the answer
 /// is then discarded). Reactor thread only.
 class Responder {
  public:

@@ -67,13 +67,13 @@ TEST_P(RpcTest, AnErrorReplyKeepsItsCodesAndCauses) {
   EXPECT_EQ(reply.error().cause()->cause()->code(), Code::not_found);
 }
 
-TEST_P(RpcTest, ADroppedRequestIsAnsweredWithAnInternalError) {
+TEST_P(RpcTest, ADroppedRequestIsAnsweredAsByAPeerThatEnds) {
   Handler handler;
   handler.on_request = [](const ConnectionPtr&, Message, Responder) {};
   serve(handler);
   const auto reply = call(connect_client(), {});
   ASSERT_FALSE(reply.has_value());
-  EXPECT_EQ(reply.error().code(), Code::internal);
+  EXPECT_EQ(reply.error().code(), Code::unavailable);
 }
 
 TEST_P(RpcTest, APeerWithoutAHandlerSaysSo) {
