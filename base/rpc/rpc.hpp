@@ -129,8 +129,8 @@ struct Limits {
 class Connection;
 using ConnectionPtr = std::shared_ptr<Connection>;
 
-/// Answers one request exactly once. Dropped, it answers with unavailable, as a peer that ends. May outlive the connection (the answer
-/// is then discarded). Reactor thread only.
+/// Answers one request exactly once. Dropped, it answers with unavailable, as a peer that ends. May outlive the connection (the
+/// answer is then discarded). Reactor thread only.
 class Responder {
  public:
   class Impl;  // base/rpc/responder.hpp
