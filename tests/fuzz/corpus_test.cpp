@@ -8,6 +8,7 @@
 #include "base/file.hpp"
 #include "base/random.hpp"
 #include "tests/fuzz/text_input.hpp"
+#include "tests/releases/kinds.hpp"
 
 namespace weft::fuzz {
 namespace {
@@ -58,6 +59,43 @@ TEST(FuzzCorpus, IsReadOrRefusedWithOneLineWhenDamaged) {
       }
     }
   }
+}
+
+/// Whether it was read.
+bool reads(const releases::Kind& kind, std::string_view header, ByteView bulk) {
+  rpc::Message message;
+  message.header = Buffer::copy_of(as_bytes(header));
+  message.bulk = Buffer::copy_of(bulk);
+  return kind.describe(message).has_value();
+}
+
+TEST(FuzzMessages, AreReadWholeOrRefused) {
+  for (const auto& [name, kind] : releases::kinds()) {
+    const auto& example = *kind.examples.front();
+    const std::string header(as_chars(example.header.view()));
+    EXPECT_TRUE(reads(kind, header, example.bulk.view())) << name;
+    for (std::size_t bytes = 0; bytes < header.size(); ++bytes)
+      ASSERT_FALSE(reads(kind, std::string_view(header).substr(0, bytes), example.bulk.view())) << name << " cut at " << bytes;
+    EXPECT_FALSE(reads(kind, header + '\0', example.bulk.view())) << name;
+  }
+}
+
+/// A little of what message_fuzz.cpp does.
+TEST(FuzzMessages, AreReadOrRefusedWhenDamaged) {
+  const bool longer = std::getenv("WEFT_LONG") != nullptr;
+  Random random(longer ? static_cast<std::uint64_t>(::getpid()) : 1);
+  std::size_t read = 0, refused = 0;
+  for (const auto& [name, kind] : releases::kinds()) {
+    for (int round = 0; round < (longer ? 100'000 : 500); ++round) {
+      const auto& example = *kind.examples[random.below(kind.examples.size())];
+      std::string header(as_chars(example.header.view()));
+      for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes)
+        header[random.below(header.size())] = static_cast<char>(random.chance(0.3) ? 0xff : random.below(256));
+      ++(reads(kind, header, example.bulk.view()) ? read : refused);
+    }
+  }
+  EXPECT_GT(read, 1000u);
+  EXPECT_GT(refused, 1000u);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What people and other programs write for weft to read, as bytes: each function reads them as one kind of text, checks what must
-// hold of what was read, and keeps nothing. Used by the fuzzers and by a test that replays the corpus.
+// What people and other programs write for weft to read, as bytes: each function reads them as one kind of text or of message,
+// checks what must hold of what was read, and keeps nothing. Used by the fuzzers and by a test that replays the corpus.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 #include "base/assert.hpp"
 #include "base/config.hpp"
 #include "engine/master/core/speculation.hpp"
+#include "engine/simulator/experiment/availability_file.hpp"
 #include "engine/simulator/workloads/recording.hpp"
 #include "engine/simulator/workloads/workloads.hpp"
 #include "schedulers/builtin.hpp"
@@ -24,6 +25,7 @@
 #include "tests/fuzz/answers_input.hpp"
 #include "tests/fuzz/request_input.hpp"
 #include "tests/fuzz/rows_input.hpp"
+#include "tests/fuzz/words_input.hpp"
 
 namespace weft::fuzz {
 
@@ -147,7 +149,20 @@ inline void read_workload(const std::string& kind, std::string_view text) {
   }
 }
 
+inline void read_availability(std::string_view text) {
+  const MemoryFile file(text);
+  check_refusal(simulator::experiment::read_availability_file(file.path()));
+}
+
 inline void read_text(const std::string& kind, std::string_view text) {
+  if (kind == "availability") return read_availability(text);
+  if (kind == "capacity") return read_capacity(text);
+  if (kind == "changes") return read_changes(text);
+  if (kind == "leader") return read_leader(text);
+  if (kind == "lease") return read_lease(text);
+  if (kind == "profiles") return read_profiles(text);
+  if (kind == "transfer") return read_transfer(text);
+  if (kind == "words") return read_words(text);
   if (kind == "spec") return read_spec(text);
   if (kind == "resources") return read_resources(text);
   if (kind == "config") return read_config(text);

@@ -2,56 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/random.hpp"
-#include "tests/fuzz/table_input.hpp"
-
 namespace weft::storage::tables {
 namespace {
-
-/// One of each kind, with something in every list.
-std::vector<Buffer> messages() {
-  const TableStatus table{
-      TableId(1), "t", 1, 3, 99, 1, 0, {{SnapshotId(4), "s", 5}}, {{7, "w1", {{"w1", "h1", "A", "h1:1", true}}, 99, "w2"}}};
-  const PlaceId place{TableId(1), 3};
-  const TableHeartbeat heartbeat{false, true, "h1:1", {{place, 4, 2, 9, 100, "broken", ReplicaState::absent}}};
-  TableOrders orders;
-  orders.cluster = "c", orders.name = "w1", orders.lease_ms = 2000, orders.erase = {place}, orders.withheld = true;
-  orders.assignments = {{place,
-                         2,
-                         4,
-                         "w1",
-                         {{"w1", "h1:1", true}},
-                         {SnapshotId(4)},
-                         {TransactionId(5)},
-                         6,
-                         TableCommit{TransactionId(5), {8, 9}},
-                         true}};
-  const InSyncChange change{place, 2, 4, {"w1", "w2"}, 11};
-  const LogEntry entry{9, {{"k", "v"}, {"l", std::nullopt}}, 2, EntryKind::commit, 5, 6, {7, 8}};
-  std::vector<Buffer> all;
-  all.push_back(std::move(encode(TableRequest(CommitTransaction{"t", {TransactionId(17), {1, 2, 3}}})).header));
-  all.push_back(std::move(encode(TableReply(TableList{{table}})).header));
-  all.push_back(std::move(encode(heartbeat).header));
-  all.push_back(std::move(encode(orders).header));
-  all.push_back(std::move(encode(change).header));
-  all.push_back(std::move(encode(PartitionRequest{place, 2, AppendEntries{3, {entry}}}).header));
-  all.push_back(std::move(encode(PartitionReply(Values{{{"v"}, {std::nullopt}}})).header));
-  return all;
-}
-
-TEST(TableProtocol, MessagesAreReadWholeOrRefused) {
-  const auto all = messages();
-  ASSERT_EQ(all.size(), fuzz::kTableMessages);
-  for (unsigned kind = 0; kind < all.size(); ++kind) {
-    SCOPED_TRACE("kind " + std::to_string(kind));
-    EXPECT_TRUE(fuzz::read_table_message(kind, all[kind].view()));
-    for (std::size_t bytes = 0; bytes < all[kind].size(); ++bytes)
-      EXPECT_FALSE(fuzz::read_table_message(kind, all[kind].view().first(bytes))) << bytes;
-    std::string longer(as_chars(all[kind].view()));
-    longer += '\0';
-    EXPECT_FALSE(fuzz::read_table_message(kind, as_bytes(longer)));
-  }
-}
 
 template <class T>
 rpc::Message message_of(const T& value) {
@@ -99,21 +51,8 @@ TEST(TableProtocol, WhatIsLeftOfPartitionsTravelsWhole) {
   EXPECT_TRUE(left.promoted);
 }
 
-TEST(TableProtocol, DamagedMessagesAreReadOrRefused) {
-  const auto all = messages();
-  Random random(11);
-  for (unsigned kind = 0; kind < all.size(); ++kind) {
-    for (int round = 0; round < 3000; ++round) {
-      std::string text(as_chars(all[kind].view()));
-      for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes)
-        text[random.below(text.size())] = static_cast<char>(random.chance(0.3) ? 0xff : random.below(256));
-      fuzz::read_table_message(kind, as_bytes(text));
-    }
-  }
-}
-
 TEST(TableProtocol, WhatIsOverItsLimitsIsRefused) {
-  const auto refused = [](const PartitionRequest& request) { return !fuzz::read_table_message(5, encode(request).header.view()); };
+  const auto refused = [](const PartitionRequest& request) { return !decode_partition_request(message_of(request)); };
   const auto put = [](std::vector<TableWrite> writes) { return PartitionRequest{{}, 0, PutRows{std::move(writes)}}; };
   EXPECT_FALSE(refused(put({{"k", "v"}})));
   EXPECT_TRUE(refused(put({{std::string(kLargestKeyBytes + 1, 'k'), "v"}})));
