@@ -9,6 +9,9 @@ install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
 set(STAGE \"${PROJECT_BINARY_DIR}/headers\")
 set(DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
 include(\"${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake\")" COMPONENT development)
+if(TARGET weft_parquet_module) # not in the packages, which have no Arrow
+  install(TARGETS weft_parquet_module LIBRARY DESTINATION lib/weft COMPONENT parquet)
+endif()
 if(TARGET weft)
   install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
   # What the program says of its commands: a manual page each, and completion for shells.

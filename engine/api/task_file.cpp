@@ -1,5 +1,7 @@
 #include "weft/detail/task_file.hpp"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "base/timed.hpp"
@@ -22,12 +24,13 @@ namespace {
 TaskFile::TaskFile(runtime::TaskContext& context, const std::string& work_directory, const std::string& suffix,
                    const std::string& directory, storage::Compression compression)
     : context_(context),
-      file_(runtime::value_or_throw(storage::OutputFile::create(
-          work_directory,
-          fmt::format("task-{}-{}-{}{}", context.attempt.task.stage.value(), context.attempt.task.index, context.attempt.attempt,
-                      suffix),
-          context.files, compression,
-          (directory.empty() ? "" : directory + "/") + storage::part_name(context.attempt.task.index)))) {}
+      file_(runtime::value_or_throw(
+          storage::OutputFile::create(work_directory,
+                                      fmt::format("task-{}-{}-{}{}", context.attempt.task.stage.value(), context.attempt.task.index,
+                                                  context.attempt.attempt, suffix),
+                                      context.files, compression,
+                                      (directory.empty() ? "" : directory + "/") + storage::part_name(context.attempt.task.index) +
+                                          std::filesystem::path(suffix).extension().string()))) {}
 
 TaskFile::~TaskFile() = default;
 

@@ -13,6 +13,7 @@
 #include "engine/client/session.hpp"
 #include "runtime/executor/process.hpp"
 #include "runtime/worker/worker.hpp"
+#include "storage/parquet/module.hpp"
 
 namespace weft::client {
 
@@ -26,6 +27,7 @@ Result<void> run_worker() {
   if (variable == nullptr) return fail(Code::invalid_argument, "WEFT_ROLE=worker is for the workers of private clusters only");
   keep_files_private();
   rpc::raise_descriptor_limit();
+  storage::parquet::tell_children();
   runtime::WorkerOptions options;
   options.private_cluster = true;
   Config config;

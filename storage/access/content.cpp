@@ -36,7 +36,7 @@ constexpr auto kMagics = std::to_array<Magic>({
     {"ustar\0"sv, {"is a tar archive", kExtract}, 257},
     {"ustar  \0"sv, {"is a tar archive", kExtract}, 257},
     {"!<arch>\n"sv, {"is an archive of ar", kLeaveOut}},
-    {"PAR1\x15"sv, {"is a Parquet file", kConvert}},
+    {"PAR1\x15"sv, {"is a Parquet file", "read it with read_parquet"}},
     {"PARE\x15"sv, {"is an encrypted Parquet file", kConvert}},
     {"ORC"sv, {"is an ORC file", kConvert}, 0, true},
     {"Obj\x01"sv, {"is an Avro file", kConvert}},

@@ -40,7 +40,9 @@ inline void read_words(std::string_view text) {
   if (path) WEFT_ASSERT(storage::parse_path(*path).value() == *path);
   const auto hdfs = storage::hdfs::parse_hdfs(text);
   check_refusal(hdfs);
-  if (hdfs) WEFT_ASSERT(storage::hdfs::url_of(storage::hdfs::parse_hdfs(storage::hdfs::url_of(*hdfs)).value()) == storage::hdfs::url_of(*hdfs));
+  if (hdfs)
+    WEFT_ASSERT(storage::hdfs::url_of(storage::hdfs::parse_hdfs(storage::hdfs::url_of(*hdfs)).value()) ==
+                storage::hdfs::url_of(*hdfs));
   const auto parts = rpc::split_token(text);
   check_refusal(parts);
   const auto token = rpc::parse_payload(parts ? parts->payload : text);

@@ -314,6 +314,12 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     if constexpr (detail::check_write_json<T>())
       detail::write_json(*this, path, detail::operator_name("write_json", where), format, compression);
   }
+  /// Plain structs as rows of Parquet. A file of each task, with columns as the fields are: std::optional makes one that may be
+  /// null.
+  void write_parquet(const std::string& path, const ParquetFormat& format = {}, Where where = Where::current()) const {
+    if constexpr (detail::check_write_parquet<T>())
+      detail::write_parquet(*this, path, detail::operator_name("write_parquet", where), format);
+  }
   /// Files of bare records: text without separators, other types as their fixed-size encoding (what read_records<T> reads).
   void write_records(const std::string& path, Where where = Where::current()) const {
     if constexpr (detail::check_write_records<T, detail::RawRecord<T>>())

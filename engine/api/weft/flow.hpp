@@ -113,6 +113,23 @@ class Flow {
     }
   }
 
+  /// Rows of Parquet as plain structs: each field is the column of its name, and no other columns are read. Whole numbers fit into
+  /// any number; days are days since 1970 and times microseconds since then, or ISO texts; decimals are numbers or texts. Rows with
+  /// a missing value where there is no std::optional, or one that does not fit its field, are skipped and count as bad records.
+  /// std::string_view fields live while the record is processed.
+  template <class T>
+  auto read_parquet(const Paths& paths, ParquetFormat format = {}, Where where = Where::current()) {
+    if constexpr (detail::check_read_parquet<T>()) {
+      detail::check_parquet();
+      auto input = std::make_shared<detail::ParquetInput>();
+      input->row = detail::shape_of_row<T>(detail::names_in_files(kFieldNames<T>, format.names));
+      input->where = std::move(format.where);
+      return from_files(paths, 0, "read_parquet", where, detail::ParquetSource<T>{std::move(input)}, InputFormat::raw);
+    } else {
+      return detail::Refused();
+    }
+  }
+
   /// Keys and values of a table of the cluster, as views. They are those of `snapshot` or, if it is empty, of a snapshot that is
   /// made now and kept while the job lasts.
   Dataset<std::pair<std::string_view, std::string_view>, detail::TableSource> read_table(const std::string& table,

@@ -1,11 +1,16 @@
-// What read_csv, read_json, write_csv and write_json take. Their records are plain structs, whose fields are columns (or members)
-// of the same name: numbers, bool, std::string, and std::optional of these where a value may be missing; in JSON also plain structs
-// and vectors of all that.
+// What read_csv, read_json, read_parquet and their counterparts take. Their records are plain structs, whose fields are columns (or
+// members) of the same name: numbers, bool, std::string, and std::optional of these where a value may be missing; in JSON and
+// Parquet also plain structs and vectors of all that.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "storage/parquet/column.hpp"
 
 namespace weft {
 
@@ -31,6 +36,68 @@ struct CsvFormat {
 struct JsonFormat {
   /// Fields whose member has another name.
   std::map<std::string, std::string> names = {};
+};
+
+/// A column of a Parquet file, to be compared with a number or a text.
+class ParquetColumn {
+ public:
+  explicit ParquetColumn(std::string name) : name_(std::move(name)) {}
+  using Comparison = storage::parquet::Comparison;
+  using Condition = storage::parquet::Condition;
+
+  template <class V>
+  friend Condition operator==(const ParquetColumn& column, const V& value) {
+    return column.compared(Comparison::equal, value);
+  }
+  template <class V>
+  friend Condition operator!=(const ParquetColumn& column, const V& value) {
+    return column.compared(Comparison::not_equal, value);
+  }
+  template <class V>
+  friend Condition operator<(const ParquetColumn& column, const V& value) {
+    return column.compared(Comparison::less, value);
+  }
+  template <class V>
+  friend Condition operator<=(const ParquetColumn& column, const V& value) {
+    return column.compared(Comparison::less_or_equal, value);
+  }
+  template <class V>
+  friend Condition operator>(const ParquetColumn& column, const V& value) {
+    return column.compared(Comparison::greater, value);
+  }
+  template <class V>
+  friend Condition operator>=(const ParquetColumn& column, const V& value) {
+    return column.compared(Comparison::greater_or_equal, value);
+  }
+
+ private:
+  template <class V>
+  Condition compared(Comparison comparison, const V& value) const {
+    static_assert(std::integral<V> || std::floating_point<V> || std::convertible_to<const V&, std::string>,
+                  "weft column: it is compared with a number or a text");
+    if constexpr (std::integral<V>)
+      return {name_, comparison, static_cast<std::int64_t>(value)};
+    else if constexpr (std::floating_point<V>)
+      return {name_, comparison, static_cast<double>(value)};
+    else
+      return {name_, comparison, std::string(value)};
+  }
+  std::string name_;
+};
+/// column("price") >= 10
+inline ParquetColumn column(std::string name) { return ParquetColumn(std::move(name)); }
+
+struct ParquetFormat {
+  /// Fields whose column has another name.
+  std::map<std::string, std::string> names = {};
+  /// Only rows for which all of these hold are read: {column("year") == 2026, column("price") >= 10}. Row groups of which the file
+  /// says that they have no such row are skipped. A missing value meets no condition. Days and times compare with numbers (days
+  /// since 1970, microseconds since then) and with texts ("2026-11-28", "2026-11-28T04:40:27").
+  std::vector<storage::parquet::Condition> where = {};
+  /// Of files that are written: none, snappy, gzip, lz4 or zstd.
+  std::string compression = "zstd";
+  /// Of files that are written, before they are encoded: what one task reads at least, and what a writer keeps in memory.
+  std::uint64_t row_group_bytes = 64u << 20;
 };
 
 }  // namespace weft

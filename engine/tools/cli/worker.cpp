@@ -18,6 +18,7 @@
 #include "runtime/worker/worker_chunks.hpp"
 #include "runtime/worker/worker_tables.hpp"
 #include "schedulers/view/resources.hpp"
+#include "storage/parquet/module.hpp"
 
 namespace weft::tools {
 
@@ -35,6 +36,7 @@ Result<void> run(WorkerSettings options) {
   keep_files_private();
   WEFT_ASSIGN(options.worker.security, rpc::security_of_environment());
   rpc::raise_descriptor_limit();
+  storage::parquet::tell_children();
   Config config;
   runtime::declare(config, options.worker);
   if (!options.config.empty()) WEFT_TRY(config.load_file(options.config));

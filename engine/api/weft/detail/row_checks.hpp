@@ -4,6 +4,7 @@
 #include "weft/detail/call.hpp"
 #include "weft/detail/csv.hpp"
 #include "weft/detail/json.hpp"
+#include "weft/detail/parquet.hpp"
 #include "weft/text.hpp"
 
 namespace weft::detail {
@@ -37,6 +38,20 @@ constexpr bool check_read_json() {
                 "weft read_json<T>: T must be a plain struct (up to 24 fields) of numbers, bool, std::string, "
                 "std::optional and std::vector of these, and such structs; read_text and map() read anything else");
   return is_json_row<T>();
+}
+template <class T>
+constexpr bool check_read_parquet() {
+  static_assert(is_parquet_row<T>(),
+                "weft read_parquet<T>: T must be a plain struct (up to 24 fields) of numbers, bool, std::string, "
+                "std::string_view, std::optional and std::vector of these, and such structs");
+  return is_parquet_row<T>();
+}
+template <class T>
+constexpr bool check_write_parquet() {
+  static_assert(is_parquet_row<T>(),
+                "weft write_parquet: the records (T below) must be plain structs, whose fields are the columns: numbers, bool, "
+                "texts, std::optional and std::vector of these, and such structs; map() them to one");
+  return is_parquet_row<T>();
 }
 template <class T>
 constexpr bool check_write_csv() {

@@ -1,0 +1,308 @@
+// read_parquet and write_parquet.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/field_names.hpp"
+#include "storage/parquet/column.hpp"
+#include "weft/detail/actions.hpp"
+#include "weft/detail/json.hpp"
+#include "weft/detail/row_fields.hpp"
+#include "weft/detail/sources.hpp"
+#include "weft/rows.hpp"
+
+namespace weft::detail {
+
+namespace pq = storage::parquet;
+
+template <class F>
+inline constexpr bool kIsParquetField =
+    std::same_as<F, std::string_view> || std::same_as<F, std::optional<std::string_view>> || IsJson<F>::value;
+template <class Tuple>
+inline constexpr bool kAreParquetFields = false;
+template <class... F>
+inline constexpr bool kAreParquetFields<std::tuple<F&...>> = (kIsParquetField<F> && ...);
+
+/// A struct that can be a row of Parquet.
+template <class T>
+constexpr bool is_parquet_row() {
+  if constexpr (PlainAggregate<T> && !std::is_empty_v<T>) return kAreParquetFields<FieldsOf<T>>;
+  return false;
+}
+
+template <class T>
+pq::Shape shape_of_row(std::span<const std::string> names);
+
+template <class F>
+pq::Shape shape_of_field(std::string name) {
+  if constexpr (kIsOptional<F>) {
+    pq::Shape shape = shape_of_field<typename F::value_type>(std::move(name));
+    shape.optional = true;
+    return shape;
+  } else if constexpr (std::same_as<F, bool>) {
+    return {std::move(name), pq::Kind::boolean, 8};
+  } else if constexpr (std::floating_point<F>) {
+    return {std::move(name), pq::Kind::real_number, sizeof(F) <= 4 ? 32 : 64};
+  } else if constexpr (std::integral<F>) {
+    return {std::move(name), std::signed_integral<F> ? pq::Kind::signed_number : pq::Kind::unsigned_number, 8 * sizeof(F)};
+  } else if constexpr (VectorTraits<F>::value) {
+    return {std::move(name), pq::Kind::list, 64, false, {shape_of_field<typename VectorTraits<F>::Element>("element")}};
+  } else if constexpr (PlainAggregate<F>) {
+    pq::Shape shape = shape_of_row<F>(names_in_files(kFieldNames<F>, {}));
+    shape.name = std::move(name);
+    return shape;
+  } else {
+    return {std::move(name), pq::Kind::text};
+  }
+}
+
+template <class T>
+pq::Shape shape_of_row(std::span<const std::string> names) {
+  pq::Shape shape;
+  [&]<class... F, std::size_t... I>(std::type_identity<std::tuple<F&...>>, std::index_sequence<I...>) {
+    (shape.children.push_back(shape_of_field<F>(names[I])), ...);
+  }(std::type_identity<FieldsOf<T>>(), std::make_index_sequence<kFieldCount<T>>());
+  return shape;
+}
+
+/// Why a row cannot be read, noted while the way back to its column is walked.
+struct ParquetProblem {
+  std::string member;  // "order.price"
+  std::string_view wanted;
+  bool missing = false;
+};
+
+/// False, and the problem, when the value is missing or does not fit.
+template <class F>
+bool read_parquet_value(const pq::Column& column, std::size_t row, F& value, ParquetProblem& problem) {
+  if constexpr (kIsOptional<F>) {
+    if (column.at(row) == pq::Presence::missing) {
+      value.reset();
+      return true;
+    }
+    if (!value) value.emplace();
+    return read_parquet_value(column, row, *value, problem);
+  } else {
+    const pq::Presence presence = column.at(row);
+    if (presence != pq::Presence::there) [[unlikely]] {
+      problem.missing = presence == pq::Presence::missing;
+      problem.wanted = cell_kind<F>();
+      return false;
+    }
+    if constexpr (std::same_as<F, bool>) {
+      value = column.booleans[row] != 0;
+    } else if constexpr (std::floating_point<F>) {
+      value = static_cast<F>(column.real_numbers[row]);
+    } else if constexpr (std::integral<F>) {
+      const auto wide = [&] {
+        if constexpr (std::signed_integral<F>)
+          return column.signed_numbers[row];
+        else
+          return column.unsigned_numbers[row];
+      }();
+      value = static_cast<F>(wide);
+      if (wide < std::numeric_limits<F>::min() || wide > std::numeric_limits<F>::max()) [[unlikely]] {
+        problem.wanted = cell_kind<F>();
+        return false;
+      }
+    } else if constexpr (std::same_as<F, std::string>) {
+      value.assign(column.texts[row]);
+    } else if constexpr (std::same_as<F, std::string_view>) {
+      value = column.texts[row];
+    } else if constexpr (VectorTraits<F>::value) {
+      value.clear();
+      for (auto at = static_cast<std::size_t>(column.ends[row]); at < static_cast<std::size_t>(column.ends[row + 1]); ++at) {
+        typename VectorTraits<F>::Element element{};
+        if (!read_parquet_value(column.children[0], at, element, problem)) {
+          problem.member.insert(0, "[]");
+          return false;
+        }
+        value.push_back(std::move(element));
+      }
+    } else {
+      return read_parquet_row(column.children, row, value, problem, kFieldNames<F>);
+    }
+    return true;
+  }
+}
+
+template <class T>
+bool read_parquet_row(const std::vector<pq::Column>& columns, std::size_t row, T& record, ParquetProblem& problem,
+                      std::span<const std::string_view> names) {
+  auto fields = fields_of(record);
+  const auto read = [&](std::size_t at, auto& field) {
+    if (read_parquet_value(columns[at], row, field, problem)) [[likely]]
+      return true;
+    if (!problem.member.empty() && problem.member[0] != '[') problem.member.insert(0, ".");
+    problem.member.insert(0, names[at]);
+    return false;
+  };
+  return [&]<std::size_t... I>(std::index_sequence<I...>) { return (read(I, std::get<I>(fields)) && ...); }
+  (std::make_index_sequence<kFieldCount<T>>());
+}
+
+/// A row that could not be read: counts as a bad record.
+void bad_parquet_row(const ParquetProblem& problem);
+
+/// What a task needs to read its part of the files.
+struct ParquetInput {
+  pq::Shape row;
+  std::vector<pq::Condition> where;
+};
+
+/// Reads the row groups whose middle is in the task's splits, and calls rows(self, batch, count, progress) with batches of which
+/// the first `count` rows are to be read: all, unless only a sample is wanted.
+void read_parquet_rows(TaskContext& context, const ParquetInput& input, void* self,
+                       void (*rows)(void* self, const pq::Batch& batch, std::size_t count, SourceProgress& progress));
+/// On the driver: an error at once when Parquet files cannot be read or written here.
+void check_parquet();
+
+template <class T>
+struct ParquetSource {
+  using Record = T;
+  std::shared_ptr<const ParquetInput> input;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    struct Reader {
+      std::remove_reference_t<Sink>& sink;
+      T record{};  // used again, so that texts keep their memory
+    } reader{sink};
+    read_parquet_rows(
+        context, *input, &reader, [](void* self, const pq::Batch& batch, std::size_t count, SourceProgress& progress) {
+          auto& into = *static_cast<Reader*>(self);
+          for (std::size_t row = 0; row < count; ++row) {
+            if (!batch.wanted.empty() && batch.wanted[row] == 0) continue;
+            progress.count();
+            if (ParquetProblem problem; !read_parquet_row(batch.columns, row, into.record, problem, kFieldNames<T>)) [[unlikely]] {
+              bad_parquet_row(problem);
+            } else if constexpr (std::is_trivially_copyable_v<T>) {
+              into.sink(T(into.record));
+            } else {
+              into.sink(std::move(into.record));
+            }
+          }
+        });
+  }
+};
+
+/// Values of a column that wait to be written.
+struct ParquetColumnBuffer {
+  explicit ParquetColumnBuffer(const pq::Shape& shape);
+
+  std::size_t rows = 0;
+  bool all_there = true;
+  std::vector<pq::Presence> presence;
+  std::vector<std::uint8_t> booleans;
+  std::vector<std::int64_t> signed_numbers;
+  std::vector<std::uint64_t> unsigned_numbers;
+  std::vector<double> real_numbers;
+  std::string text;
+  std::vector<std::size_t> text_ends;
+  std::vector<std::string_view> texts;
+  std::vector<std::int64_t> ends{0};
+  std::vector<ParquetColumnBuffer> children;
+
+  void clear();
+  /// Lives until the next change.
+  pq::Column column();
+};
+
+template <class F>
+void append_parquet_value(ParquetColumnBuffer& buffer, const F* value);
+
+template <class T>
+void append_parquet_row(std::vector<ParquetColumnBuffer>& columns, const T* record) {
+  [&]<class... F, std::size_t... I>(std::type_identity<std::tuple<F&...>>, std::index_sequence<I...>) {
+    if (record == nullptr) {
+      (append_parquet_value<F>(columns[I], nullptr), ...);
+    } else {
+      auto fields = fields_of(const_cast<T&>(*record));
+      (append_parquet_value<F>(columns[I], &std::get<I>(fields)), ...);
+    }
+  }(std::type_identity<FieldsOf<T>>(), std::make_index_sequence<kFieldCount<T>>());
+}
+
+/// Null: missing, as it or what it is a part of is.
+template <class F>
+void append_parquet_value(ParquetColumnBuffer& buffer, const F* value) {
+  if constexpr (kIsOptional<F>) {
+    append_parquet_value<typename F::value_type>(buffer, value != nullptr && *value ? &**value : nullptr);
+  } else {
+    ++buffer.rows;
+    buffer.presence.push_back(value == nullptr ? pq::Presence::missing : pq::Presence::there);
+    buffer.all_there = buffer.all_there && value != nullptr;
+    if constexpr (std::same_as<F, bool>) {
+      buffer.booleans.push_back(value != nullptr && *value ? 1 : 0);
+    } else if constexpr (std::floating_point<F>) {
+      buffer.real_numbers.push_back(value != nullptr ? static_cast<double>(*value) : 0);
+    } else if constexpr (std::signed_integral<F>) {
+      buffer.signed_numbers.push_back(value != nullptr ? *value : 0);
+    } else if constexpr (std::integral<F>) {
+      buffer.unsigned_numbers.push_back(value != nullptr ? *value : 0);
+    } else if constexpr (VectorTraits<F>::value) {
+      if (value != nullptr) {
+        for (const auto& element : *value) {
+          const typename VectorTraits<F>::Element& one = element;
+          append_parquet_value<typename VectorTraits<F>::Element>(buffer.children[0], &one);
+        }
+      }
+      buffer.ends.push_back(static_cast<std::int64_t>(buffer.children[0].rows));
+    } else if constexpr (PlainAggregate<F> && !std::same_as<F, std::string_view>) {
+      append_parquet_row<F>(buffer.children, value);
+    } else {
+      if (value != nullptr) buffer.text.append(*value);
+      buffer.text_ends.push_back(buffer.text.size());
+    }
+  }
+}
+
+/// The Parquet file of a task.
+class ParquetTaskFile {
+ public:
+  ParquetTaskFile(TaskContext& context, const std::string& work_directory, const pq::Shape& row, const ParquetFormat& format);
+  ~ParquetTaskFile();
+
+  std::vector<ParquetColumnBuffer>& columns() { return columns_; }
+  void end_record() {
+    if (++rows_ >= kBatchRows) flush();
+  }
+  /// The result of the task. The first task writes a file without rows as well, so that an empty output has its columns.
+  Buffer close();
+
+ private:
+  static constexpr std::size_t kBatchRows = 8192;
+  class Impl;
+
+  void flush();
+
+  std::vector<ParquetColumnBuffer> columns_;
+  std::size_t rows_ = 0;
+  std::unique_ptr<Impl> impl_;
+};
+
+template <class D>
+void write_parquet(const D& in, const std::string& path, std::string name, const ParquetFormat& format) {
+  using T = typename D::Record;
+  check_parquet();
+  const std::string work = in.graph()->open_output(path);
+  StageDraft draft = result_stage(in.lineage(), std::move(name), type_name<ParquetSource<T>>());
+  draft.body = make_body([chain = in.chain(), work, format](TaskContext& context) {
+    ParquetTaskFile file(context, work, shape_of_row<T>(names_in_files(kFieldNames<T>, format.names)), format);
+    chain.run(context, [&](T&& record) {
+      append_parquet_row<T>(file.columns(), &record);
+      file.end_record();
+    });
+    return file.close();
+  });
+  in.graph()->add_sink(std::move(draft), path);
+}
+
+}  // namespace weft::detail

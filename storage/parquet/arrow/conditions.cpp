@@ -1,0 +1,204 @@
+#include "storage/parquet/arrow/conditions.hpp"
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <arrow/type.h>
+#include <arrow/type_traits.h>
+#include <parquet/bloom_filter.h>
+#include <parquet/bloom_filter_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/schema.h>
+#include <parquet/statistics.h>
+
+#include "storage/parquet/arrow/times.hpp"
+
+namespace weft::storage::parquet {
+namespace {
+
+using ::parquet::LogicalType;
+
+template <class T>
+bool holds(Comparison comparison, const T& value, const T& bound) {
+  switch (comparison) {
+    case Comparison::equal:
+      return value == bound;
+    case Comparison::not_equal:
+      return value != bound;
+    case Comparison::less:
+      return value < bound;
+    case Comparison::less_or_equal:
+      return value <= bound;
+    case Comparison::greater:
+      return value > bound;
+    default:
+      return value >= bound;
+  }
+}
+
+/// Of values from `least` to `greatest`, both of which may be farther out than any value.
+template <class T>
+bool may_hold_between(Comparison comparison, const T& least, const T& greatest, const T& bound) {
+  switch (comparison) {
+    case Comparison::equal:
+      return least <= bound && bound <= greatest;
+    case Comparison::not_equal:
+      return true;  // `least` and `greatest` may not be values
+    case Comparison::less:
+    case Comparison::less_or_equal:
+      return holds(comparison, least, bound);
+    default:
+      return holds(comparison, greatest, bound);
+  }
+}
+
+/// A stored whole number as weft reads it: days, microseconds, or itself. Nothing where the order or the unit is another one.
+std::optional<std::int64_t> as_read(std::int64_t stored, const ::parquet::ColumnDescriptor& column) {
+  const auto& logical = column.logical_type();
+  if (logical == nullptr || logical->is_none()) return stored;
+  if (logical->is_int()) {
+    if (static_cast<const ::parquet::IntLogicalType&>(*logical).is_signed() || stored >= 0) return stored;
+    return std::nullopt;
+  }
+  if (logical->is_date()) return stored;
+  const auto in_unit = [&](LogicalType::TimeUnit::unit unit) -> std::optional<std::int64_t> {
+    switch (unit) {
+      case LogicalType::TimeUnit::MILLIS:
+        return microseconds(stored, ::arrow::TimeUnit::MILLI);
+      case LogicalType::TimeUnit::MICROS:
+        return stored;
+      case LogicalType::TimeUnit::NANOS:
+        return microseconds(stored, ::arrow::TimeUnit::NANO);
+      default:
+        return std::nullopt;
+    }
+  };
+  if (logical->is_timestamp()) return in_unit(static_cast<const ::parquet::TimestampLogicalType&>(*logical).time_unit());
+  if (logical->is_time()) return in_unit(static_cast<const ::parquet::TimeLogicalType&>(*logical).time_unit());
+  return std::nullopt;
+}
+
+std::optional<double> bound_of(const Condition& condition) {
+  if (const auto* real = std::get_if<double>(&condition.value)) return *real;
+  return std::nullopt;
+}
+
+bool may_hold_whole(const Condition& condition, const ::parquet::ColumnDescriptor& column, std::int64_t least,
+                    std::int64_t greatest) {
+  const auto low = as_read(least, column), high = as_read(greatest, column);
+  if (!low || !high) return true;
+  if (const auto* bound = std::get_if<std::int64_t>(&condition.value))
+    return may_hold_between(condition.comparison, *low, *high, *bound);
+  if (const auto bound = bound_of(condition))
+    return may_hold_between(condition.comparison, static_cast<double>(*low), static_cast<double>(*high), *bound);
+  return true;
+}
+
+bool may_hold_real(const Condition& condition, double least, double greatest) {
+  const auto bound = bound_of(condition);
+  if (!bound || std::isnan(least) || std::isnan(greatest)) return true;
+  return may_hold_between(condition.comparison, least, greatest, *bound);
+}
+
+template <class T>
+const auto& typed(const ::parquet::Statistics& statistics) {
+  return static_cast<const ::parquet::TypedStatistics<T>&>(statistics);
+}
+
+bool statistics_leave_room(const Condition& condition, const ::parquet::ColumnDescriptor& column,
+                           const ::parquet::Statistics& statistics) {
+  if (!statistics.HasMinMax()) return true;
+  switch (column.physical_type()) {
+    case ::parquet::Type::INT32: {
+      const auto& of = typed<::parquet::Int32Type>(statistics);
+      return may_hold_whole(condition, column, of.min(), of.max());
+    }
+    case ::parquet::Type::INT64: {
+      const auto& of = typed<::parquet::Int64Type>(statistics);
+      return may_hold_whole(condition, column, of.min(), of.max());
+    }
+    case ::parquet::Type::FLOAT: {
+      const auto& of = typed<::parquet::FloatType>(statistics);
+      return may_hold_real(condition, of.min(), of.max());
+    }
+    case ::parquet::Type::DOUBLE: {
+      const auto& of = typed<::parquet::DoubleType>(statistics);
+      return may_hold_real(condition, of.min(), of.max());
+    }
+    case ::parquet::Type::BYTE_ARRAY: {
+      const auto* bound = std::get_if<std::string>(&condition.value);
+      if (bound == nullptr || column.sort_order() != ::parquet::SortOrder::UNSIGNED) return true;
+      const auto& logical = column.logical_type();
+      if (logical != nullptr && !logical->is_none() && !logical->is_string()) return true;
+      const auto& of = typed<::parquet::ByteArrayType>(statistics);
+      return may_hold_between(condition.comparison, std::string_view(of.min()), std::string_view(of.max()),
+                              std::string_view(*bound));
+    }
+    default:
+      return true;
+  }
+}
+
+bool bloom_filter_leaves_room(const Condition& condition, const ::parquet::ColumnDescriptor& column,
+                              const ::parquet::BloomFilter& filter) {
+  if (const auto* text = std::get_if<std::string>(&condition.value)) {
+    if (column.physical_type() != ::parquet::Type::BYTE_ARRAY) return true;
+    return filter.FindHash(filter.Hash(std::string_view(*text)));
+  }
+  const auto* whole = std::get_if<std::int64_t>(&condition.value);
+  if (whole == nullptr || as_read(*whole, column) != *whole) return true;
+  if (column.physical_type() == ::parquet::Type::INT64) return filter.FindHash(filter.Hash(*whole));
+  if (column.physical_type() != ::parquet::Type::INT32) return true;
+  if (*whole < std::numeric_limits<std::int32_t>::min() || *whole > std::numeric_limits<std::int32_t>::max()) return true;
+  return filter.FindHash(filter.Hash(static_cast<std::int32_t>(*whole)));
+}
+
+}  // namespace
+
+void adapt(Condition& condition, const ::arrow::DataType& type) {
+  if (const auto* whole = std::get_if<std::int64_t>(&condition.value)) {
+    if (::arrow::is_floating(type.id()) || ::arrow::is_decimal(type.id())) condition.value = static_cast<double>(*whole);
+  } else if (const auto* text = std::get_if<std::string>(&condition.value)) {
+    const bool day = ::arrow::is_date(type.id());
+    if (!day && type.id() != ::arrow::Type::TIMESTAMP) return;
+    if (const auto moment = microseconds_of(*text)) condition.value = day ? days_of_milliseconds(*moment / 1000) : *moment;
+  }
+}
+
+Shape shape_of(const Condition& condition) {
+  const Kind kind = std::holds_alternative<std::string>(condition.value) ? Kind::text
+                    : std::holds_alternative<double>(condition.value)    ? Kind::real_number
+                                                                         : Kind::signed_number;
+  return {condition.column, kind, 64, true, {}};
+}
+
+bool may_hold(const Condition& condition, ::parquet::ParquetFileReader& file, int row_group) {
+  const auto metadata = file.metadata();
+  const auto* schema = metadata->schema();
+  const int at = schema->ColumnIndex(condition.column);
+  if (at < 0 || schema->Column(at)->max_repetition_level() != 0) return true;
+  const ::parquet::ColumnDescriptor& column = *schema->Column(at);
+  const auto chunk = metadata->RowGroup(row_group)->ColumnChunk(at);
+  const auto statistics = chunk->is_stats_set() ? chunk->statistics() : nullptr;
+  if (statistics != nullptr && statistics->HasNullCount() && statistics->null_count() == chunk->num_values()) return false;
+  if (statistics != nullptr && !statistics_leave_room(condition, column, *statistics)) return false;
+  if (condition.comparison != Comparison::equal || !chunk->bloom_filter_offset()) return true;
+  const auto group = file.GetBloomFilterReader().RowGroup(row_group);
+  const std::unique_ptr<::parquet::BloomFilter> filter = group ? group->GetColumnBloomFilter(at) : nullptr;
+  return filter == nullptr || bloom_filter_leaves_room(condition, column, *filter);
+}
+
+void keep_where(const Condition& condition, const Column& column, std::span<std::uint8_t> wanted) {
+  const auto keep = [&](const auto& values, const auto& bound) {
+    for (std::size_t row = 0; row < wanted.size(); ++row)
+      if (column.at(row) != Presence::there || !holds(condition.comparison, values[row], bound)) wanted[row] = 0;
+  };
+  if (const auto* text = std::get_if<std::string>(&condition.value)) return keep(column.texts, std::string_view(*text));
+  if (const auto* real = std::get_if<double>(&condition.value)) return keep(column.real_numbers, *real);
+  keep(column.signed_numbers, std::get<std::int64_t>(condition.value));
+}
+
+}  // namespace weft::storage::parquet

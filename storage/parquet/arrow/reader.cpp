@@ -1,0 +1,181 @@
+#include "storage/parquet/arrow/reader.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <arrow/memory_pool.h>
+#include <arrow/record_batch.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+
+#include "storage/parquet/arrow/array_columns.hpp"
+#include "storage/parquet/arrow/conditions.hpp"
+#include "storage/parquet/arrow/files.hpp"
+#include "storage/parquet/arrow/selection.hpp"
+
+namespace weft::storage::parquet {
+namespace {
+
+constexpr std::int64_t kBatchRows = 8192;
+constexpr std::int64_t kReadAhead = 1 << 20;  // bytes of a column that are read at once; a whole chunk may not fit into memory
+
+class ArrowReader : public Reader {
+ public:
+  Result<void> open(std::unique_ptr<Source> source, const std::string& path, const Shape& row,
+                    std::span<const Condition> conditions);
+
+  std::span<const RowGroup> row_groups() const override { return groups_; }
+  bool may_have_wanted(std::size_t row_group) override;
+  Result<void> read(std::size_t row_group, const std::function<Result<void>(const Batch&)>& visit) override;
+
+ private:
+  void find_row_groups();
+  Result<bool> next(::arrow::RecordBatchReader& batches);
+  ::arrow::Status take(const ::arrow::RecordBatch& arrow);
+  bool mark_wanted();
+
+  std::string path_;
+  Shape row_;  // with a column for each condition behind those of the struct
+  std::size_t fields_ = 0;
+  std::vector<Condition> conditions_;
+  KeptError kept_;
+  std::unique_ptr<::parquet::arrow::FileReader> file_;
+  Selection selection_;
+  std::vector<RowGroup> groups_;
+  std::vector<ArrayColumn> columns_;
+  std::vector<std::uint8_t> wanted_;
+  Batch batch_;
+};
+
+/// Better words than Arrow's for what is most often wrong.
+Result<void> check_magic(Source& source, const std::string& path) {
+  constexpr std::uint64_t kLeast = 12;  // two magic numbers and a length
+  std::array<std::byte, 4> end{};
+  if (source.size() >= kLeast) {
+    WEFT_ASSIGN(const std::size_t read, source.read(source.size() - end.size(), end));
+    const std::string_view magic(reinterpret_cast<const char*>(end.data()), read);
+    if (magic == "PAR1") return {};
+    if (magic == "PARE")
+      return fail(Code::invalid_argument, path + ": the Parquet file is encrypted, which weft does not read; decrypt it first");
+  }
+  return fail(Code::invalid_argument, path + ": this is no Parquet file, or a part of one: it does not end with PAR1");
+}
+
+Result<void> ArrowReader::open(std::unique_ptr<Source> source, const std::string& path, const Shape& row,
+                               std::span<const Condition> conditions) {
+  WEFT_TRY(check_magic(*source, path));
+  path_ = path;
+  row_ = row;
+  fields_ = row.children.size();
+  conditions_.assign(conditions.begin(), conditions.end());
+  WEFT_TRY(guarded(kept_, Code::invalid_argument, path, [&]() -> ::arrow::Status {
+    ::parquet::ReaderProperties properties(::arrow::default_memory_pool());
+    properties.enable_buffered_stream();
+    properties.set_buffer_size(kReadAhead);
+    ::parquet::ArrowReaderProperties of_arrow(false);
+    of_arrow.set_batch_size(kBatchRows);
+    of_arrow.set_pre_buffer(false);
+    auto parquet = ::parquet::ParquetFileReader::Open(arrow_file(std::move(source), kept_), properties);
+    return ::parquet::arrow::FileReader::Make(::arrow::default_memory_pool(), std::move(parquet), of_arrow).Value(&file_);
+  }));
+  find_row_groups();
+  for (Condition& condition : conditions_) {
+    for (const auto& field : file_->manifest().schema_fields)
+      if (field.field->name() == condition.column) adapt(condition, *field.field->type());
+    row_.children.push_back(shape_of(condition));
+  }
+  WEFT_ASSIGN(selection_, select(row_, file_->manifest(), path));
+  auto& leaves = selection_.leaves;  // a column of a condition may be one of the struct's, too
+  std::sort(leaves.begin(), leaves.end());
+  leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+  return {};
+}
+
+void ArrowReader::find_row_groups() {
+  const auto metadata = file_->parquet_reader()->metadata();
+  for (int i = 0; i < metadata->num_row_groups(); ++i) {
+    const auto group = metadata->RowGroup(i);
+    RowGroup& found = groups_.emplace_back();
+    found.rows = static_cast<std::uint64_t>(std::max<std::int64_t>(group->num_rows(), 0));
+    found.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(group->total_compressed_size(), 0));
+    if (group->num_columns() == 0) continue;
+    const auto first = group->ColumnChunk(0);
+    std::int64_t offset = first->data_page_offset();
+    if (first->has_dictionary_page() && first->dictionary_page_offset() > 0)
+      offset = std::min(offset, first->dictionary_page_offset());
+    found.offset = static_cast<std::uint64_t>(std::max<std::int64_t>(offset, 0));
+  }
+}
+
+bool ArrowReader::may_have_wanted(std::size_t row_group) {
+  bool room = true;
+  KeptError ignored;
+  // What cannot be read of statistics excludes nothing; damage shows when the rows are read.
+  static_cast<void>(guarded(ignored, Code::corrupt, path_, [&]() -> ::arrow::Status {
+    for (const Condition& condition : conditions_)
+      room = room && may_hold(condition, *file_->parquet_reader(), static_cast<int>(row_group));
+    return ::arrow::Status::OK();
+  }));
+  kept_.error.reset();
+  return room;
+}
+
+/// Nothing at the end. What visitors throw does not pass through here.
+Result<bool> ArrowReader::next(::arrow::RecordBatchReader& batches) {
+  bool more = false;
+  WEFT_TRY(guarded(kept_, Code::corrupt, path_, [&]() -> ::arrow::Status {
+    std::shared_ptr<::arrow::RecordBatch> batch;
+    ARROW_RETURN_NOT_OK(batches.ReadNext(&batch));
+    more = batch != nullptr;
+    return more ? take(*batch) : ::arrow::Status::OK();
+  }));
+  return more;
+}
+
+Result<void> ArrowReader::read(std::size_t row_group, const std::function<Result<void>(const Batch&)>& visit) {
+  std::unique_ptr<::arrow::RecordBatchReader> batches;
+  WEFT_TRY(guarded(kept_, Code::corrupt, path_, [&]() -> ::arrow::Status {
+    return file_->GetRecordBatchReader({static_cast<int>(row_group)}, selection_.leaves).Value(&batches);
+  }));
+  for (;;) {
+    WEFT_ASSIGN(const bool more, next(*batches));
+    if (!more) return {};
+    if (!conditions_.empty() && !mark_wanted()) continue;
+    WEFT_TRY(visit(batch_));
+  }
+}
+
+::arrow::Status ArrowReader::take(const ::arrow::RecordBatch& arrow) {
+  columns_.resize(row_.children.size());
+  batch_.rows = static_cast<std::uint64_t>(arrow.num_rows());
+  batch_.columns.clear();
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const auto array = arrow.GetColumnByName(row_.children[i].name);
+    if (array == nullptr) return ::arrow::Status::Invalid("its column '" + row_.children[i].name + "' is not there");
+    columns_[i].take(row_.children[i], array);
+    if (i < fields_) batch_.columns.push_back(columns_[i].column());
+  }
+  batch_.wanted = {};
+  return ::arrow::Status::OK();
+}
+
+/// False when no row of the batch is wanted.
+bool ArrowReader::mark_wanted() {
+  wanted_.assign(batch_.rows, 1);
+  for (std::size_t i = 0; i < conditions_.size(); ++i) keep_where(conditions_[i], columns_[fields_ + i].column(), wanted_);
+  batch_.wanted = wanted_;
+  return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> open_reader(std::unique_ptr<Source> source, const std::string& path, const Shape& row,
+                                            std::span<const Condition> conditions) {
+  auto reader = std::make_unique<ArrowReader>();
+  WEFT_TRY(reader->open(std::move(source), path, row, conditions));
+  return std::unique_ptr<Reader>(std::move(reader));
+}
+
+}  // namespace weft::storage::parquet
