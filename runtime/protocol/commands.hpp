@@ -54,7 +54,7 @@ struct ShuffleLocations {
   NodeId node;
   JobId job;
   ShuffleId shuffle;
-  OutputTable outputs;
+  OutputTable outputs = std::make_shared<const std::vector<shuffle::MapOutput>>();
   std::uint32_t maps = 0;              // with slow start: how many there will be (ShuffleExtended); 0: these are all
   std::vector<NodeAddress> holders{};  // of the outputs
   WrittenTable written = std::make_shared<const std::vector<shuffle::Written>>();

@@ -80,6 +80,20 @@ TEST(FuzzMessages, AreReadWholeOrRefused) {
   }
 }
 
+/// Each pointer of a message can be null, and each number zero.
+TEST(FuzzMessages, AreReadOrRefusedWithoutAnyOfTheirWords) {
+  constexpr std::size_t kWord = 8;
+  std::size_t read = 0;
+  for (const auto& [name, kind] : releases::kinds())
+    for (const auto& example : kind.examples)
+      for (std::size_t at = 0; at + kWord <= example->header.size(); at += kWord) {
+        std::string header(as_chars(example->header.view()));
+        header.replace(at, kWord, kWord, '\0');
+        read += reads(kind, header, example->bulk.view()) ? 1 : 0;
+      }
+  EXPECT_GT(read, 1000u);
+}
+
 /// A little of what message_fuzz.cpp does.
 TEST(FuzzMessages, AreReadOrRefusedWhenDamaged) {
   const bool longer = std::getenv("WEFT_LONG") != nullptr;
