@@ -18,59 +18,12 @@
 #include "storage/split.hpp"
 #include "storage/staged_name.hpp"
 #include "storage/text_reader.hpp"
-#include "tests/storage/s3_service.hpp"
+#include "tests/storage/s3_fixture.hpp"
 
 namespace weft::storage::objects {
 namespace {
 
-using http::HttpOptions;
 using http::HttpResponse;
-using test::S3Service;
-
-HttpOptions impatient() {
-  HttpOptions options;
-  options.patience = std::chrono::seconds(20);
-  options.first_pause = std::chrono::milliseconds(2);
-  options.longest_pause = std::chrono::milliseconds(50);
-  return options;
-}
-
-std::unique_ptr<S3Files> files_of(const S3Service& service) { return s3_files(service.settings(), impatient()); }
-
-std::string lines(int count) {
-  std::string text;
-  for (int i = 0; i < count; ++i) text += "line " + std::to_string(i) + " of a text that is read in pieces\n";
-  return text;
-}
-
-/// All lines of the inputs, read split by split as tasks do.
-std::string read_all(RemoteFiles& files, const std::string& input, std::uint64_t pieces) {
-  const std::vector<std::string> inputs{input};
-  auto found = expand_inputs(inputs, &files);
-  if (!found) return found.error().to_string();
-  auto groups = split_files(found->paths, {.min_groups = pieces}, &files, found->versions);
-  if (!groups) return groups.error().to_string();
-  std::string text;
-  TextReader reader(UINT64_MAX, &files);
-  for (const SplitGroup& group : *groups)
-    for (const Split& split : group) {
-      auto read = reader.for_each_line(
-          split, [](std::uint64_t) {}, [&](std::string_view line) { text.append(line).append("\n"); });
-      if (!read) return read.error().to_string();
-    }
-  return text;
-}
-
-/// One attempt's file with this content; what the driver learns of it.
-std::string attempt(RemoteFiles& files, OutputDirectory& output, std::size_t part, const std::string& content, int number = 0) {
-  auto file = OutputFile::create(output.work_directory(), "task-1-" + std::to_string(part) + "-" + std::to_string(number), &files,
-                                 Compression::none, part_name(part));
-  EXPECT_TRUE(file);
-  EXPECT_TRUE((*file)->append(as_bytes(content)));
-  const auto closed = (*file)->close();
-  EXPECT_TRUE(closed) << closed.error().to_string();
-  return (*file)->name();
-}
 
 TEST(S3Files, ReadObjectsInSplitsOnRecordBoundaries) {
   S3Service service;
@@ -128,115 +81,6 @@ TEST(S3Files, ListsGoOnAndKeysMayBeOdd) {
   EXPECT_EQ(found.skipped, (std::vector<std::string>{"s3://books/odd/.dir", "s3://books/odd/_hidden"}));
   for (const std::string& key : keys) EXPECT_EQ(read_all(*files, "s3://books/odd/" + key, 1), key + "\n");
   EXPECT_EQ(files->entries("s3://books/odd").value().size(), keys.size() + 3);  // with .dir, _hidden and z
-}
-
-TEST(S3Files, OutputAppearsWhenItIsCommittedAndLosersLeaveNothing) {
-  S3Service service;
-  const auto files = files_of(service);
-  {
-    auto output = OutputDirectory::prepare("s3://books/out/", false, "token", files.get()).value();
-    const std::string large(6u << 20, 'x');  // two parts
-    const std::string first = attempt(*files, output, 0, large);
-    attempt(*files, output, 0, "of an attempt that lost", 1);
-    { auto dropped = OutputFile::create(output.work_directory(), "t", files.get(), Compression::none, part_name(1)).value(); }
-    EXPECT_FALSE(files->exists("s3://books/out").value());
-    const auto committed = output.commit({first, "", attempt(*files, output, 2, "three")});
-    ASSERT_TRUE(committed) << committed.error().to_string();
-  }
-  EXPECT_EQ(files->names("s3://books/out").value(),
-            (std::vector<std::string>{"_SUCCESS", "part-00000", "part-00001", "part-00002"}));
-  EXPECT_TRUE(service.has("\"out/part-00000\": 6291456"));
-  EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
-  EXPECT_EQ(OutputDirectory::prepare("s3://books/out", false, "token", files.get()).error().code(), Code::already_exists);
-  {
-    auto output = OutputDirectory::prepare("s3://books/out", true, "token", files.get()).value();
-    ASSERT_TRUE(output.commit({attempt(*files, output, 0, "new")}));
-  }
-  EXPECT_EQ(files->names("s3://books/out").value(), (std::vector<std::string>{"_SUCCESS", "part-00000"}));
-  EXPECT_EQ(read_all(*files, "s3://books/out", 1), "new\n");
-  service.store("thesis/one", "precious");
-  EXPECT_EQ(OutputDirectory::prepare("s3://books/thesis", true, "token", files.get()).error().code(), Code::already_exists);
-}
-
-TEST(S3Files, OutputOfAJobThatFailsNeverAppears) {
-  S3Service service;
-  const auto files = files_of(service);
-  {
-    auto output = OutputDirectory::prepare("s3://books/out", false, "token", files.get()).value();
-    attempt(*files, output, 0, "one");
-    EXPECT_FALSE(service.has("\"uploads\": []"));
-  }
-  EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
-  auto output = OutputDirectory::prepare("s3://books/out", false, "token", files.get()).value();
-  const std::string one = attempt(*files, output, 0, "one"), two = attempt(*files, output, 1, "two");
-  const auto refused = output.commit({one, staged_name("no such upload", "task-1-1-0")});
-  ASSERT_FALSE(refused);
-  EXPECT_NE(
-      refused.error().to_string().find("the output s3://books/out was taken back: cannot write s3://books/out/part-00001: its "
-                                       "upload was aborted by somebody else"),
-      std::string::npos)
-      << refused.error().to_string();
-  EXPECT_FALSE(files->exists("s3://books/out").value());
-}
-
-/// Kills the first driver of a job after each request that it makes while it publishes.
-void publish_with_two_drivers(bool overwrite) {
-  constexpr const char* kToken = "job7-0123abcd";
-  const auto outputs = [](const S3Service& service) { return s3_files(service.settings(), impatient()); };
-  S3Service service;
-  int requests = 0;
-  for (bool finished = false; !finished; ++requests) {
-    SCOPED_TRACE(testing::Message() << (overwrite ? "overwriting, " : "") << "killed after request " << requests);
-    const std::string name = (overwrite ? "again-" : "out-") + std::to_string(requests), url = "s3://books/" + name;
-    if (overwrite) {
-      // What was there is what will be there, but for one object.
-      for (const char* key : {"/part-00000", "/part-00009", "/_SUCCESS"}) service.store(name + key, key[1] == 'p' ? "one\n" : "");
-    }
-    std::vector<std::string> written;
-    {
-      const auto files = outputs(service);
-      auto output = OutputDirectory::prepare(url, overwrite, kToken, files.get(), OutputOwner::job).value();
-      written = {attempt(*files, output, 0, "one"), "", attempt(*files, output, 2, "three")};
-      attempt(*files, output, 2, "of an attempt that lost", 1);
-      service.set(R"({"most": )" + std::to_string(requests) + "}");
-      finished = output.commit(written).has_value();
-    }
-    service.set(R"({"most": -1})");
-    for (int next = 0; next < 2; ++next) {
-      const auto files = outputs(service);
-      auto output = OutputDirectory::prepare(url, overwrite, kToken, files.get(), OutputOwner::job);
-      ASSERT_TRUE(output) << output.error().to_string();
-      const auto committed = output->commit(written);
-      ASSERT_TRUE(committed) << committed.error().to_string();
-      EXPECT_EQ(files->names(url).value(), (std::vector<std::string>{"_SUCCESS", "part-00000", "part-00001", "part-00002"}));
-      EXPECT_EQ(read_all(*files, url, 1), "one\nthree\n");
-      EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
-      EXPECT_FALSE(service.has(".weft-")) << service.state();
-    }
-    ASSERT_FALSE(testing::Test::HasFailure());
-  }
-  EXPECT_GT(requests, 8);
-}
-
-TEST(S3Files, OutputOfAJobIsFinishedByTheNextDriverWhereverTheFirstIsKilled) { publish_with_two_drivers(false); }
-
-TEST(S3Files, OutputOfAJobThatOverwritesIsFinishedByTheNextDriverWhereverTheFirstIsKilled) { publish_with_two_drivers(true); }
-
-TEST(S3Files, OutputOfAJobWhoseUploadsAreGoneIsAnErrorAndSoIsWhatSomebodyElseMade) {
-  S3Service service;
-  const auto files = files_of(service);
-  service.store("out/part-00000", "old");
-  service.store("out/_SUCCESS", "");
-  auto output = OutputDirectory::prepare("s3://books/out", true, "job7-0123abcd", files.get(), OutputOwner::job).value();
-  const std::string written = attempt(*files, output, 0, "old");
-  ASSERT_TRUE(files->publisher("s3://books/out")->discard("s3://books/out"));
-  const auto gone = output.commit({written});
-  ASSERT_FALSE(gone) << "what is there is an older output, if it has the same bytes";
-  EXPECT_NE(gone.error().to_string().find("is incomplete"), std::string::npos) << gone.error().to_string();
-  auto other = OutputDirectory::prepare("s3://books/new", false, "job7-0123abcd", files.get(), OutputOwner::job).value();
-  service.store("new/precious", "mine");
-  EXPECT_EQ(other.commit({attempt(*files, other, 0, "x")}).error().code(), Code::already_exists);
-  EXPECT_EQ(files->names("s3://books/new").value(), std::vector<std::string>{"precious"});
 }
 
 TEST(S3Files, AnObjectThatIsNotClosedLeavesNothing) {

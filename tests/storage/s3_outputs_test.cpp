@@ -1,0 +1,122 @@
+// Outputs of jobs in S3 services: they appear whole, once, or not at all.
+#include <gtest/gtest.h>
+
+#include "storage/output_directory.hpp"
+#include "storage/output_file.hpp"
+#include "storage/staged_name.hpp"
+#include "tests/storage/s3_fixture.hpp"
+
+namespace weft::storage::objects {
+namespace {
+
+TEST(S3Outputs, OutputAppearsWhenItIsCommittedAndLosersLeaveNothing) {
+  S3Service service;
+  const auto files = files_of(service);
+  {
+    auto output = OutputDirectory::prepare("s3://books/out/", false, "token", files.get()).value();
+    const std::string large(6u << 20, 'x');  // two parts
+    const std::string first = attempt(*files, output, 0, large);
+    attempt(*files, output, 0, "of an attempt that lost", 1);
+    { auto dropped = OutputFile::create(output.work_directory(), "t", files.get(), Compression::none, part_name(1)).value(); }
+    EXPECT_FALSE(files->exists("s3://books/out").value());
+    const auto committed = output.commit({first, "", attempt(*files, output, 2, "three")});
+    ASSERT_TRUE(committed) << committed.error().to_string();
+  }
+  EXPECT_EQ(files->names("s3://books/out").value(),
+            (std::vector<std::string>{"_SUCCESS", "part-00000", "part-00001", "part-00002"}));
+  EXPECT_TRUE(service.has("\"out/part-00000\": 6291456"));
+  EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
+  EXPECT_EQ(OutputDirectory::prepare("s3://books/out", false, "token", files.get()).error().code(), Code::already_exists);
+  {
+    auto output = OutputDirectory::prepare("s3://books/out", true, "token", files.get()).value();
+    ASSERT_TRUE(output.commit({attempt(*files, output, 0, "new")}));
+  }
+  EXPECT_EQ(files->names("s3://books/out").value(), (std::vector<std::string>{"_SUCCESS", "part-00000"}));
+  EXPECT_EQ(read_all(*files, "s3://books/out", 1), "new\n");
+  service.store("thesis/one", "precious");
+  EXPECT_EQ(OutputDirectory::prepare("s3://books/thesis", true, "token", files.get()).error().code(), Code::already_exists);
+}
+
+TEST(S3Outputs, OutputOfAJobThatFailsNeverAppears) {
+  S3Service service;
+  const auto files = files_of(service);
+  {
+    auto output = OutputDirectory::prepare("s3://books/out", false, "token", files.get()).value();
+    attempt(*files, output, 0, "one");
+    EXPECT_FALSE(service.has("\"uploads\": []"));
+  }
+  EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
+  auto output = OutputDirectory::prepare("s3://books/out", false, "token", files.get()).value();
+  const std::string one = attempt(*files, output, 0, "one"), two = attempt(*files, output, 1, "two");
+  const auto refused = output.commit({one, staged_name("no such upload", "task-1-1-0")});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(
+      refused.error().to_string().find("the output s3://books/out was taken back: cannot write s3://books/out/part-00001: its "
+                                       "upload was aborted by somebody else"),
+      std::string::npos)
+      << refused.error().to_string();
+  EXPECT_FALSE(files->exists("s3://books/out").value());
+}
+
+/// Kills the first driver of a job after each request that it makes while it publishes.
+void publish_with_two_drivers(bool overwrite) {
+  constexpr const char* kToken = "job7-0123abcd";
+  const auto outputs = [](const S3Service& service) { return s3_files(service.settings(), impatient()); };
+  S3Service service;
+  int requests = 0;
+  for (bool finished = false; !finished; ++requests) {
+    SCOPED_TRACE(testing::Message() << (overwrite ? "overwriting, " : "") << "killed after request " << requests);
+    const std::string name = (overwrite ? "again-" : "out-") + std::to_string(requests), url = "s3://books/" + name;
+    if (overwrite) {
+      // What was there is what will be there, but for one object.
+      for (const char* key : {"/part-00000", "/part-00009", "/_SUCCESS"}) service.store(name + key, key[1] == 'p' ? "one\n" : "");
+    }
+    std::vector<std::string> written;
+    {
+      const auto files = outputs(service);
+      auto output = OutputDirectory::prepare(url, overwrite, kToken, files.get(), OutputOwner::job).value();
+      written = {attempt(*files, output, 0, "one"), "", attempt(*files, output, 2, "three")};
+      attempt(*files, output, 2, "of an attempt that lost", 1);
+      service.set(R"({"most": )" + std::to_string(requests) + "}");
+      finished = output.commit(written).has_value();
+    }
+    service.set(R"({"most": -1})");
+    for (int next = 0; next < 2; ++next) {
+      const auto files = outputs(service);
+      auto output = OutputDirectory::prepare(url, overwrite, kToken, files.get(), OutputOwner::job);
+      ASSERT_TRUE(output) << output.error().to_string();
+      const auto committed = output->commit(written);
+      ASSERT_TRUE(committed) << committed.error().to_string();
+      EXPECT_EQ(files->names(url).value(), (std::vector<std::string>{"_SUCCESS", "part-00000", "part-00001", "part-00002"}));
+      EXPECT_EQ(read_all(*files, url, 1), "one\nthree\n");
+      EXPECT_TRUE(service.has("\"uploads\": []")) << service.state();
+      EXPECT_FALSE(service.has(".weft-")) << service.state();
+    }
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+  EXPECT_GT(requests, 8);
+}
+
+TEST(S3Outputs, OutputOfAJobIsFinishedByTheNextDriverWhereverTheFirstIsKilled) { publish_with_two_drivers(false); }
+
+TEST(S3Outputs, OutputOfAJobThatOverwritesIsFinishedByTheNextDriverWhereverTheFirstIsKilled) { publish_with_two_drivers(true); }
+
+TEST(S3Outputs, OutputOfAJobWhoseUploadsAreGoneIsAnErrorAndSoIsWhatSomebodyElseMade) {
+  S3Service service;
+  const auto files = files_of(service);
+  service.store("out/part-00000", "old");
+  service.store("out/_SUCCESS", "");
+  auto output = OutputDirectory::prepare("s3://books/out", true, "job7-0123abcd", files.get(), OutputOwner::job).value();
+  const std::string written = attempt(*files, output, 0, "old");
+  ASSERT_TRUE(files->publisher("s3://books/out")->discard("s3://books/out"));
+  const auto gone = output.commit({written});
+  ASSERT_FALSE(gone) << "what is there is an older output, if it has the same bytes";
+  EXPECT_NE(gone.error().to_string().find("is incomplete"), std::string::npos) << gone.error().to_string();
+  auto other = OutputDirectory::prepare("s3://books/new", false, "job7-0123abcd", files.get(), OutputOwner::job).value();
+  service.store("new/precious", "mine");
+  EXPECT_EQ(other.commit({attempt(*files, other, 0, "x")}).error().code(), Code::already_exists);
+  EXPECT_EQ(files->names("s3://books/new").value(), std::vector<std::string>{"precious"});
+}
+
+}  // namespace
+}  // namespace weft::storage::objects
