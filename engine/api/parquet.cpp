@@ -113,51 +113,124 @@ void bad_parquet_row(const ParquetProblem& problem) {
                  : fmt::format("column '{}': its value is not {}", problem.member, problem.wanted));
 }
 
-ParquetColumnBuffer::ParquetColumnBuffer(const pq::Shape& shape) : children(shape.children.begin(), shape.children.end()) {}
+class ParquetColumnBuffer {
+ public:
+  explicit ParquetColumnBuffer(const pq::Shape& shape)
+      : kind_(shape.kind), children_(shape.children.begin(), shape.children.end()) {}
 
-void ParquetColumnBuffer::clear() {
-  rows = 0;
-  all_there = true;
-  presence.clear();
-  booleans.clear();
-  signed_numbers.clear();
-  unsigned_numbers.clear();
-  real_numbers.clear();
-  text.clear();
-  text_ends.clear();
-  ends.assign(1, 0);
-  for (ParquetColumnBuffer& child : children) child.clear();
-}
-
-pq::Column ParquetColumnBuffer::column() {
-  texts.clear();
-  std::size_t begin = 0;
-  for (const std::size_t end : text_ends) {
-    texts.push_back(std::string_view(text).substr(begin, end - begin));
-    begin = end;
+  void put(pq::Presence presence) {
+    presence_.push_back(presence);
+    all_there_ = all_there_ && presence == pq::Presence::there;
   }
-  pq::Column column;
-  if (!all_there) column.presence = presence;
-  column.booleans = booleans;
-  column.signed_numbers = signed_numbers;
-  column.unsigned_numbers = unsigned_numbers;
-  column.real_numbers = real_numbers;
-  column.texts = texts;
-  column.ends = ends;
-  for (ParquetColumnBuffer& child : children) column.children.push_back(child.column());
-  return column;
-}
+  void put_nothing() {
+    put(pq::Presence::missing);
+    switch (kind_) {
+      case pq::Kind::boolean:
+        return booleans_.push_back(0);
+      case pq::Kind::signed_number:
+        return signed_.push_back(0);
+      case pq::Kind::unsigned_number:
+        return unsigned_.push_back(0);
+      case pq::Kind::real_number:
+        return real_.push_back(0);
+      case pq::Kind::text:
+        return text_ends_.push_back(text_.size());
+      default:
+        return;
+    }
+  }
+  void put_flag(bool value) {
+    put(pq::Presence::there);
+    booleans_.push_back(value ? 1 : 0);
+  }
+  void put_signed(std::int64_t value) {
+    put(pq::Presence::there);
+    signed_.push_back(value);
+  }
+  void put_unsigned(std::uint64_t value) {
+    put(pq::Presence::there);
+    unsigned_.push_back(value);
+  }
+  void put_real(double value) {
+    put(pq::Presence::there);
+    real_.push_back(value);
+  }
+  void put_text(std::string_view value) {
+    put(pq::Presence::there);
+    text_.append(value);
+    text_ends_.push_back(text_.size());
+  }
+  void end_elements() { ends_.push_back(static_cast<std::int64_t>(children_[0].presence_.size())); }
+  std::vector<ParquetColumnBuffer>& children() { return children_; }
+
+  void clear() {
+    all_there_ = true;
+    presence_.clear();
+    booleans_.clear();
+    signed_.clear();
+    unsigned_.clear();
+    real_.clear();
+    text_.clear();
+    text_ends_.clear();
+    ends_.assign(1, 0);
+    for (ParquetColumnBuffer& child : children_) child.clear();
+  }
+  /// Lives until the next change.
+  pq::Column column() {
+    texts_.clear();
+    std::size_t begin = 0;
+    for (const std::size_t end : text_ends_) {
+      texts_.push_back(std::string_view(text_).substr(begin, end - begin));
+      begin = end;
+    }
+    pq::Column column;
+    if (!all_there_) column.presence = presence_;
+    column.booleans = booleans_;
+    column.signed_numbers = signed_;
+    column.unsigned_numbers = unsigned_;
+    column.real_numbers = real_;
+    column.texts = texts_;
+    column.ends = ends_;
+    for (ParquetColumnBuffer& child : children_) column.children.push_back(child.column());
+    return column;
+  }
+
+ private:
+  pq::Kind kind_;
+  bool all_there_ = true;
+  std::vector<pq::Presence> presence_;  // by row
+  std::vector<std::uint8_t> booleans_;
+  std::vector<std::int64_t> signed_;
+  std::vector<std::uint64_t> unsigned_;
+  std::vector<double> real_;
+  std::string text_;  // of all rows
+  std::vector<std::size_t> text_ends_;
+  std::vector<std::string_view> texts_;
+  std::vector<std::int64_t> ends_{0};
+  std::vector<ParquetColumnBuffer> children_;
+};
+
+void put_missing(ParquetColumnBuffer& buffer) { buffer.put_nothing(); }
+void put_flag(ParquetColumnBuffer& buffer, bool value) { buffer.put_flag(value); }
+void put_signed(ParquetColumnBuffer& buffer, std::int64_t value) { buffer.put_signed(value); }
+void put_unsigned(ParquetColumnBuffer& buffer, std::uint64_t value) { buffer.put_unsigned(value); }
+void put_real(ParquetColumnBuffer& buffer, double value) { buffer.put_real(value); }
+void put_text(ParquetColumnBuffer& buffer, std::string_view value) { buffer.put_text(value); }
+void put_whole(ParquetColumnBuffer& buffer) { buffer.put(pq::Presence::there); }
+void end_elements(ParquetColumnBuffer& buffer) { buffer.end_elements(); }
+ParquetColumnBuffer& child_of(ParquetColumnBuffer& buffer, std::size_t index) { return buffer.children()[index]; }
 
 class ParquetTaskFile::Impl {
  public:
   Impl(TaskContext& context, const std::string& work_directory, const pq::Shape& row, const ParquetFormat& format)
-      : context_(context), file_(context, work_directory, ".parquet"), row_(row), format_(format) {}
+      : context_(context), file_(context, work_directory, ".parquet"), row_(row), format_(format), rows_(row) {}
 
-  void append(const pq::Batch& batch) {
-    if (!writer_) begin();
-    value_or_throw(writer_->append(batch));
+  ParquetColumnBuffer& rows() { return rows_; }
+  void end_record() {
+    if (++count_ >= kBatchRows) flush();
   }
   Buffer close() {
+    flush();
     if (!writer_ && context_.attempt.task.index == 0) begin();
     if (writer_) value_or_throw(writer_->finish());
     writer_.reset();
@@ -165,37 +238,39 @@ class ParquetTaskFile::Impl {
   }
 
  private:
+  static constexpr std::size_t kBatchRows = 8192;
+
   void begin() {
     const pq::Module* const module = value_or_throw(pq::load_module());
     const std::uint64_t memory = std::max<std::uint64_t>(context_.operators.memory->limit() / 4, 1u << 20);
     writer_ = value_or_throw(
         module->create(std::make_unique<TaskSink>(file_), row_, {format_.compression, std::min(format_.row_group_bytes, memory)}));
   }
+  void flush() {
+    if (count_ == 0) return;
+    if (!writer_) begin();
+    pq::Batch batch;
+    batch.rows = std::exchange(count_, 0);
+    batch.columns = rows_.column().children;
+    value_or_throw(writer_->append(batch));
+    rows_.clear();
+  }
 
   TaskContext& context_;
   TaskFile file_;
   const pq::Shape row_;
   const ParquetFormat& format_;
+  ParquetColumnBuffer rows_;
+  std::size_t count_ = 0;               // of rows in it
   std::unique_ptr<pq::Writer> writer_;  // goes before the file
 };
 
 ParquetTaskFile::ParquetTaskFile(TaskContext& context, const std::string& work_directory, const pq::Shape& row,
                                  const ParquetFormat& format)
-    : columns_(row.children.begin(), row.children.end()), impl_(std::make_unique<Impl>(context, work_directory, row, format)) {}
+    : impl_(std::make_unique<Impl>(context, work_directory, row, format)) {}
 ParquetTaskFile::~ParquetTaskFile() = default;
-
-void ParquetTaskFile::flush() {
-  if (rows_ == 0) return;
-  pq::Batch batch;
-  batch.rows = std::exchange(rows_, 0);
-  for (ParquetColumnBuffer& column : columns_) batch.columns.push_back(column.column());
-  impl_->append(batch);
-  for (ParquetColumnBuffer& column : columns_) column.clear();
-}
-
-Buffer ParquetTaskFile::close() {
-  flush();
-  return impl_->close();
-}
+ParquetColumnBuffer& ParquetTaskFile::rows() { return impl_->rows(); }
+void ParquetTaskFile::end_record() { impl_->end_record(); }
+Buffer ParquetTaskFile::close() { return impl_->close(); }
 
 }  // namespace weft::detail

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace weft::storage::parquet {
@@ -56,7 +55,10 @@ enum class Comparison : std::uint8_t { equal, not_equal, less, less_or_equal, gr
 struct Condition {
   std::string column;
   Comparison comparison = Comparison::equal;
-  std::variant<std::int64_t, double, std::string> value{};
+  Kind kind = Kind::signed_number;  // of the value, which is one of:
+  std::int64_t whole = 0;
+  double real = 0;
+  std::string text{};
 };
 
 }  // namespace weft::storage::parquet

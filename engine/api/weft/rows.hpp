@@ -75,12 +75,17 @@ class ParquetColumn {
   Condition compared(Comparison comparison, const V& value) const {
     static_assert(std::integral<V> || std::floating_point<V> || std::convertible_to<const V&, std::string>,
                   "weft column: it is compared with a number or a text");
-    if constexpr (std::integral<V>)
-      return {name_, comparison, static_cast<std::int64_t>(value)};
-    else if constexpr (std::floating_point<V>)
-      return {name_, comparison, static_cast<double>(value)};
-    else
-      return {name_, comparison, std::string(value)};
+    Condition condition{name_, comparison};
+    if constexpr (std::integral<V>) {
+      condition.whole = static_cast<std::int64_t>(value);
+    } else if constexpr (std::floating_point<V>) {
+      condition.kind = storage::parquet::Kind::real_number;
+      condition.real = static_cast<double>(value);
+    } else {
+      condition.kind = storage::parquet::Kind::text;
+      condition.text = value;
+    }
+    return condition;
   }
   std::string name_;
 };

@@ -81,26 +81,18 @@ std::optional<std::int64_t> as_read(std::int64_t stored, const ::parquet::Column
   return std::nullopt;
 }
 
-std::optional<double> bound_of(const Condition& condition) {
-  if (const auto* real = std::get_if<double>(&condition.value)) return *real;
-  return std::nullopt;
-}
-
 bool may_hold_whole(const Condition& condition, const ::parquet::ColumnDescriptor& column, std::int64_t least,
                     std::int64_t greatest) {
   const auto low = as_read(least, column), high = as_read(greatest, column);
   if (!low || !high) return true;
-  if (const auto* bound = std::get_if<std::int64_t>(&condition.value))
-    return may_hold_between(condition.comparison, *low, *high, *bound);
-  if (const auto bound = bound_of(condition))
-    return may_hold_between(condition.comparison, static_cast<double>(*low), static_cast<double>(*high), *bound);
-  return true;
+  if (condition.kind == Kind::signed_number) return may_hold_between(condition.comparison, *low, *high, condition.whole);
+  if (condition.kind != Kind::real_number) return true;
+  return may_hold_between(condition.comparison, static_cast<double>(*low), static_cast<double>(*high), condition.real);
 }
 
 bool may_hold_real(const Condition& condition, double least, double greatest) {
-  const auto bound = bound_of(condition);
-  if (!bound || std::isnan(least) || std::isnan(greatest)) return true;
-  return may_hold_between(condition.comparison, least, greatest, *bound);
+  if (condition.kind != Kind::real_number || std::isnan(least) || std::isnan(greatest)) return true;
+  return may_hold_between(condition.comparison, least, greatest, condition.real);
 }
 
 template <class T>
@@ -129,13 +121,12 @@ bool statistics_leave_room(const Condition& condition, const ::parquet::ColumnDe
       return may_hold_real(condition, of.min(), of.max());
     }
     case ::parquet::Type::BYTE_ARRAY: {
-      const auto* bound = std::get_if<std::string>(&condition.value);
-      if (bound == nullptr || column.sort_order() != ::parquet::SortOrder::UNSIGNED) return true;
+      if (condition.kind != Kind::text || column.sort_order() != ::parquet::SortOrder::UNSIGNED) return true;
       const auto& logical = column.logical_type();
       if (logical != nullptr && !logical->is_none() && !logical->is_string()) return true;
       const auto& of = typed<::parquet::ByteArrayType>(statistics);
       return may_hold_between(condition.comparison, std::string_view(of.min()), std::string_view(of.max()),
-                              std::string_view(*bound));
+                              std::string_view(condition.text));
     }
     default:
       return true;
@@ -144,36 +135,34 @@ bool statistics_leave_room(const Condition& condition, const ::parquet::ColumnDe
 
 bool bloom_filter_leaves_room(const Condition& condition, const ::parquet::ColumnDescriptor& column,
                               const ::parquet::BloomFilter& filter) {
-  if (const auto* text = std::get_if<std::string>(&condition.value)) {
+  if (condition.kind == Kind::text) {
     if (column.physical_type() != ::parquet::Type::BYTE_ARRAY) return true;
-    return filter.FindHash(filter.Hash(std::string_view(*text)));
+    return filter.FindHash(filter.Hash(std::string_view(condition.text)));
   }
-  const auto* whole = std::get_if<std::int64_t>(&condition.value);
-  if (whole == nullptr || as_read(*whole, column) != *whole) return true;
-  if (column.physical_type() == ::parquet::Type::INT64) return filter.FindHash(filter.Hash(*whole));
+  const std::int64_t whole = condition.whole;
+  if (condition.kind != Kind::signed_number || as_read(whole, column) != whole) return true;
+  if (column.physical_type() == ::parquet::Type::INT64) return filter.FindHash(filter.Hash(whole));
   if (column.physical_type() != ::parquet::Type::INT32) return true;
-  if (*whole < std::numeric_limits<std::int32_t>::min() || *whole > std::numeric_limits<std::int32_t>::max()) return true;
-  return filter.FindHash(filter.Hash(static_cast<std::int32_t>(*whole)));
+  if (whole < std::numeric_limits<std::int32_t>::min() || whole > std::numeric_limits<std::int32_t>::max()) return true;
+  return filter.FindHash(filter.Hash(static_cast<std::int32_t>(whole)));
 }
 
 }  // namespace
 
 void adapt(Condition& condition, const ::arrow::DataType& type) {
-  if (const auto* whole = std::get_if<std::int64_t>(&condition.value)) {
-    if (::arrow::is_floating(type.id()) || ::arrow::is_decimal(type.id())) condition.value = static_cast<double>(*whole);
-  } else if (const auto* text = std::get_if<std::string>(&condition.value)) {
-    const bool day = ::arrow::is_date(type.id());
-    if (!day && type.id() != ::arrow::Type::TIMESTAMP) return;
-    if (const auto moment = microseconds_of(*text)) condition.value = day ? days_of_milliseconds(*moment / 1000) : *moment;
+  if (condition.kind == Kind::signed_number && (::arrow::is_floating(type.id()) || ::arrow::is_decimal(type.id()))) {
+    condition.kind = Kind::real_number;
+    condition.real = static_cast<double>(condition.whole);
+  }
+  const bool day = ::arrow::is_date(type.id());
+  if (condition.kind != Kind::text || (!day && type.id() != ::arrow::Type::TIMESTAMP)) return;
+  if (const auto moment = microseconds_of(condition.text)) {
+    condition.kind = Kind::signed_number;
+    condition.whole = day ? days_of_milliseconds(*moment / 1000) : *moment;
   }
 }
 
-Shape shape_of(const Condition& condition) {
-  const Kind kind = std::holds_alternative<std::string>(condition.value) ? Kind::text
-                    : std::holds_alternative<double>(condition.value)    ? Kind::real_number
-                                                                         : Kind::signed_number;
-  return {condition.column, kind, 64, true, {}};
-}
+Shape shape_of(const Condition& condition) { return {condition.column, condition.kind, 64, true, {}}; }
 
 bool may_hold(const Condition& condition, ::parquet::ParquetFileReader& file, int row_group) {
   const auto metadata = file.metadata();
@@ -196,9 +185,9 @@ void keep_where(const Condition& condition, const Column& column, std::span<std:
     for (std::size_t row = 0; row < wanted.size(); ++row)
       if (column.at(row) != Presence::there || !holds(condition.comparison, values[row], bound)) wanted[row] = 0;
   };
-  if (const auto* text = std::get_if<std::string>(&condition.value)) return keep(column.texts, std::string_view(*text));
-  if (const auto* real = std::get_if<double>(&condition.value)) return keep(column.real_numbers, *real);
-  keep(column.signed_numbers, std::get<std::int64_t>(condition.value));
+  if (condition.kind == Kind::text) return keep(column.texts, std::string_view(condition.text));
+  if (condition.kind == Kind::real_number) return keep(column.real_numbers, condition.real);
+  keep(column.signed_numbers, condition.whole);
 }
 
 }  // namespace weft::storage::parquet

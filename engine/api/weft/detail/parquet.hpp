@@ -194,73 +194,63 @@ struct ParquetSource {
 };
 
 /// Values of a column that wait to be written.
-struct ParquetColumnBuffer {
-  explicit ParquetColumnBuffer(const pq::Shape& shape);
-
-  std::size_t rows = 0;
-  bool all_there = true;
-  std::vector<pq::Presence> presence;
-  std::vector<std::uint8_t> booleans;
-  std::vector<std::int64_t> signed_numbers;
-  std::vector<std::uint64_t> unsigned_numbers;
-  std::vector<double> real_numbers;
-  std::string text;
-  std::vector<std::size_t> text_ends;
-  std::vector<std::string_view> texts;
-  std::vector<std::int64_t> ends{0};
-  std::vector<ParquetColumnBuffer> children;
-
-  void clear();
-  /// Lives until the next change.
-  pq::Column column();
-};
+class ParquetColumnBuffer;
+// Each adds a value, or what stands for a missing one.
+void put_missing(ParquetColumnBuffer& buffer);
+void put_flag(ParquetColumnBuffer& buffer, bool value);
+void put_signed(ParquetColumnBuffer& buffer, std::int64_t value);
+void put_unsigned(ParquetColumnBuffer& buffer, std::uint64_t value);
+void put_real(ParquetColumnBuffer& buffer, double value);
+void put_text(ParquetColumnBuffer& buffer, std::string_view value);
+/// A list or a record, whose elements or members follow in its children.
+void put_whole(ParquetColumnBuffer& buffer);
+/// Behind the elements of a list.
+void end_elements(ParquetColumnBuffer& buffer);
+ParquetColumnBuffer& child_of(ParquetColumnBuffer& buffer, std::size_t index);
 
 template <class F>
-void append_parquet_value(ParquetColumnBuffer& buffer, const F* value);
+void put_parquet_value(ParquetColumnBuffer& buffer, const F* value);
 
+/// Null: missing, because what it is a part of is.
 template <class T>
-void append_parquet_row(std::vector<ParquetColumnBuffer>& columns, const T* record) {
+void put_parquet_members(ParquetColumnBuffer& buffer, const T* record) {
   [&]<class... F, std::size_t... I>(std::type_identity<std::tuple<F&...>>, std::index_sequence<I...>) {
     if (record == nullptr) {
-      (append_parquet_value<F>(columns[I], nullptr), ...);
+      (put_parquet_value<F>(child_of(buffer, I), nullptr), ...);
     } else {
       auto fields = fields_of(const_cast<T&>(*record));
-      (append_parquet_value<F>(columns[I], &std::get<I>(fields)), ...);
+      (put_parquet_value<F>(child_of(buffer, I), &std::get<I>(fields)), ...);
     }
   }(std::type_identity<FieldsOf<T>>(), std::make_index_sequence<kFieldCount<T>>());
 }
 
-/// Null: missing, as it or what it is a part of is.
 template <class F>
-void append_parquet_value(ParquetColumnBuffer& buffer, const F* value) {
+void put_parquet_value(ParquetColumnBuffer& buffer, const F* value) {
   if constexpr (kIsOptional<F>) {
-    append_parquet_value<typename F::value_type>(buffer, value != nullptr && *value ? &**value : nullptr);
-  } else {
-    ++buffer.rows;
-    buffer.presence.push_back(value == nullptr ? pq::Presence::missing : pq::Presence::there);
-    buffer.all_there = buffer.all_there && value != nullptr;
-    if constexpr (std::same_as<F, bool>) {
-      buffer.booleans.push_back(value != nullptr && *value ? 1 : 0);
-    } else if constexpr (std::floating_point<F>) {
-      buffer.real_numbers.push_back(value != nullptr ? static_cast<double>(*value) : 0);
-    } else if constexpr (std::signed_integral<F>) {
-      buffer.signed_numbers.push_back(value != nullptr ? *value : 0);
-    } else if constexpr (std::integral<F>) {
-      buffer.unsigned_numbers.push_back(value != nullptr ? *value : 0);
-    } else if constexpr (VectorTraits<F>::value) {
-      if (value != nullptr) {
-        for (const auto& element : *value) {
-          const typename VectorTraits<F>::Element& one = element;
-          append_parquet_value<typename VectorTraits<F>::Element>(buffer.children[0], &one);
-        }
-      }
-      buffer.ends.push_back(static_cast<std::int64_t>(buffer.children[0].rows));
-    } else if constexpr (PlainAggregate<F> && !std::same_as<F, std::string_view>) {
-      append_parquet_row<F>(buffer.children, value);
-    } else {
-      if (value != nullptr) buffer.text.append(*value);
-      buffer.text_ends.push_back(buffer.text.size());
+    put_parquet_value<typename F::value_type>(buffer, value != nullptr && *value ? &**value : nullptr);
+  } else if constexpr (VectorTraits<F>::value) {
+    using Element = typename VectorTraits<F>::Element;
+    value == nullptr ? put_missing(buffer) : put_whole(buffer);
+    if (value != nullptr) {
+      for (const Element& element : *value) put_parquet_value<Element>(child_of(buffer, 0), &element);
     }
+    end_elements(buffer);
+  } else if constexpr (std::is_arithmetic_v<F> || std::convertible_to<const F&, std::string_view>) {
+    if (value == nullptr)
+      put_missing(buffer);
+    else if constexpr (std::same_as<F, bool>)
+      put_flag(buffer, *value);
+    else if constexpr (std::floating_point<F>)
+      put_real(buffer, static_cast<double>(*value));
+    else if constexpr (std::signed_integral<F>)
+      put_signed(buffer, *value);
+    else if constexpr (std::integral<F>)
+      put_unsigned(buffer, *value);
+    else
+      put_text(buffer, *value);
+  } else {
+    value == nullptr ? put_missing(buffer) : put_whole(buffer);
+    put_parquet_members<F>(buffer, value);
   }
 }
 
@@ -270,21 +260,15 @@ class ParquetTaskFile {
   ParquetTaskFile(TaskContext& context, const std::string& work_directory, const pq::Shape& row, const ParquetFormat& format);
   ~ParquetTaskFile();
 
-  std::vector<ParquetColumnBuffer>& columns() { return columns_; }
-  void end_record() {
-    if (++rows_ >= kBatchRows) flush();
-  }
+  /// Of all rows, as if they were one record's.
+  ParquetColumnBuffer& rows();
+  /// Behind each row.
+  void end_record();
   /// The result of the task. The first task writes a file without rows as well, so that an empty output has its columns.
   Buffer close();
 
  private:
-  static constexpr std::size_t kBatchRows = 8192;
   class Impl;
-
-  void flush();
-
-  std::vector<ParquetColumnBuffer> columns_;
-  std::size_t rows_ = 0;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -297,7 +281,7 @@ void write_parquet(const D& in, const std::string& path, std::string name, const
   draft.body = make_body([chain = in.chain(), work, format](TaskContext& context) {
     ParquetTaskFile file(context, work, shape_of_row<T>(names_in_files(kFieldNames<T>, format.names)), format);
     chain.run(context, [&](T&& record) {
-      append_parquet_row<T>(file.columns(), &record);
+      put_parquet_members<T>(file.rows(), &record);
       file.end_record();
     });
     return file.close();
