@@ -27,7 +27,7 @@ Result<void> run_worker() {
   keep_files_private();
   rpc::raise_descriptor_limit();
   runtime::WorkerOptions options;
-  options.private_cluster = true;
+  options.private_cluster = options.own_process = true;
   Config config;
   runtime::declare(config, options);
   for (std::string_view setting : split(variable, '\n')) WEFT_TRY(config.set(setting));

@@ -10,8 +10,10 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +47,12 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// Which step of the child has failed, and why.
+struct Failure {
+  enum Step : int { confine, execute } step = execute;
+  int error = 0;
+};
+
 /// Everything the child needs, made before the fork: between fork and exec only async-signal-safe calls are allowed.
 struct Child {
   const SpawnOptions& options;
@@ -68,15 +76,32 @@ struct Child {
     dup2(null_input, 0);
     if (output >= 0) dup2(output, 1), dup2(output, 2);
     if (inherited >= 0) dup2(inherited, kFirstInherited);
+    const unsigned first_other = inherited >= 0 ? kFirstInherited + 1 : kFirstInherited;
+    (void)close_range(first_other, ~0U, CLOSE_RANGE_CLOEXEC);  // libraries may open some without that flag
+    if (options.confinement)
+      if (const int error = confine(*options.confinement); error != 0) give_up({Failure::confine, error});
     execve(options.path.c_str(), arguments, environment);
-    const int error = errno;
-    [[maybe_unused]] const auto written = write(error_pipe, &error, sizeof error);
+    give_up({Failure::execute, errno});
+  }
+  [[noreturn]] void give_up(const Failure& failure) const {
+    [[maybe_unused]] const auto written = write(error_pipe, &failure, sizeof failure);
     _exit(127);
   }
 };
 
 /// A copy of the descriptor out of the way of 0 to 3, close-on-exec.
 Fd aside(int fd) { return Fd(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, kAboveInherited)); }
+
+/// As fork(), into a control group of version 2 when its directory is given: a move afterwards would wait for all processors. The
+/// child of the bare system call has nothing of what the C library does at a fork, and needs nothing of it.
+pid_t fork_into(int group_directory) {
+  if (group_directory < 0) return fork();
+  clone_args arguments{};
+  arguments.flags = CLONE_INTO_CGROUP;
+  arguments.exit_signal = SIGCHLD;
+  arguments.cgroup = static_cast<std::uint64_t>(group_directory);
+  return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
+}
 
 }  // namespace
 
@@ -100,19 +125,20 @@ Result<pid_t> spawn(const SpawnOptions& options) {
 
   const Child child{options,         arguments.data(), environment.data(), null_input.get(), output.get(),
                     inherited.get(), write_end.get(),  getpid(),           users_umask()};
-  const pid_t pid = fork();
+  const pid_t pid = fork_into(options.confinement ? options.confinement->group_directory : -1);
   if (pid < 0) return fail(errno_error("cannot start a process", errno));
   if (pid == 0) child.run();
   write_end.reset();
   low_end.reset();
 
-  int error = 0;
+  Failure failure;
   ssize_t got;
-  do got = read(read_end.get(), &error, sizeof error);
+  do got = read(read_end.get(), &failure, sizeof failure);
   while (got < 0 && errno == EINTR);
   if (got <= 0) return pid;
   waitpid(pid, nullptr, 0);
-  return fail(errno_error(fmt::format("cannot execute {}", options.path), error));
+  const char* const what = failure.step == Failure::confine ? "cannot confine" : "cannot execute";
+  return fail(errno_error(fmt::format("{} {}", what, options.path), failure.error));
 }
 
 std::string describe_exit(int status) {

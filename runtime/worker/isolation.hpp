@@ -1,0 +1,69 @@
+// What the processes of a job have of their own on a worker, and what they may not do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/control_group.hpp"
+#include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
+#include "runtime/worker/confinement.hpp"
+#include "runtime/worker/options.hpp"
+
+namespace weft::runtime {
+
+class WorkerIsolation;
+
+/// Of an executor's job, or of a driver. Any thread.
+class JobIsolation {
+ public:
+  const std::string& directory() const { return directory_; }
+  /// "NAME=value" of what its processes are to know.
+  std::vector<std::string> environment() const;
+  /// Of a process that is about to start.
+  Confinement confinement() const;
+  /// What stood in the way of a task that failed with that message, as the end of it: "; the job's processes reached …". Empty when
+  /// nothing is known.
+  std::string limit_reached(const std::string& message) const;
+  /// How many of its processes the kernel has killed because they together needed more than memory_limit(). 0 when they have no limit
+  /// of their own.
+  std::uint64_t memory_kills() const { return group_ ? group_->memory_kills() : 0; }
+  std::uint64_t memory_limit() const { return limits_.memory_bytes; }
+
+ private:
+  friend class WorkerIsolation;
+  JobIsolation(std::string directory, const GroupLimits& limits) : directory_(std::move(directory)), limits_(limits) {}
+
+  const std::string directory_;
+  const GroupLimits limits_;
+  std::optional<ControlGroup> group_;
+};
+
+/// What is to be isolated, of one worker.
+struct IsolatedJob {
+  std::string name;       // of its control group; unlike those of all others that are there
+  std::string directory;  // is made
+  std::uint32_t task_slots = 1;
+  std::uint64_t memory_bytes = 0;  // of its process, map outputs excluded
+};
+
+/// Reactor thread only. Outlives what it makes.
+class WorkerIsolation {
+ public:
+  /// Says in the log when jobs get no control groups. `background` removes them: their processes take a moment to end.
+  WorkerIsolation(const WorkerOptions& options, rpc::Reactor& background);
+
+  /// Makes the directory with a place for temporary files in it, both for their owner only, and the control group. Whatever is in the
+  /// group is killed when the last holder of the result lets go of it. Error: one of these cannot be made.
+  Result<std::shared_ptr<const JobIsolation>> isolate(const IsolatedJob& job);
+
+ private:
+  const WorkerOptions& options_;
+  rpc::Reactor& background_;
+  std::optional<GroupParent> groups_;
+};
+
+}  // namespace weft::runtime
