@@ -113,7 +113,8 @@ std::uint64_t ControlGroup::memory_kills() const {
 }
 
 Result<void> ControlGroup::add(const fs::path& directory, bool unified) {
-  if (::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) return fail(errno_error("cannot make " + directory.string(), errno));
+  if (::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST)
+    return fail(errno_error("cannot make " + directory.string(), errno));
   directories_.push_back(directory);
   // By "tasks" a process without other threads enters a group of version 1; by "cgroup.procs" it would wait for all processors.
   Fd opened(unified ? ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -52,9 +52,9 @@ class ControlGroup {
 /// Where groups are made. One thread.
 class GroupParent {
  public:
-  /// `where`: "auto", the groups of this process, or the name of a group, such as /weft, which is made when it is not there. Removes
-  /// groups that processes of this machine have left here which are gone, and kills what is in them. In version 2 a group cannot have
-  /// both processes and limited groups: with "auto" this process moves into a new group, kOwnGroup, in the present one.
+  /// `where`: "auto", the groups of this process, or the name of a group, such as /weft, which is made when it is not there.
+  /// Removes groups that processes of this machine have left here which are gone, and kills what is in them. In version 2 a group
+  /// cannot have both processes and limited groups: with "auto" this process moves into a new group, kOwnGroup, in the present one.
   /// Error: there are no control groups, or none can be made there. `root` is the directory that has proc and sys.
   static Result<GroupParent> open(const std::string& where, const std::filesystem::path& root = "/");
 

@@ -5,6 +5,7 @@
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/file.hpp"
@@ -33,6 +34,17 @@ std::uint64_t processes_beside(std::uint64_t more) {
   return all ? *all + more : 0;
 }
 
+namespace {
+
+/// By bare system calls: those of the C library have all threads of a process follow, and know the parent's only.
+int become(const Account& account) {
+  if (syscall(SYS_setgroups, account.groups.size(), account.groups.data()) != 0) return errno;
+  if (syscall(SYS_setresgid, account.group, account.group, account.group) != 0) return errno;
+  return syscall(SYS_setresuid, account.user, account.user, account.user) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
 int confine(const Confinement& confinement) {
   for (const int entry : confinement.group_entries)
     if (write(entry, "0", 1) != 1) return errno;
@@ -41,6 +53,8 @@ int confine(const Confinement& confinement) {
   if (confinement.processes != 0) {
     if (const int error = limit(RLIMIT_NPROC, confinement.processes); error != 0) return error;
   }
+  if (confinement.account)
+    if (const int error = become(*confinement.account); error != 0) return error;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
   return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? 0 : errno;
 }

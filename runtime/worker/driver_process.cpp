@@ -60,7 +60,7 @@ Result<void> DriverProcess::spawn_process() {
                          fmt::format("{}={}", kDriverUserVariable, command.user)};
   options.environment.insert(options.environment.end(), start_.environment.begin(), start_.environment.end());
   if (start_.isolation) {
-    const auto more = start_.isolation->environment();
+    const auto& more = start_.isolation->environment();
     options.environment.insert(options.environment.end(), more.begin(), more.end());
     options.confinement = start_.isolation->confinement();
   }

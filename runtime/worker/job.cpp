@@ -37,6 +37,7 @@ void WorkerJob::prepare(BinaryCache& binaries) {
   const protocol::ExecutorSetup setup = executor_setup();
   auto isolation = worker_.isolation->isolate({.name = fmt::format("{}-{}", setup_.job.value(), worker_.next_isolated++),
                                                .directory = worker_.job_directory(setup_.job),
+                                               .user = setup_.user,
                                                .task_slots = task_slots_,
                                                .memory_bytes = data_limit(setup)});
   if (!isolation) {
@@ -96,7 +97,8 @@ protocol::ExecutorSetup WorkerJob::executor_setup() const {
   setup.slots = task_slots_;
   setup.memory_bytes = setup_.memory_bytes > 0 ? setup_.memory_bytes : worker_.options.memory_bytes;
   setup.spill_directory = worker_.job_directory(setup_.job);
-  setup.segment_directory = worker_.store->directory();
+  const bool other_user = isolation_ && isolation_->account();  // the store's directory is closed to him
+  setup.segment_directory = other_user ? setup.spill_directory : worker_.store->directory();
   return setup;
 }
 

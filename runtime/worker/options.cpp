@@ -61,6 +61,9 @@ void declare(Config& config, WorkerOptions& options) {
   config.duration(
       "worker.master_patience", options.master_patience,
       "How long its tasks go on, and what they made is held, while a master that keeps its jobs is away (0: not at all)");
+  config.text("worker.run_as", options.run_as,
+              "As whom jobs' programs run, when the worker is root's: self, submitter (the job's user where this machine has him, "
+              "nobody otherwise), or a user's name");
   config.text("worker.cgroup", options.cgroup,
               "Where each job gets a control group for its memory, its processes and a fair share of the processors: auto (in the "
               "worker's own group), the name of a group, or none");
@@ -94,6 +97,11 @@ Result<void> complete(WorkerOptions& options) {
   if (options.memory_bytes == 0) options.memory_bytes = machine_memory() / 4;
   if (options.store_bytes == 0) options.store_bytes = machine_memory() / 4;
   if (!options.private_cluster) WEFT_TRY(check_memory(options));
+  if (options.run_as.empty())
+    return fail(Code::invalid_argument, "worker.run_as is empty; it can be self, submitter, or a user's name");
+  if (options.run_as != kRunAsSelf && ::geteuid() != 0)
+    return fail(Code::invalid_argument,
+                fmt::format("worker.run_as is {}: only a worker of root can run programs as other users", escaped(options.run_as)));
   if (options.private_cluster) options.cgroup = kNoCgroup;  // one job, of the user who started it
   if (options.cgroup != "auto" && options.cgroup != kNoCgroup && !options.cgroup.starts_with('/'))
     return fail(

@@ -21,6 +21,9 @@ struct Heartbeat;
 
 /// Of WorkerOptions::cgroup: jobs have no control groups of their own.
 inline constexpr std::string_view kNoCgroup = "none";
+/// Of WorkerOptions::run_as, beside the names of users: what a job's processes run as.
+inline constexpr std::string_view kRunAsSelf = "self";            // the worker's user
+inline constexpr std::string_view kRunAsSubmitter = "submitter";  // the job's user, where the machine has him
 /// Which chunks a worker hands over before it ends: those that no other worker has, since the rest return with it; or all.
 inline constexpr std::string_view kDrainChunksSole = "sole", kDrainChunksAll = "all";
 
@@ -45,8 +48,9 @@ struct WorkerOptions {
   Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed
   Duration drain{0};                              // longest time for handing over after a stop request; 0: it ends at once
   Duration master_patience = std::chrono::minutes(10);  // for which its tasks go on without a master that keeps jobs; 0: not at all
-  std::string drain_chunks = "sole";   // which chunks must be copied before it ends: kDrainChunksSole or kDrainChunksAll
-  ChunkServiceFactory chunks;          // of the cluster's files; empty: it keeps none
+  std::string drain_chunks = "sole";  // which chunks must be copied before it ends: kDrainChunksSole or kDrainChunksAll
+  ChunkServiceFactory chunks;         // of the cluster's files; empty: it keeps none
+  std::string run_as = std::string(kRunAsSelf);
   std::string cgroup = "auto";         // where jobs' control groups are made (GroupParent::open()), or kNoCgroup
   std::uint32_t job_processes = 4096;  // of a job, threads included, besides those of its tasks; 0: as many as the system allows
   bool share = true;                   // map outputs, with workers of the same machine

@@ -18,7 +18,8 @@ namespace {
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   std::error_code error;
-  for (std::filesystem::directory_iterator thread("/proc/self/task", error), end; !error && thread != end; thread.increment(error)) {
+  for (std::filesystem::directory_iterator thread("/proc/self/task", error), end; !error && thread != end;
+       thread.increment(error)) {
     const auto listed = read_file(thread->path() / "children");
     if (!listed) continue;  // the thread has ended
     for (const std::string_view word : split(*listed, ' '))

@@ -47,6 +47,12 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// What is executed by descriptor instead of by path.
+struct Program {
+  int descriptor = -1;
+  bool is_script = false;  // stays open for the interpreter
+};
+
 /// Which step of the child has failed, and why.
 struct Failure {
   enum Step : int { confine, execute } step = execute;
@@ -59,6 +65,7 @@ struct Child {
   char** arguments;
   char** environment;
   int null_input, output, inherited, error_pipe;
+  Program program;
   pid_t parent;
   std::optional<unsigned> file_mask;
 
@@ -67,21 +74,29 @@ struct Child {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) signal(number, SIG_DFL);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
     if (options.own_group) setpgid(0, 0);
     if (file_mask) umask(*file_mask);
-    if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) {
-      // The driver's directory need not exist here; paths in tasks are the driver's business.
-    }
     dup2(null_input, 0);
     if (output >= 0) dup2(output, 1), dup2(output, 2);
     if (inherited >= 0) dup2(inherited, kFirstInherited);
     const unsigned first_other = inherited >= 0 ? kFirstInherited + 1 : kFirstInherited;
     (void)close_range(first_other, ~0U, CLOSE_RANGE_CLOEXEC);  // libraries may open some without that flag
+    if (program.is_script) fcntl(program.descriptor, F_SETFD, 0);
     if (options.confinement)
       if (const int error = confine(*options.confinement); error != 0) give_up({Failure::confine, error});
-    execve(options.path.c_str(), arguments, environment);
+    // After the change of the user, which ends it.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
+    enter_directory();
+    if (program.descriptor >= 0)
+      syscall(SYS_execveat, program.descriptor, "", arguments, environment, AT_EMPTY_PATH);
+    else
+      execve(options.path.c_str(), arguments, environment);
     give_up({Failure::execute, errno});
+  }
+  /// The driver's directory need not exist here; paths in tasks are the driver's business.
+  void enter_directory() const {
+    if (options.directory.empty() || chdir(options.directory.c_str()) == 0 || program.descriptor < 0) return;
+    if (chdir("/") != 0) _exit(127);  // not in a directory of another user's
   }
   [[noreturn]] void give_up(const Failure& failure) const {
     [[maybe_unused]] const auto written = write(error_pipe, &failure, sizeof failure);
@@ -103,6 +118,23 @@ pid_t fork_into(int group_directory) {
   return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
 }
 
+/// For another user, who cannot enter the directories of this one: the program, open, and fit to be executed by him.
+Result<Fd> open_program(const std::string& path) {
+  const Fd opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd program = aside(opened.get());
+  struct stat info {};
+  if (!program.valid() || fstat(program.get(), &info) != 0) return fail(errno_error(fmt::format("cannot execute {}", path), errno));
+  constexpr mode_t kForAll = S_IRUSR | S_IXUSR | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
+  if (const mode_t mode = (info.st_mode & 07777u) | kForAll; mode != (info.st_mode & 07777u) && fchmod(program.get(), mode) != 0)
+    return fail(errno_error(fmt::format("cannot let others execute {}", path), errno));
+  return program;
+}
+
+bool is_script(const Fd& program) {
+  std::array<char, 2> begin{};
+  return program.valid() && pread(program.get(), begin.data(), begin.size(), 0) == 2 && begin[0] == '#' && begin[1] == '!';
+}
+
 }  // namespace
 
 Result<pid_t> spawn(const SpawnOptions& options) {
@@ -119,12 +151,17 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   const Fd null_input = aside(null_file.get());
   const Fd output = aside(options.output);
   const Fd inherited = aside(options.inherited);
+  Fd program;
+  if (options.confinement && options.confinement->account) {
+    WEFT_ASSIGN(program, open_program(options.path));
+  }
   const bool have_all = write_end.valid() && null_input.valid() && (options.output < 0 || output.valid()) &&
                         (options.inherited < 0 || inherited.valid());
   if (!have_all) return fail(errno_error("cannot start a process", errno));
 
-  const Child child{options,         arguments.data(), environment.data(), null_input.get(), output.get(),
-                    inherited.get(), write_end.get(),  getpid(),           users_umask()};
+  const Child child{options,      arguments.data(), environment.data(), null_input.get(),
+                    output.get(), inherited.get(),  write_end.get(),    {program.get(), is_script(program)},
+                    getpid(),     users_umask()};
   const pid_t pid = fork_into(options.confinement ? options.confinement->group_directory : -1);
   if (pid < 0) return fail(errno_error("cannot start a process", errno));
   if (pid == 0) child.run();

@@ -86,8 +86,8 @@ class WorkerImpl final : public Worker {
     WEFT_TRY(prepare_directories());
     WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes, context_.options.slots));
     context_.store = store_.get();
-    isolation_.emplace(context_.options, *background_);
-    context_.isolation = &*isolation_;
+    WEFT_ASSIGN(isolation_, WorkerIsolation::open(context_.options, *background_, context_.directory));
+    context_.isolation = isolation_.get();
     WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse_list(context_.options.master));
     Result<void> began;
     reactor_->run([&] { began = begin_serving(master); });
@@ -434,7 +434,7 @@ class WorkerImpl final : public Worker {
   std::string data_address_;
 
   // Reactor thread.
-  std::optional<WorkerIsolation> isolation_;  // made before
+  std::unique_ptr<WorkerIsolation> isolation_;  // made before
   Measurements measurements_;
   CapacityFiles capacity_files_;
   std::unique_ptr<DataPlane> data_;

@@ -60,6 +60,7 @@ Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const st
   WEFT_ASSIGN(start.isolation,
               worker_.isolation->isolate({.name = fmt::format("{}-driver-{}", command.job.value(), worker_.next_isolated++),
                                           .directory = start.directory,
+                                          .user = command.user,
                                           .task_slots = worker_.options.slots,
                                           .memory_bytes = driver_memory(worker_.options)}));
   auto on_end = [this, directory = start.directory](const protocol::DriverEnded& how) {

@@ -95,6 +95,10 @@ constexpr KeyOption kWorkerOptions[] = {
      "Which of its chunks others must have by then: those that nobody else has, or all (default: sole)"},
     {"--master-patience", "worker.master_patience", "TIME",
      "How long its tasks go on while the master, if it keeps jobs, is away (default: 10min; 0s: not at all)"},
+    {"--run-as", "worker.run_as", "self|submitter|USER",
+     "As whom jobs' programs run, when the worker is root's: submitter is the job's user, or nobody where this machine has no such "
+     "user "
+     "(default: self)"},
     {"--cgroup", "worker.cgroup", "auto|GROUP|none",
      "Where each job gets a control group for its memory, processes and share of the processors (default: auto, the worker's own "
      "group)"},
