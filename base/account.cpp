@@ -37,17 +37,17 @@ Result<Account> find_account(const std::string& name) {
     room.resize(2 * room.size());
   if (found != nullptr) return Account{name, entry.pw_uid, entry.pw_gid, groups_of(name.c_str(), entry.pw_gid), entry.pw_dir};
   // Some systems report an unknown user as an error.
-  if (error == 0 || error == ENOENT || error == ESRCH) return fail(Code::not_found, fmt::format("this machine has no user {}", name));
+  if (error == 0 || error == ENOENT || error == ESRCH)
+    return fail(Code::not_found, fmt::format("this machine has no user {}", name));
   return fail(errno_error("cannot look up the user " + name, error));
 }
 
 Result<void> check_open_to_others(const std::string& path) {
   namespace fs = std::filesystem;
-  for (fs::path at = fs::absolute(path).lexically_normal(); ; at = at.parent_path()) {
+  for (fs::path at = fs::absolute(path).lexically_normal();; at = at.parent_path()) {
     struct stat info {};
     if (::stat(at.c_str(), &info) != 0) return fail(errno_error(at.string(), errno));
-    if ((info.st_mode & S_IXOTH) == 0)
-      return fail(Code::invalid_argument, fmt::format("other users cannot enter {}", at.string()));
+    if ((info.st_mode & S_IXOTH) == 0) return fail(Code::invalid_argument, fmt::format("other users cannot enter {}", at.string()));
     if (!at.has_relative_path()) return {};
   }
 }

@@ -300,6 +300,7 @@ class WorkerImpl final : public Worker {
   void carry_out(protocol::JobSetup& setup) {
     const JobId id = setup.job;
     if (jobs_.contains(id)) return;
+    data_->set_user(id, setup.user);
     auto job = std::make_shared<WorkerJob>(context_, std::move(setup));
     jobs_[id] = job;
     job->prepare(*binaries_);
@@ -351,6 +352,7 @@ class WorkerImpl final : public Worker {
       ending_.erase(weak.lock());
       if (jobs_.contains(id)) return;  // given again by a master that came back
       store_->release(id);
+      data_->forget_user(id);
       remove_directory(context_.job_directory(id));
       note_log(id);
       if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();
