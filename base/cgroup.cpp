@@ -182,9 +182,22 @@ std::uint64_t memory_kills(const fs::path& root) {
 std::optional<fs::path> unified_group(const fs::path& root) {
   for (const Hierarchy& hierarchy : hierarchies(root)) {
     std::error_code error;
-    if (hierarchy.unified && fs::exists(hierarchy.group / "memory.max", error)) return hierarchy.group;
+    const fs::path group = hierarchy.group.filename() == kOwnGroup ? hierarchy.group.parent_path() : hierarchy.group;
+    if (hierarchy.unified && fs::exists(group / "memory.max", error)) return group;
   }
   return std::nullopt;
+}
+
+std::optional<GroupPlace> group_place(std::string_view controller, const fs::path& root) {
+  std::optional<GroupPlace> unified;
+  for (Hierarchy& hierarchy : hierarchies(root, controller)) {
+    GroupPlace place{hierarchy.unified, std::move(hierarchy.top), std::move(hierarchy.group)};
+    if (!place.unified) return place;
+    const std::string listed = content_of(place.group / "cgroup.controllers");
+    const auto names = split(trim(listed), ' ');
+    if (std::find(names.begin(), names.end(), controller) != names.end()) unified = std::move(place);
+  }
+  return unified;
 }
 
 }  // namespace weft

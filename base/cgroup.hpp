@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
@@ -29,9 +30,21 @@ std::optional<double> processor_limit(const std::filesystem::path& root = "/");
 /// Returns how many processes of this process's groups the kernel has ever killed because memory ran out; 0 when that is not known.
 std::uint64_t memory_kills(const std::filesystem::path& root = "/");
 
-/// Returns the directory of this process's group in the hierarchy of version 2. Returns nothing when there is no such hierarchy, or
-/// when the group is the machine's topmost one. (The topmost group that a container sees has a limit file, which the machine's has
-/// not.)
+/// Where this process is in the hierarchy of a controller.
+struct GroupPlace {
+  bool unified = false;         // version 2
+  std::filesystem::path top;    // of the hierarchy, as it is mounted
+  std::filesystem::path group;  // of this process: `top`, or below it
+};
+/// Returns nothing when the system does not have the controller. Version 1 comes first: a controller is in one hierarchy only.
+std::optional<GroupPlace> group_place(std::string_view controller, const std::filesystem::path& root = "/");
+
+/// A group of version 2 into which a process has moved so that others in the one above can have limits (base/control_group.hpp).
+inline constexpr std::string_view kOwnGroup = "weft-worker";
+
+/// Returns the directory of this process's group in the hierarchy of version 2, or of the one above when it is kOwnGroup. Returns
+/// nothing when there is no such hierarchy, or when the group is the machine's topmost one. (The topmost group that a container
+/// sees has a limit file, which the machine's has not.)
 std::optional<std::filesystem::path> unified_group(const std::filesystem::path& root = "/");
 
 }  // namespace weft

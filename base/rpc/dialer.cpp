@@ -44,7 +44,12 @@ void Dialer::try_next() {
 void Dialer::try_address(const Address& address) {
   auto socket = open_socket(address.family());
   if (!socket) return finish(fail(std::move(socket).error()));
-  if (::connect(socket->get(), address.get(), address.size) == 0) return finish(std::move(socket));
+  if (::connect(socket->get(), address.get(), address.size) == 0) {
+    // Names without a file are free to all users of the machine.
+    if (address.family() != AF_UNIX || same_user(socket->get())) return finish(std::move(socket));
+    last_error_ = Error(Code::invalid_argument, "another user of this machine listens there");
+    return try_next();
+  }
   if (errno != EINPROGRESS) {
     last_error_ = connect_error(errno);
     return try_next();

@@ -26,6 +26,7 @@
 #include "engine/client/job_summary.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/run_stats.hpp"
+#include "engine/client/secrets.hpp"
 #include "engine/client/session.hpp"
 #include "replay.hpp"
 #include "runtime/protocol/worker.hpp"
@@ -234,6 +235,8 @@ int Programs::main(int argc, char** argv, bool optimized) const {
     if (const auto role = client::internal_role(argc, argv, [&] { return replay(line, argc, argv); })) return *role;
     if (const auto ended = line->parse(argc, argv)) return *ended;
     command_line::obey(line->common().security);
+    if (const auto safe = client::refuse_secrets(line->common().run.arguments); !safe)
+      return complain(name, safe.error().to_string(), kJobFailed);
     log_fatal_signals("driver of " + name);
     outlive_broken_pipes();  // of `job | head`: the job goes on, and its outputs are written
     return run_job(*line, optimized);

@@ -29,7 +29,7 @@ Result<void> run_worker() {
   rpc::raise_descriptor_limit();
   storage::parquet::tell_children();
   runtime::WorkerOptions options;
-  options.private_cluster = true;
+  options.private_cluster = options.own_process = true;
   Config config;
   runtime::declare(config, options);
   for (std::string_view setting : split(variable, '\n')) WEFT_TRY(config.set(setting));

@@ -17,6 +17,8 @@
 
 namespace weft::runtime {
 
+class WorkerIsolation;
+
 struct WorkerContext {
   rpc::Reactor& reactor;
   rpc::Reactor& background;  // executes what may take long: removing directories, putting segments into a full store
@@ -24,10 +26,13 @@ struct WorkerContext {
   std::string directory;
   shuffle::Store* store = nullptr;
   DataPlane* data = nullptr;
+  WorkerIsolation* isolation = nullptr;
   shuffle::OutputNodes outputs{};                              // itself, as registered now, and those that serve map outputs
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master
   std::function<void(const protocol::ReplicaEnded&)> report_replica{};
+  std::function<void()> on_process_gone = [] {};                                       // an executor or driver has ended
   std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // of chunks, its executors' too
+  std::uint64_t next_isolated = 0;                                                     // number for WorkerIsolation
   Log log{"worker"};
 
   std::string log_path(JobId job) const;

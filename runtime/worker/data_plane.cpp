@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "base/rpc/descriptors.hpp"
 
 namespace weft::runtime {
@@ -44,6 +45,10 @@ Result<std::unique_ptr<DataPlane>> DataPlane::open(rpc::Reactor& reactor, rpc::R
     pull->links = plane->links_;
     pull->self = plane->address_;
   }
+  fetch.owner = prefetch.fetch.owner = [self = plane.get()](JobId job) {
+    const auto found = self->owners_.find(job);
+    return found == self->owners_.end() ? ~job.value() : found->second;
+  };
   plane->fetcher_ = std::make_unique<shuffle::BlockFetcher>(reactor, std::move(fetch));
   plane->replicator_ = std::make_unique<shuffle::SegmentReplicator>(reactor, background, store, std::move(replication));
   plane->same_host_ = std::make_unique<shuffle::SameHost>(reactor, options.share);
@@ -66,6 +71,8 @@ void DataPlane::share_with_same_host(rpc::Reactor& reactor, const shuffle::Store
   log_.warn("map outputs are not shared with workers of this machine: {}", listener.error().to_string());
   same_host_ = std::make_unique<shuffle::SameHost>(reactor, false);
 }
+
+void DataPlane::set_user(JobId job, const std::string& user) { owners_[job] = hash64(as_bytes(user)); }
 
 void DataPlane::forget(const std::string& address, const Error& why) {
   same_host_->forget(address);

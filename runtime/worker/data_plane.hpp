@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -44,6 +45,10 @@ class DataPlane {
   /// What came from each other worker and went there. Its racks are set with the addresses of nodes.
   shuffle::Links& links() { return *links_; }
 
+  /// Memory that was received into for one user's jobs is not used again for another's.
+  void set_user(JobId job, const std::string& user);
+  void forget_user(JobId job) { owners_.erase(job); }
+
   /// The worker at that address is gone: what is pulled from it ends at once.
   void forget(const std::string& address, const Error& why);
   /// Takes no more connections.
@@ -55,6 +60,7 @@ class DataPlane {
   void share_with_same_host(rpc::Reactor& reactor, const shuffle::Store& store);
 
   std::string address_;
+  std::map<JobId, std::uint64_t> owners_;  // hashes of their users
   std::uint64_t prefetch_bytes_ = 0;
   Extend extend_;
   Log log_{"worker"};

@@ -59,6 +59,11 @@ Result<void> DriverProcess::spawn_process() {
                          fmt::format("{}={}", kDriverKeyVariable, command.key),
                          fmt::format("{}={}", kDriverUserVariable, command.user)};
   options.environment.insert(options.environment.end(), start_.environment.begin(), start_.environment.end());
+  if (start_.isolation) {
+    const auto& more = start_.isolation->environment();
+    options.environment.insert(options.environment.end(), more.begin(), more.end());
+    options.confinement = start_.isolation->confinement();
+  }
   std::error_code ignored;
   options.directory = std::filesystem::is_directory(command.directory, ignored) ? command.directory : start_.directory;
   options.output = log.get();

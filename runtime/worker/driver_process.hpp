@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/worker.hpp"
+#include "runtime/worker/isolation.hpp"
 
 namespace weft::runtime {
 
@@ -22,12 +23,13 @@ inline constexpr const char* kDriverUserVariable = "WEFT_DRIVER_USER";
 
 struct DriverStart {
   protocol::StartDriver command;
-  std::string path;                               // of the binary
-  std::string master;                             // or masters, of the worker, which become the driver's --cluster
-  std::string log_path;                           // stdout and stderr are appended to it
-  std::string directory;                          // entered when the command's own is not there; exists
-  Duration stop_grace = std::chrono::seconds(2);  // between SIGTERM and SIGKILL
-  std::vector<std::string> environment{};         // "NAME=value", beside what drivers are given anyway
+  std::string path;                                 // of the binary
+  std::string master;                               // or masters, of the worker, which become the driver's --cluster
+  std::string log_path;                             // stdout and stderr are appended to it
+  std::string directory;                            // entered when the command's own is not there; exists
+  Duration stop_grace = std::chrono::seconds(2);    // between SIGTERM and SIGKILL
+  std::vector<std::string> environment{};           // "NAME=value", beside what drivers are given anyway
+  std::shared_ptr<const JobIsolation> isolation{};  // null: only what is said here
 };
 
 /// Its arguments, without the program: those of the command, with another --cluster.

@@ -28,16 +28,19 @@ constexpr auto kStartDeadline = 30s;
 constexpr auto kReapInterval = 2ms;
 constexpr int kReapPolls = 500;  // then the process is killed
 
-/// With address space that the tasks' budget does not count: the program itself, thread stacks, transfers, the allocator's slack.
-std::uint64_t data_limit(const protocol::ExecutorSetup& setup) {
-  return setup.memory_bytes + setup.memory_bytes / 2 + (512u << 20) + std::uint64_t{setup.slots} * (16u << 20);
-}
-
 std::string where(const protocol::PositionPage::Position& position) {
   return position.path.empty() ? std::string() : fmt::format(" at {} at byte {}", escaped(position.path), position.offset);
 }
 
 }  // namespace
+
+std::uint64_t data_limit(const protocol::ExecutorSetup& setup) {
+  return setup.memory_bytes + setup.memory_bytes / 2 + (512u << 20) + std::uint64_t{setup.slots} * (16u << 20);
+}
+
+std::uint64_t ExecutorProcess::memory_kills() const {
+  return weft::memory_kills() + (start_.isolation ? start_.isolation->memory_kills() : 0);
+}
 
 Result<std::unique_ptr<ExecutorProcess>> ExecutorProcess::start(rpc::Reactor& reactor, ExecutorStart start, Callbacks callbacks) {
   std::unique_ptr<ExecutorProcess> made(new ExecutorProcess(reactor, std::move(start), std::move(callbacks)));
@@ -63,6 +66,11 @@ Result<void> ExecutorProcess::spawn_process() {
   options.environment = {fmt::format("{}=executor", kRoleVariable), fmt::format("{}={}", kExecutorFdVariable, kExecutorFd),
                          fmt::format("{}={}", kDataLimitVariable, data_limit(start_.setup))};
   options.environment.insert(options.environment.end(), start_.environment.begin(), start_.environment.end());
+  if (start_.isolation) {
+    const auto& more = start_.isolation->environment();
+    options.environment.insert(options.environment.end(), more.begin(), more.end());
+    options.confinement = start_.isolation->confinement();
+  }
   options.directory = start_.directory;
   options.output = log.get();
   options.inherited = theirs.get();
@@ -208,6 +216,7 @@ void ExecutorProcess::on_events(std::vector<protocol::Event> events) {
       event.message = fmt::format("ran longer than the task timeout of {}{}", format_duration(running.timeout),
                                   position ? where(*position) : "");
     }
+    if (event.kind == TaskEnd::user_code) event.message += limit_reached(event.message);
     running_.erase(found);
     accepted.push_back(std::move(event));
   }
@@ -221,10 +230,17 @@ void ExecutorProcess::end() {
 }
 
 void ExecutorProcess::check() {
-  if (!closing_ && pid_ > 0 && waitpid(pid_, &status_, WNOHANG) == pid_) {
-    pid_ = -1;
-    closed("");
-  }
+  if (!closing_ && has_ended()) closed("");
+}
+
+bool ExecutorProcess::has_ended() {
+  if (pid_ <= 0) return true;
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
+  ::kill(-pid_, SIGKILL);  // before the number of the group can be another's
+  waitpid(pid_, &status_, 0);
+  pid_ = -1;
+  return true;
 }
 
 void ExecutorProcess::closed(const std::string& why) {
@@ -234,8 +250,7 @@ void ExecutorProcess::closed(const std::string& why) {
 }
 
 void ExecutorProcess::reap() {
-  if (pid_ > 0 && waitpid(pid_, &status_, WNOHANG) == pid_) pid_ = -1;
-  if (pid_ > 0) {
+  if (!has_ended()) {
     if (++polls_ == kReapPolls || (ending_ && polls_ == kReapPolls / 5)) ::kill(pid_, SIGKILL);
     reap_timer_ = reactor_.after(kReapInterval, [this] { reap(); });
     return;
@@ -273,8 +288,12 @@ protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running
   if (!set_up_)
     return is(TaskEnd::environment, fmt::format("the executor did not start ({}{}){}{}", how, fault_.empty() ? "" : "; " + fault_,
                                                 line.empty() ? "" : ": ", line));
-  return is(TaskEnd::crashed, fmt::format("{} while running {}{}{}{}", death(how), running.stage_name, at,
-                                          line.empty() ? "" : "; its last line of output: ", line));
+  return is(TaskEnd::crashed, fmt::format("{} while running {}{}{}{}{}", death(how), running.stage_name, at,
+                                          line.empty() ? "" : "; its last line of output: ", line, limit_reached(line)));
+}
+
+std::string ExecutorProcess::limit_reached(const std::string& message) const {
+  return start_.isolation ? start_.isolation->limit_reached(message) : std::string();
 }
 
 std::string ExecutorProcess::death(const std::string& how) const {
@@ -283,6 +302,9 @@ std::string ExecutorProcess::death(const std::string& how) const {
   if (WIFEXITED(status_) && WEXITSTATUS(status_) == kExecutorGaveUp) return "the executor gave up";
   if (WIFEXITED(status_)) return fmt::format("a user function or a library that it calls ended the executor by exit() ({})", how);
   if (!for_memory) return fmt::format("the executor died of {}", how);
+  if (start_.isolation && start_.isolation->memory_kills() != 0)
+    return fmt::format("the executor was killed by the kernel: out of memory (limit {} of the job's processes on this worker)",
+                       human_bytes(start_.isolation->memory_limit()));
   const auto limit = memory_limit();
   return fmt::format(
       "the executor was killed by the kernel: out of memory ({}; let user functions keep less, give tasks less with --memory or "

@@ -14,20 +14,25 @@
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/executor.hpp"
 #include "runtime/protocol/position_page.hpp"
+#include "runtime/worker/isolation.hpp"
 #include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::runtime {
 
 struct ExecutorStart {
-  std::string path;                               // of the binary
-  std::vector<std::string> arguments;             // argv
-  std::string directory;                          // working directory
-  std::string log_path;                           // stdout and stderr are appended to it
-  Duration stop_grace = std::chrono::seconds(2);  // between asking an attempt to stop and killing the process
-  std::vector<std::string> environment{};         // "NAME=value", beside what executors are given anyway
+  std::string path;                                 // of the binary
+  std::vector<std::string> arguments;               // argv
+  std::string directory;                            // working directory
+  std::string log_path;                             // stdout and stderr are appended to it
+  Duration stop_grace = std::chrono::seconds(2);    // between asking an attempt to stop and killing the process
+  std::vector<std::string> environment{};           // "NAME=value", beside what executors are given anyway
+  std::shared_ptr<const JobIsolation> isolation{};  // null: only what is said here
   std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // what its tasks count is added to it
   protocol::ExecutorSetup setup;
 };
+
+/// With address space that the tasks' budget does not count: the program itself, thread stacks, transfers, the allocator's slack.
+std::uint64_t data_limit(const protocol::ExecutorSetup& setup);
 
 /// Reactor thread only.
 class ExecutorProcess {
@@ -81,9 +86,15 @@ class ExecutorProcess {
   void limit(const AttemptId& attempt, Running& running, Duration left);
   void closed(const std::string& why);
   void reap();
+  /// Whether the process has ended; then what it left in its group has, too.
+  bool has_ended();
   protocol::Event verdict(const AttemptId& attempt, const Running& running, const std::string& how) const;
   /// What ended it: a signal, the kernel for want of memory, a connection that broke, itself.
   std::string death(const std::string& how) const;
+  /// In the groups that this process and its job are in.
+  std::uint64_t memory_kills() const;
+  /// Which limit of its job a task with that error met (JobIsolation).
+  std::string limit_reached(const std::string& message) const;
 
   rpc::Reactor& reactor_;
   ExecutorStart start_;

@@ -34,12 +34,17 @@ WorkerJob::WorkerJob(WorkerContext& worker, protocol::JobSetup setup)
       shuffle_(worker, setup_.job, setup_.shuffle_mode, task_slots_) {}
 
 void WorkerJob::prepare(BinaryCache& binaries) {
-  std::error_code error;
-  std::filesystem::create_directories(worker_.job_directory(setup_.job), error);
-  if (error) {
-    binary_error_ = fmt::format("cannot create {}: {}", worker_.job_directory(setup_.job), error.message());
+  const protocol::ExecutorSetup setup = executor_setup();
+  auto isolation = worker_.isolation->isolate({.name = fmt::format("{}-{}", setup_.job.value(), worker_.next_isolated++),
+                                               .directory = worker_.job_directory(setup_.job),
+                                               .user = setup_.user,
+                                               .task_slots = task_slots_,
+                                               .memory_bytes = data_limit(setup)});
+  if (!isolation) {
+    binary_error_ = isolation.error().to_string();
     return;
   }
+  isolation_ = *std::move(isolation);
   if (setup_.same_binary) {
     binary_path_ = "/proc/self/exe";
     return;
@@ -78,15 +83,23 @@ ExecutorStart WorkerJob::executor_start() const {
     files.user = setup_.user;
   }
   start.environment = storage::files::environment_of(files);
+  start.isolation = isolation_;
   start.racks = worker_.racks;
-  start.setup.rack = worker_.racks->rack();
-  start.setup.job = setup_.job;
-  start.setup.node = worker_.outputs.self;
-  start.setup.slots = task_slots_;
-  start.setup.memory_bytes = setup_.memory_bytes > 0 ? setup_.memory_bytes : worker_.options.memory_bytes;
-  start.setup.spill_directory = worker_.job_directory(setup_.job);
-  start.setup.segment_directory = worker_.store->directory();
+  start.setup = executor_setup();
   return start;
+}
+
+protocol::ExecutorSetup WorkerJob::executor_setup() const {
+  protocol::ExecutorSetup setup;
+  setup.rack = worker_.racks->rack();
+  setup.job = setup_.job;
+  setup.node = worker_.outputs.self;
+  setup.slots = task_slots_;
+  setup.memory_bytes = setup_.memory_bytes > 0 ? setup_.memory_bytes : worker_.options.memory_bytes;
+  setup.spill_directory = worker_.job_directory(setup_.job);
+  const bool other_user = isolation_ && isolation_->account();  // the store's directory is closed to him
+  setup.segment_directory = other_user ? setup.spill_directory : worker_.store->directory();
+  return setup;
 }
 
 void WorkerJob::launch(std::vector<protocol::Launch> launches) {
@@ -110,6 +123,7 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
     callbacks.on_gone = [this] {
       // Called from within the executor: it is destroyed when it has returned.
       worker_.reactor.post([gone = std::shared_ptr<ExecutorProcess>(std::move(executor_))] {});
+      worker_.on_process_gone();
       if (on_end_) worker_.reactor.post(std::exchange(on_end_, nullptr));
     };
     auto started = ExecutorProcess::start(worker_.reactor, executor_start(), std::move(callbacks));

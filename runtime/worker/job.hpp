@@ -42,11 +42,13 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
  private:
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
   ExecutorStart executor_start() const;
+  protocol::ExecutorSetup executor_setup() const;
 
   WorkerContext& worker_;
   const protocol::JobSetup setup_;
   const std::uint32_t task_slots_;  // how many tasks run at a time
   JobShuffle shuffle_;
+  std::shared_ptr<const JobIsolation> isolation_;
   std::string binary_path_;  // empty: not ready
   std::string binary_error_;
   std::vector<protocol::Launch> waiting_;  // for the program

@@ -61,6 +61,15 @@ void declare(Config& config, WorkerOptions& options) {
   config.duration(
       "worker.master_patience", options.master_patience,
       "How long its tasks go on, and what they made is held, while a master that keeps its jobs is away (0: not at all)");
+  config.text("worker.run_as", options.run_as,
+              "As whom jobs' programs run, when the worker is root's: self, submitter (the job's user where this machine has him, "
+              "nobody otherwise), or a user's name");
+  config.text("worker.cgroup", options.cgroup,
+              "Where each job gets a control group for its memory, its processes and a fair share of the processors: auto (in the "
+              "worker's own group), the name of a group, or none");
+  config.integer("worker.job_processes", options.job_processes,
+                 "Processes and threads that a job may have here, besides those of its tasks (0: as many as the system allows)", 0,
+                 1'000'000);
   config.text("worker.capacity", options.capacity,
               "What it has beside its slots, for tasks that demand it: memory=4GiB,disk_read=200MB (memory: worker.memory)");
   config.text("worker.capacity_from", options.capacity_from,
@@ -88,6 +97,16 @@ Result<void> complete(WorkerOptions& options) {
   if (options.memory_bytes == 0) options.memory_bytes = machine_memory() / 4;
   if (options.store_bytes == 0) options.store_bytes = machine_memory() / 4;
   if (!options.private_cluster) WEFT_TRY(check_memory(options));
+  if (options.run_as.empty())
+    return fail(Code::invalid_argument, "worker.run_as is empty; it can be self, submitter, or a user's name");
+  if (options.run_as != kRunAsSelf && ::geteuid() != 0)
+    return fail(Code::invalid_argument,
+                fmt::format("worker.run_as is {}: only a worker of root can run programs as other users", escaped(options.run_as)));
+  if (options.private_cluster) options.cgroup = kNoCgroup;  // one job, of the user who started it
+  if (options.cgroup != "auto" && options.cgroup != kNoCgroup && !options.cgroup.starts_with('/'))
+    return fail(
+        Code::invalid_argument,
+        fmt::format("worker.cgroup is '{}'; it can be auto, none, or the name of a group such as /weft", escaped(options.cgroup)));
   if (options.drain_chunks != kDrainChunksSole && options.drain_chunks != kDrainChunksAll)
     return fail(Code::invalid_argument,
                 fmt::format("worker.drain_chunks is '{}'; it can be sole or all", escaped(options.drain_chunks)));

@@ -19,6 +19,11 @@ namespace protocol {
 struct Heartbeat;
 }
 
+/// Of WorkerOptions::cgroup: jobs have no control groups of their own.
+inline constexpr std::string_view kNoCgroup = "none";
+/// Of WorkerOptions::run_as, beside the names of users: what a job's processes run as.
+inline constexpr std::string_view kRunAsSelf = "self";            // the worker's user
+inline constexpr std::string_view kRunAsSubmitter = "submitter";  // the job's user, where the machine has him
 /// Which chunks a worker hands over before it ends: those that no other worker has, since the rest return with it; or all.
 inline constexpr std::string_view kDrainChunksSole = "sole", kDrainChunksAll = "all";
 
@@ -45,8 +50,11 @@ struct WorkerOptions {
   Duration master_patience = std::chrono::minutes(10);  // for which its tasks go on without a master that keeps jobs; 0: not at all
   std::string drain_chunks = "sole";  // which chunks must be copied before it ends: kDrainChunksSole or kDrainChunksAll
   ChunkServiceFactory chunks;         // of the cluster's files; empty: it keeps none
-  bool share = true;                  // map outputs, with workers of the same machine
-  bool compress = true;               // map outputs for workers of other machines, where that saves enough
+  std::string run_as = std::string(kRunAsSelf);
+  std::string cgroup = "auto";         // where jobs' control groups are made (GroupParent::open()), or kNoCgroup
+  std::uint32_t job_processes = 4096;  // of a job, threads included, besides those of its tasks; 0: as many as the system allows
+  bool share = true;                   // map outputs, with workers of the same machine
+  bool compress = true;                // map outputs for workers of other machines, where that saves enough
   /// Called with each heartbeat that is sent, on the worker's thread; must not block. May be empty.
   std::function<void(const protocol::Heartbeat&)> on_heartbeat{};
   /// Called when the worker has registered with a master, or lost it; on the same terms.
@@ -54,6 +62,7 @@ struct WorkerOptions {
   rpc::Security security{};      // of its connections
   bool named = true;             // set by complete(): false where the name is the default
   bool private_cluster = false;  // ends with its master instead of waiting for it
+  bool own_process = false;      // it is all that this process does: children that it has not started are what jobs left behind
 };
 
 /// The keys of the file given by `weft worker --config`.

@@ -10,8 +10,10 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,12 +47,25 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// What is executed by descriptor instead of by path.
+struct Program {
+  int descriptor = -1;
+  bool is_script = false;  // stays open for the interpreter
+};
+
+/// Which step of the child has failed, and why.
+struct Failure {
+  enum Step : int { confine, execute } step = execute;
+  int error = 0;
+};
+
 /// Everything the child needs, made before the fork: between fork and exec only async-signal-safe calls are allowed.
 struct Child {
   const SpawnOptions& options;
   char** arguments;
   char** environment;
   int null_input, output, inherited, error_pipe;
+  Program program;
   pid_t parent;
   std::optional<unsigned> file_mask;
 
@@ -59,24 +74,66 @@ struct Child {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) signal(number, SIG_DFL);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
     if (options.own_group) setpgid(0, 0);
     if (file_mask) umask(*file_mask);
-    if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) {
-      // The driver's directory need not exist here; paths in tasks are the driver's business.
-    }
     dup2(null_input, 0);
     if (output >= 0) dup2(output, 1), dup2(output, 2);
     if (inherited >= 0) dup2(inherited, kFirstInherited);
-    execve(options.path.c_str(), arguments, environment);
-    const int error = errno;
-    [[maybe_unused]] const auto written = write(error_pipe, &error, sizeof error);
+    const unsigned first_other = inherited >= 0 ? kFirstInherited + 1 : kFirstInherited;
+    (void)close_range(first_other, ~0U, CLOSE_RANGE_CLOEXEC);  // libraries may open some without that flag
+    if (program.is_script) fcntl(program.descriptor, F_SETFD, 0);
+    if (options.confinement)
+      if (const int error = confine(*options.confinement); error != 0) give_up({Failure::confine, error});
+    // After the change of the user, which ends it.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
+    enter_directory();
+    if (program.descriptor >= 0)
+      syscall(SYS_execveat, program.descriptor, "", arguments, environment, AT_EMPTY_PATH);
+    else
+      execve(options.path.c_str(), arguments, environment);
+    give_up({Failure::execute, errno});
+  }
+  /// The driver's directory need not exist here; paths in tasks are the driver's business.
+  void enter_directory() const {
+    if (options.directory.empty() || chdir(options.directory.c_str()) == 0 || program.descriptor < 0) return;
+    if (chdir("/") != 0) _exit(127);  // not in a directory of another user's
+  }
+  [[noreturn]] void give_up(const Failure& failure) const {
+    [[maybe_unused]] const auto written = write(error_pipe, &failure, sizeof failure);
     _exit(127);
   }
 };
 
 /// A copy of the descriptor out of the way of 0 to 3, close-on-exec.
 Fd aside(int fd) { return Fd(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, kAboveInherited)); }
+
+/// As fork(), into a control group of version 2 when its directory is given: a move afterwards would wait for all processors. The
+/// child of the bare system call has nothing of what the C library does at a fork, and needs nothing of it.
+pid_t fork_into(int group_directory) {
+  if (group_directory < 0) return fork();
+  clone_args arguments{};
+  arguments.flags = CLONE_INTO_CGROUP;
+  arguments.exit_signal = SIGCHLD;
+  arguments.cgroup = static_cast<std::uint64_t>(group_directory);
+  return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
+}
+
+/// For another user, who cannot enter the directories of this one: the program, open, and fit to be executed by him.
+Result<Fd> open_program(const std::string& path) {
+  const Fd opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd program = aside(opened.get());
+  struct stat info {};
+  if (!program.valid() || fstat(program.get(), &info) != 0) return fail(errno_error(fmt::format("cannot execute {}", path), errno));
+  constexpr mode_t kForAll = S_IRUSR | S_IXUSR | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
+  if (const mode_t mode = (info.st_mode & 07777u) | kForAll; mode != (info.st_mode & 07777u) && fchmod(program.get(), mode) != 0)
+    return fail(errno_error(fmt::format("cannot let others execute {}", path), errno));
+  return program;
+}
+
+bool is_script(const Fd& program) {
+  std::array<char, 2> begin{};
+  return program.valid() && pread(program.get(), begin.data(), begin.size(), 0) == 2 && begin[0] == '#' && begin[1] == '!';
+}
 
 }  // namespace
 
@@ -94,25 +151,31 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   const Fd null_input = aside(null_file.get());
   const Fd output = aside(options.output);
   const Fd inherited = aside(options.inherited);
+  Fd program;
+  if (options.confinement && options.confinement->account) {
+    WEFT_ASSIGN(program, open_program(options.path));
+  }
   const bool have_all = write_end.valid() && null_input.valid() && (options.output < 0 || output.valid()) &&
                         (options.inherited < 0 || inherited.valid());
   if (!have_all) return fail(errno_error("cannot start a process", errno));
 
-  const Child child{options,         arguments.data(), environment.data(), null_input.get(), output.get(),
-                    inherited.get(), write_end.get(),  getpid(),           users_umask()};
-  const pid_t pid = fork();
+  const Child child{options,      arguments.data(), environment.data(), null_input.get(),
+                    output.get(), inherited.get(),  write_end.get(),    {program.get(), is_script(program)},
+                    getpid(),     users_umask()};
+  const pid_t pid = fork_into(options.confinement ? options.confinement->group_directory : -1);
   if (pid < 0) return fail(errno_error("cannot start a process", errno));
   if (pid == 0) child.run();
   write_end.reset();
   low_end.reset();
 
-  int error = 0;
+  Failure failure;
   ssize_t got;
-  do got = read(read_end.get(), &error, sizeof error);
+  do got = read(read_end.get(), &failure, sizeof failure);
   while (got < 0 && errno == EINTR);
   if (got <= 0) return pid;
   waitpid(pid, nullptr, 0);
-  return fail(errno_error(fmt::format("cannot execute {}", options.path), error));
+  const char* const what = failure.step == Failure::confine ? "cannot confine" : "cannot execute";
+  return fail(errno_error(fmt::format("{} {}", what, options.path), failure.error));
 }
 
 std::string describe_exit(int status) {

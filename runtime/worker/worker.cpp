@@ -24,8 +24,10 @@
 #include "base/run_directory.hpp"
 #include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/departure.hpp"
+#include "runtime/worker/isolation.hpp"
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/measurements.hpp"
+#include "runtime/worker/orphans.hpp"
 #include "runtime/worker/registration.hpp"
 #include "runtime/worker/worker_drivers.hpp"
 
@@ -36,6 +38,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kLogsKept = 100;
 constexpr std::uint64_t kMostLogBytes = 4u << 20;
 constexpr auto kEndDeadline = 5s;
+constexpr auto kOrphansInterval = 2ms;
+constexpr int kOrphansLooks = 2500;  // then the worker complains, and looks again when the next process has gone
 
 /// The end of a file, at most `most` bytes; empty when there is no file.
 Buffer tail(const std::string& path, std::uint64_t most) {
@@ -68,6 +72,7 @@ class WorkerImpl final : public Worker {
       jobs_.clear();
       ending_.clear();
       drivers_.reset();
+      end_orphans(0);
       binaries_.reset();
       data_.reset();
     });
@@ -77,9 +82,12 @@ class WorkerImpl final : public Worker {
 
   Result<void> begin() {
     rpc::raise_descriptor_limit();
+    if (context_.options.own_process) adopt_orphans();
     WEFT_TRY(prepare_directories());
     WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes, context_.options.slots));
     context_.store = store_.get();
+    WEFT_ASSIGN(isolation_, WorkerIsolation::open(context_.options, *background_, context_.directory));
+    context_.isolation = isolation_.get();
     WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse_list(context_.options.master));
     Result<void> began;
     reactor_->run([&] { began = begin_serving(master); });
@@ -197,6 +205,7 @@ class WorkerImpl final : public Worker {
     link_ = std::make_unique<Registration>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
                                            context_.options.master_patience, std::move(callbacks));
     context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
+    context_.on_process_gone = [this] { end_orphans(kOrphansLooks); };
     context_.report_replica = [this](const protocol::ReplicaEnded& ended) { link_->report(ended); };
     link_->connect();
     return {};
@@ -291,6 +300,7 @@ class WorkerImpl final : public Worker {
   void carry_out(protocol::JobSetup& setup) {
     const JobId id = setup.job;
     if (jobs_.contains(id)) return;
+    data_->set_user(id, setup.user);
     auto job = std::make_shared<WorkerJob>(context_, std::move(setup));
     jobs_[id] = job;
     job->prepare(*binaries_);
@@ -342,6 +352,7 @@ class WorkerImpl final : public Worker {
       ending_.erase(weak.lock());
       if (jobs_.contains(id)) return;  // given again by a master that came back
       store_->release(id);
+      data_->forget_user(id);
       remove_directory(context_.job_directory(id));
       note_log(id);
       if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();
@@ -385,6 +396,20 @@ class WorkerImpl final : public Worker {
     context_.outputs = {};
   }
 
+  /// What the processes of jobs have left behind, and whatever that leaves behind.
+  void end_orphans(int looks) {
+    if (!context_.options.own_process) return;
+    std::set<pid_t> own;
+    for (const auto& [id, job] : jobs_) own.insert(job->executor_pid());
+    for (const auto& job : ending_) own.insert(job->executor_pid());
+    if (drivers_)
+      for (const pid_t driver : drivers_->pids()) own.insert(driver);
+    const std::size_t left = kill_orphans(own);
+    if (left == 0) return orphans_turn_.reset();
+    if (looks == 0) return context_.log.error("{} processes that jobs left behind were killed and do not end", left);
+    orphans_turn_ = reactor_->after(kOrphansInterval, [this, looks] { end_orphans(looks - 1); });
+  }
+
   /// Ends the executors and gives them a moment to go.
   void end_everything() {
     reactor_->run([this] { drop_all_jobs(); });
@@ -411,6 +436,7 @@ class WorkerImpl final : public Worker {
   std::string data_address_;
 
   // Reactor thread.
+  std::unique_ptr<WorkerIsolation> isolation_;  // made before
   Measurements measurements_;
   CapacityFiles capacity_files_;
   std::unique_ptr<DataPlane> data_;
@@ -421,6 +447,7 @@ class WorkerImpl final : public Worker {
   std::unique_ptr<Departure> departure_;  // null: it stays
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
   std::set<std::shared_ptr<WorkerJob>> ending_;
+  std::unique_ptr<rpc::Timer> orphans_turn_;
   std::vector<JobId> logs_;
   std::uint64_t removed_ = 0;  // directories of jobs
 

@@ -8,6 +8,7 @@
 
 #include "base/guarded.hpp"
 #include "base/text.hpp"
+#include "runtime/worker/executor_process.hpp"
 #include "storage/files/job_files.hpp"
 
 namespace weft::runtime {
@@ -18,6 +19,13 @@ constexpr std::size_t kMostUnreported = 1000;
 
 std::string driver_directory(const WorkerContext& worker, const protocol::StartDriver& command) {
   return fmt::format("{}-driver-{:016x}", worker.job_directory(command.job), command.key);
+}
+
+/// A driver has no budget of its own: as much as an executor of default size.
+std::uint64_t driver_memory(const WorkerOptions& options) {
+  protocol::ExecutorSetup setup;
+  setup.memory_bytes = options.memory_bytes;
+  return data_limit(setup);
 }
 
 }  // namespace
@@ -49,9 +57,12 @@ Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const st
   start.log_path = worker_.driver_log_path(command.job);
   start.directory = driver_directory(worker_, command);
   start.stop_grace = worker_.options.stop_grace;
-  std::error_code error;
-  std::filesystem::create_directories(start.directory, error);
-  if (error) return fail(Code::io, fmt::format("cannot create {}: {}", start.directory, error.message()));
+  WEFT_ASSIGN(start.isolation,
+              worker_.isolation->isolate({.name = fmt::format("{}-driver-{}", command.job.value(), worker_.next_isolated++),
+                                          .directory = start.directory,
+                                          .user = command.user,
+                                          .task_slots = worker_.options.slots,
+                                          .memory_bytes = driver_memory(worker_.options)}));
   auto on_end = [this, directory = start.directory](const protocol::DriverEnded& how) {
     remove_later(directory);
     ended(how);
@@ -70,6 +81,7 @@ void WorkerDrivers::ended(const protocol::DriverEnded& how) {
     gone = std::move(stopped.mapped());
   }
   if (gone) worker_.reactor.post([keep = std::shared_ptr<DriverProcess>(std::move(gone))] {});
+  worker_.on_process_gone();
   report(how);
 }
 
@@ -124,6 +136,7 @@ std::vector<pid_t> WorkerDrivers::pids() const {
   std::vector<pid_t> processes;
   for (const auto& [job, driver] : drivers_)
     if (driver.process) processes.push_back(driver.process->pid());
+  for (const auto& [start, process] : stopping_) processes.push_back(process->pid());
   return processes;
 }
 

@@ -36,6 +36,7 @@ class WorkerDrivers {
   std::vector<JobId> running_drivers() const;
   /// Reports those that ended while there was no master. After the worker has registered.
   void report_again();
+  /// Of all drivers, those that are being stopped too.
   std::vector<pid_t> pids() const;
   bool empty() const { return drivers_.empty() && stopping_.empty(); }
 

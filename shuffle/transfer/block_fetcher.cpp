@@ -18,7 +18,10 @@ constexpr Duration kIdle = std::chrono::seconds(1);  // then nothing is kept for
 class BlockPull final : public Pull {
  public:
   BlockPull(FetchRequest request, const FetchOptions& options, std::shared_ptr<SharedPool> pool)
-      : wanted_(std::move(request)), options_(options), buffer_(static_cast<std::uint32_t>(wanted_.maps.size()), std::move(pool)) {}
+      : wanted_(std::move(request)),
+        options_(options),
+        buffer_(static_cast<std::uint32_t>(wanted_.maps.size()), std::move(pool),
+                options_.owner ? options_.owner(wanted_.job) : 0) {}
 
   const FetchRequest& wanted() const { return wanted_; }
   /// The first output of which not everything is there.

@@ -41,6 +41,8 @@ struct FetchOptions {
   std::uint64_t reply_bytes = 4u << 20;      // what one reply should hold; bounds the time the reactor is busy
   std::uint64_t recycled_bytes = 64u << 20;  // memory kept to receive into, until nothing was fetched for 1 s
   bool accept_lz4 = true;
+  /// Whose a job is, as a number: memory that was received into for one owner is not used for another. Empty: all are the same's.
+  std::function<std::uint64_t(JobId)> owner{};
 };
 
 class SharedPool;

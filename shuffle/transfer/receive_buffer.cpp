@@ -28,7 +28,8 @@ tl::unexpected<Error> damaged_reply(std::string what) {
 
 }  // namespace
 
-ReceiveBuffer::ReceiveBuffer(std::uint32_t maps, std::shared_ptr<SharedPool> pool) : pool_(std::move(pool)), sizes_(maps) {}
+ReceiveBuffer::ReceiveBuffer(std::uint32_t maps, std::shared_ptr<SharedPool> pool, std::uint64_t owner)
+    : pool_(std::move(pool)), owner_(owner), sizes_(maps) {}
 
 void ReceiveBuffer::begin(ByteView header, std::uint64_t bytes) {
   begun_ = true;
@@ -149,7 +150,7 @@ Result<void> ReceiveBuffer::reserve(std::uint64_t end) {
   const std::uint64_t wanted =
       end + (index_.size() + announced_.size() - at_) * sizeof(format::IndexEntry) + sizeof(format::Footer);
   if (pages_) return pages_->grow(wanted);
-  WEFT_ASSIGN(pages_, pool_->take(wanted, complete_ ? wanted + wanted / 4 : wanted * kMore));
+  WEFT_ASSIGN(pages_, pool_->take(wanted, complete_ ? wanted + wanted / 4 : wanted * kMore, owner_));
   return {};
 }
 
@@ -189,7 +190,7 @@ Result<SealedSegment> ReceiveBuffer::seal() {
   SharedPages pages = *std::exchange(pages_, std::nullopt);
   if (pages.size() >= kWorthKeeping) sealed.fd = pages.reader();
   if (sealed.fd.valid()) {
-    pool_->keep(std::move(pages));
+    pool_->keep(std::move(pages), owner_);
   } else {
     WEFT_ASSIGN(sealed.fd, std::move(pages).seal());
   }

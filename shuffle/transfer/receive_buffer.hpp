@@ -21,7 +21,8 @@ class ReceiveBuffer final : public rpc::BulkSink {
   /// Index into the request's maps, and extents of that map that are there.
   using Position = std::pair<std::uint32_t, std::uint32_t>;
 
-  ReceiveBuffer(std::uint32_t maps, std::shared_ptr<SharedPool> pool);
+  /// `owner`: for whom, as the pool has it.
+  ReceiveBuffer(std::uint32_t maps, std::shared_ptr<SharedPool> pool, std::uint64_t owner = 0);
 
   /// Behind the last good extent; when one is damaged or lost, within its map.
   Position position() const { return position_; }
@@ -59,6 +60,7 @@ class ReceiveBuffer final : public rpc::BulkSink {
   void finish(const Announced& extent, Result<std::uint32_t> crc);
 
   const std::shared_ptr<SharedPool> pool_;
+  const std::uint64_t owner_;
   std::optional<SharedPages> pages_;
   std::uint64_t end_ = sizeof(format::Header);  // of what was received for good
   std::vector<format::IndexEntry> index_;

@@ -90,10 +90,11 @@ void SharedPages::unmap() noexcept {
   mapped_ = 0;
 }
 
-Result<SharedPages> SharedPool::take(std::uint64_t bytes, std::uint64_t most) {
+Result<SharedPages> SharedPool::take(std::uint64_t bytes, std::uint64_t most, std::uint64_t owner) {
   for (auto at = pages_.begin(); at != pages_.end(); ++at) {
-    if (at->size() < bytes - bytes / 4 || at->size() > most || !at->alone()) continue;
-    SharedPages pages = std::move(*at);
+    const SharedPages& kept = at->pages;
+    if (at->owner != owner || kept.size() < bytes - bytes / 4 || kept.size() > most || !kept.alone()) continue;
+    SharedPages pages = std::move(at->pages);
     kept_ -= pages.size();
     pages_.erase(at);
     WEFT_TRY(pages.grow(bytes));
@@ -104,11 +105,11 @@ Result<SharedPages> SharedPool::take(std::uint64_t bytes, std::uint64_t most) {
   return pages;
 }
 
-void SharedPool::keep(SharedPages pages) {
+void SharedPool::keep(SharedPages pages, std::uint64_t owner) {
   kept_ += pages.size();
-  pages_.push_back(std::move(pages));
+  pages_.push_back({std::move(pages), owner});
   while (kept_ > capacity_) {
-    kept_ -= pages_.front().size();
+    kept_ -= pages_.front().pages.size();
     pages_.pop_front();
   }
 }

@@ -59,17 +59,22 @@ class SharedPool {
   explicit SharedPool(std::uint64_t capacity) : capacity_(capacity) {}
 
   /// Pages of `bytes` (recycled ones that are a little smaller are enlarged), and of `most` at most; their contents are what the
-  /// last owner left.
-  Result<SharedPages> take(std::uint64_t bytes, std::uint64_t most);
+  /// last owner left. Only those that were kept for the same `owner` come again: what they have is no other user's business.
+  Result<SharedPages> take(std::uint64_t bytes, std::uint64_t most, std::uint64_t owner = 0);
   /// Others may still read them.
-  void keep(SharedPages pages);
+  void keep(SharedPages pages, std::uint64_t owner = 0);
   void clear();
   std::uint64_t kept() const { return kept_; }
 
  private:
+  struct Kept {
+    SharedPages pages;
+    std::uint64_t owner;
+  };
+
   const std::uint64_t capacity_;
-  std::deque<SharedPages> pages_;  // oldest first
-  std::uint64_t kept_ = 0;         // bytes
+  std::deque<Kept> pages_;  // oldest first
+  std::uint64_t kept_ = 0;  // bytes
 };
 
 }  // namespace weft::shuffle

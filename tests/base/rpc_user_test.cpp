@@ -101,7 +101,8 @@ class OtherUserTest : public ::testing::Test {
 };
 
 /// A server in a process of its own, as the user; what connecting to it as `client` gives.
-int serve_as(uid_t server, Security security, const std::function<int(const Endpoint&)>& client) {
+int serve_as(uid_t server, Security security, const std::function<int(const Endpoint&)>& client,
+             const std::string& where = "127.0.0.1:0") {
   int address[2], end[2];
   EXPECT_EQ(::pipe(address), 0);
   EXPECT_EQ(::pipe(end), 0);
@@ -111,7 +112,7 @@ int serve_as(uid_t server, Security security, const std::function<int(const Endp
     if (::setresuid(server, server, server) != 0) ::_exit(1);
     const auto reactor = Reactor::start("server", std::move(security));
     std::unique_ptr<Listener> listener;
-    reactor->run([&] { listener = reactor->listen({"127.0.0.1:0"}, {}, [](const auto&) { return echo_handler(); }).value(); });
+    reactor->run([&] { listener = reactor->listen({where}, {}, [](const auto&) { return echo_handler(); }).value(); });
     const std::string text = listener->endpoint().text;
     if (::write(address[1], text.data(), text.size()) < 0) ::_exit(1);
     char byte = 0;
@@ -127,6 +128,22 @@ int serve_as(uid_t server, Security security, const std::function<int(const Endp
   ::close(address[1]);
   ::waitpid(child, nullptr, 0);
   return result;
+}
+
+/// A name as workers have it for those of their machine.
+std::string name_without_file() { return "unix:@weft-test-" + std::to_string(::getpid()); }
+
+TEST_F(OtherUserTest, IsRefusedAtANameWithoutAFile) {
+  const auto client = [](const Endpoint& to) { return as_other_user([&] { return refusal_of(to, {}).empty() ? 1 : 7; }); };
+  EXPECT_EQ(serve_as(0, {}, client, name_without_file()), 7);
+}
+
+TEST_F(OtherUserTest, IsNotTakenForTheOneWhoseNameWithoutAFileHeHasTaken) {
+  const auto client = [](const Endpoint& to) {
+    const std::string why = refusal_of(to, {.credentials = {}, .insecure = true});
+    return why.find("another user of this machine listens there") != std::string::npos ? 7 : 1;
+  };
+  EXPECT_EQ(serve_as(kOther, {}, client, name_without_file()), 7);
 }
 
 TEST_F(OtherUserTest, IsRefusedInALine) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -102,6 +103,21 @@ TEST(SharedPages, GrowWithTheirContents) {
   auto sealed = std::move(*pages).seal();
   ASSERT_TRUE(sealed);
   EXPECT_NE(::fcntl(sealed->get(), F_GET_SEALS) & F_SEAL_WRITE, 0);
+}
+
+TEST(SharedPool, WhatOneOwnerHadIsGivenToNoOther) {
+  SharedPool pool(8 * kSize);
+  auto pages = pool.take(kSize, UINT64_MAX, 1).value();
+  std::memset(pages.span(0, kSize).data(), 'a', kSize);
+  { const Fd reader = pages.reader(); }
+  pool.keep(std::move(pages), 1);
+  const auto others = pool.take(kSize, UINT64_MAX, 2).value();
+  const auto bytes = others.span(0, kSize);
+  EXPECT_TRUE(std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; }));
+  EXPECT_EQ(pool.kept(), kSize) << "it is still there";
+  const auto again = pool.take(kSize, UINT64_MAX, 1).value();
+  EXPECT_EQ(again.span(0, 1)[0], std::byte{'a'}) << "for its owner it is recycled, without the cost of clearing it";
+  EXPECT_EQ(pool.kept(), 0u);
 }
 
 TEST(SharedPool, KeepsTheYoungestAndGivesWhatFits) {

@@ -16,6 +16,7 @@
 #include "base/machine.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/client/job_flags.hpp"
+#include "engine/client/secrets.hpp"
 #include "engine/master/protocol/driver_paths.hpp"
 #include "engine/tools/cli/command.hpp"
 #include "engine/tools/cli/connections.hpp"
@@ -94,6 +95,7 @@ Result<void> submit_detached(const SubmitOptions& options, const std::string& pr
   client::Submit& submit = detach.submit;
   submit.name = std::filesystem::path(file).filename().string();
   submit.program = file;
+  WEFT_TRY(client::refuse_secrets(options.arguments));
   submit.arguments = options.arguments;
   submit.arguments.insert(submit.arguments.end(), options.job.begin(), options.job.end());
   WEFT_TRY(client::find_job_flags(submit.arguments, submit.options, submit.memory_bytes));

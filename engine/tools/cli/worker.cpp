@@ -50,6 +50,7 @@ Result<void> run(WorkerSettings options) {
   }
   if (!options.worker.capacity.empty()) WEFT_TRY(schedulers::parse_resources(options.worker.capacity));
 
+  options.worker.own_process = true;
   const client::StopSignal stop;
   std::unique_ptr<web::WorkerMetrics> metrics;  // outlives the worker
   if (!options.http.empty()) {
@@ -96,6 +97,15 @@ constexpr KeyOption kWorkerOptions[] = {
      "Which of its chunks others must have by then: those that nobody else has, or all (default: sole)"},
     {"--master-patience", "worker.master_patience", "TIME",
      "How long its tasks go on while the master, if it keeps jobs, is away (default: 10min; 0s: not at all)"},
+    {"--run-as", "worker.run_as", "self|submitter|USER",
+     "As whom jobs' programs run, when the worker is root's: submitter is the job's user, or nobody where this machine has no such "
+     "user "
+     "(default: self)"},
+    {"--cgroup", "worker.cgroup", "auto|GROUP|none",
+     "Where each job gets a control group for its memory, processes and share of the processors (default: auto, the worker's own "
+     "group)"},
+    {"--job-processes", "worker.job_processes", "N",
+     "Processes and threads that a job may have here, besides those of its tasks (default: 4096; 0: no limit)"},
     {"--capacity", "worker.capacity", "RESOURCES", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
     {"--yield", "worker.yield", "true|false",
      "Whether others on this machine keep the processors and the memory they take (default: false)"},

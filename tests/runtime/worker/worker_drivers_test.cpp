@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/file.hpp"
+#include "runtime/worker/isolation.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -26,6 +28,9 @@ class WorkerDriversTest : public testing::Test {
     context.directory = directory.path();
     context.options.master = "master:7077";
     context.options.stop_grace = 50ms;
+    context.options.cgroup = kNoCgroup;
+    isolation = WorkerIsolation::open(context.options, *background, directory.path()).value();
+    context.isolation = isolation.get();
     for (const char* name : {"jobs", "logs", "binaries"}) std::filesystem::create_directory(directory.path() / name);
     reactor->run([&] {
       binaries = std::make_unique<BinaryCache>(*reactor, *background, directory.path() / "binaries",
@@ -70,6 +75,7 @@ class WorkerDriversTest : public testing::Test {
   TempDir directory = TempDir::create().value();
   std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("worker"), background = rpc::Reactor::start("background");
   WorkerContext context{*reactor, *background, {}, {}};
+  std::unique_ptr<WorkerIsolation> isolation;
   std::unique_ptr<BinaryCache> binaries;
   std::unique_ptr<WorkerDrivers> drivers;
   bool master = true;

@@ -1,0 +1,135 @@
+#include "runtime/worker/isolation.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.hpp"
+#include "base/private_directory.hpp"
+#include "base/rpc/credentials.hpp"
+#include "base/text.hpp"
+
+namespace weft::runtime {
+namespace {
+
+constexpr std::uint32_t kThreadsOfTask = 4;  // its slot's, and what libraries start
+constexpr const char* kTemporary = "/tmp";   // within the job's directory
+constexpr uid_t kLeastUser = 1000;           // those below are the system's own
+constexpr const char* kRoot = "root";
+constexpr const char* kNobody = "nobody";
+
+/// What a user's processes are to know. The worker's own key is not for others: what the user has put into his home serves the same
+/// purposes, and without it his tasks have no certificate.
+std::vector<std::string> environment_of(const Account& account, bool certificates) {
+  std::vector<std::string> variables{"HOME=" + account.home, "USER=" + account.name, "LOGNAME=" + account.name};
+  if (!certificates) return variables;
+  const std::string own = account.home + "/.weft";
+  std::error_code ignored;
+  variables.push_back(fmt::format("{}={}", rpc::kSecurityVariable, std::filesystem::is_directory(own, ignored) ? own : ""));
+  return variables;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerIsolation>> WorkerIsolation::open(const WorkerOptions& options, rpc::Reactor& background,
+                                                               const std::string& directory) {
+  std::unique_ptr<WorkerIsolation> made(new WorkerIsolation(options, background));
+  if (options.run_as != kRunAsSelf) WEFT_TRY(made->let_others_pass(directory));
+  if (options.run_as == kRunAsSelf && ::geteuid() == 0 && options.security.credentials)
+    Log("worker").warn(
+        "programs of all users run as root here, and can read this worker's key: --run-as submitter has them run as their users");
+  if (options.cgroup != kNoCgroup) made->open_groups();
+  return made;
+}
+
+void WorkerIsolation::open_groups() {
+  auto groups = GroupParent::open(options_.cgroup);
+  if (groups)
+    groups_ = *std::move(groups);
+  else
+    Log("worker").warn(
+        "jobs have no control groups: {}; how much memory and how many processes they take is limited for each process "
+        "and each user only (--cgroup)",
+        groups.error().to_string());
+}
+
+Result<void> WorkerIsolation::let_others_pass(const std::string& directory) {
+  if (options_.run_as != kRunAsSubmitter) WEFT_TRY(find_account(options_.run_as));
+  for (const std::string& path : {directory, directory + "/jobs"}) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0 || ::chmod(path.c_str(), (info.st_mode & 07777u) | S_IXGRP | S_IXOTH) != 0)
+      return fail(errno_error("cannot let other users pass through " + path, errno));
+  }
+  if (auto open = check_open_to_others(directory); !open)
+    return fail(std::move(open).error().wrap(
+        "jobs cannot run as other users than the worker's in its directory; name another one (--directory), or --run-as self"));
+  return {};
+}
+
+Result<std::optional<Account>> WorkerIsolation::account_for(const std::string& user) const {
+  if (options_.run_as == kRunAsSelf) return std::nullopt;
+  if (options_.run_as != kRunAsSubmitter)
+    return find_account(options_.run_as).map([](Account found) { return std::optional(std::move(found)); });
+  // Only root's processes reach a master of root that has no certificate and is not insecure: the kernel vouches for them.
+  const bool vouched = !options_.security.credentials && !options_.security.insecure;
+  if (vouched && user == kRoot) return std::nullopt;
+  auto found = find_account(user);
+  if (found && found->user >= kLeastUser) return std::optional(*std::move(found));
+  if (!found && found.error().code() != Code::not_found) return fail(std::move(found).error());
+  return find_account(kNobody).map([](Account nobody) { return std::optional(std::move(nobody)); });
+}
+
+Result<std::shared_ptr<const JobIsolation>> WorkerIsolation::isolate(const IsolatedJob& job) {
+  WEFT_ASSIGN(auto account, account_for(job.user));
+  for (const std::string& path : {job.directory, job.directory + kTemporary}) {
+    WEFT_TRY(make_private_directory(path));
+    if (account && ::lchown(path.c_str(), account->user, account->group) != 0)
+      return fail(errno_error(fmt::format("cannot give {} to the user {}", path, account->name), errno));
+  }
+  GroupLimits limits;
+  if (options_.job_processes != 0) limits.processes = options_.job_processes + std::uint64_t{kThreadsOfTask} * job.task_slots;
+  // Map outputs count where they were written, until they are read.
+  limits.memory_bytes = job.memory_bytes + options_.store_bytes;
+  std::shared_ptr<JobIsolation> made(
+      new JobIsolation(job.directory, limits, std::move(account)),
+      [&background = background_](JobIsolation* last) { background.post([last = std::shared_ptr<JobIsolation>(last)] {}); });
+  made->environment_ = {fmt::format("TMPDIR={}{}", job.directory, kTemporary)};
+  if (made->account_)
+    for (std::string& variable : environment_of(*made->account_, options_.security.credentials != nullptr))
+      made->environment_.push_back(std::move(variable));
+  if (groups_) {
+    WEFT_ASSIGN(ControlGroup group, groups_->make(job.name, limits));
+    made->group_.emplace(std::move(group));
+  }
+  return std::shared_ptr<const JobIsolation>(std::move(made));
+}
+
+Confinement JobIsolation::confinement() const {
+  Confinement confinement;
+  if (group_) {
+    confinement.group_entries = group_->entries();
+    confinement.group_directory = group_->directory();
+  }
+  confinement.account = account_;
+  if (!group_ || !group_->counts_processes()) confinement.processes = processes_beside(limits_.processes);
+  return confinement;
+}
+
+std::string JobIsolation::limit_reached(const std::string& message) const {
+  constexpr std::string_view kProcesses = "the job's processes reached the limit of";
+  if (group_ && group_->refused_processes() != 0)
+    return fmt::format("; {} {} (weft worker --job-processes)", kProcesses, limits_.processes);
+  if (memory_kills() != 0)
+    return fmt::format("; {} {} of memory, and the kernel killed one of them (weft worker --memory, --store-memory)", kProcesses,
+                       human_bytes(limits_.memory_bytes));
+  const bool counted = group_ && group_->counts_processes();
+  if (counted || limits_.processes == 0 || message.find(std::strerror(EAGAIN)) == std::string::npos) return {};
+  return fmt::format("; perhaps {} {} (weft worker --job-processes)", kProcesses, limits_.processes);
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,85 @@
+// What the processes of a job have of their own on a worker, and what they may not do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/account.hpp"
+#include "base/control_group.hpp"
+#include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
+#include "runtime/worker/confinement.hpp"
+#include "runtime/worker/options.hpp"
+
+namespace weft::runtime {
+
+class WorkerIsolation;
+
+/// Of an executor's job, or of a driver. Any thread.
+class JobIsolation {
+ public:
+  const std::string& directory() const { return directory_; }
+  /// "NAME=value" of what its processes are to know.
+  const std::vector<std::string>& environment() const { return environment_; }
+  /// Whose its processes are; nothing: the worker's user.
+  const std::optional<Account>& account() const { return account_; }
+  /// Of a process that is about to start.
+  Confinement confinement() const;
+  /// What stood in the way of a task that failed with that message, as the end of it: "; the job's processes reached …". Empty when
+  /// nothing is known.
+  std::string limit_reached(const std::string& message) const;
+  /// How many of its processes the kernel has killed because they together needed more than memory_limit(). 0 when they have no
+  /// limit of their own.
+  std::uint64_t memory_kills() const { return group_ ? group_->memory_kills() : 0; }
+  std::uint64_t memory_limit() const { return limits_.memory_bytes; }
+
+ private:
+  friend class WorkerIsolation;
+  JobIsolation(std::string directory, const GroupLimits& limits, std::optional<Account> account)
+      : directory_(std::move(directory)), limits_(limits), account_(std::move(account)) {}
+
+  const std::string directory_;
+  const GroupLimits limits_;
+  const std::optional<Account> account_;
+  std::vector<std::string> environment_;
+  std::optional<ControlGroup> group_;
+};
+
+/// What is to be isolated, of one worker.
+struct IsolatedJob {
+  std::string name;       // of its control group; unlike those of all others that are there
+  std::string directory;  // is made
+  std::string user;       // whose it is
+  std::uint32_t task_slots = 1;
+  std::uint64_t memory_bytes = 0;  // of its process, map outputs excluded
+};
+
+/// Reactor thread only. Outlives what it makes.
+class WorkerIsolation {
+ public:
+  /// Says in the log when jobs get no control groups. `background` removes them: their processes take a moment to end. `directory`:
+  /// the worker's, in which those of jobs are; other users get the right to pass through it when jobs run as theirs. Error: they
+  /// cannot reach it, or the user that worker.run_as names is not there.
+  static Result<std::unique_ptr<WorkerIsolation>> open(const WorkerOptions& options, rpc::Reactor& background,
+                                                       const std::string& directory);
+
+  /// Makes the directory with a place for temporary files in it, both for their owner only, and the control group. Whatever is in
+  /// the group is killed when the last holder of the result lets go of it. Error: one of these cannot be made.
+  Result<std::shared_ptr<const JobIsolation>> isolate(const IsolatedJob& job);
+
+ private:
+  WorkerIsolation(const WorkerOptions& options, rpc::Reactor& background) : options_(options), background_(background) {}
+  void open_groups();
+  Result<void> let_others_pass(const std::string& directory);
+  /// Nothing: the worker's own.
+  Result<std::optional<Account>> account_for(const std::string& user) const;
+
+  const WorkerOptions& options_;
+  rpc::Reactor& background_;
+  std::optional<GroupParent> groups_;
+};
+
+}  // namespace weft::runtime
