@@ -32,12 +32,14 @@ std::string machine_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
 }
 
-std::string user_name() {
+std::string user_name() { return user_name(::getuid()); }
+
+std::string user_name(uid_t user) {
   passwd entry{};
   passwd* found = nullptr;
   std::vector<char> memory(16384);
-  if (::getpwuid_r(::getuid(), &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr) return entry.pw_name;
-  return std::to_string(::getuid());
+  if (::getpwuid_r(user, &entry, memory.data(), memory.size(), &found) == 0 && found != nullptr) return entry.pw_name;
+  return std::to_string(user);
 }
 
 }  // namespace weft

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include <sys/types.h>
+
 namespace weft {
 
 /// Returns the bytes of memory of the machine, or the tightest limit of this process's control groups when that is less (but at
@@ -16,5 +18,7 @@ double machine_processors();
 std::string machine_name();
 /// Returns the login name of this process's user id, or the number when the user has no name.
 std::string user_name();
+/// The same of any user id of this machine.
+std::string user_name(uid_t user);
 
 }  // namespace weft

@@ -9,21 +9,11 @@
 namespace weft {
 
 std::string_view code_name(Code code) {
-  static constexpr std::array<std::string_view, 14> kNames{"unknown",
-                                                           "invalid_argument",
-                                                           "not_found",
-                                                           "already_exists",
-                                                           "unavailable",
-                                                           "deadline_exceeded",
-                                                           "corrupt",
-                                                           "resource_exhausted",
-                                                           "version_mismatch",
-                                                           "plan_mismatch",
-                                                           "user_code",
-                                                           "cancelled",
-                                                           "io",
-                                                           "internal"};
-  static_assert(kNames.size() == static_cast<std::size_t>(Code::internal) + 1);
+  static constexpr std::array<std::string_view, 15> kNames{
+      "unknown", "invalid_argument",   "not_found",        "already_exists", "unavailable", "deadline_exceeded",
+      "corrupt", "resource_exhausted", "version_mismatch", "plan_mismatch",  "user_code",   "cancelled",
+      "io",      "internal",           "permission_denied"};
+  static_assert(kNames.size() == static_cast<std::size_t>(Code::permission_denied) + 1);
   const auto value = static_cast<std::size_t>(code);
   return kNames[value < kNames.size() ? value : 0];
 }

@@ -29,6 +29,7 @@ enum class Code : std::uint8_t {
   cancelled = 11,          // killed on request
   io = 12,                 // the operating system refused
   internal = 13,           // a fault of weft itself
+  permission_denied = 14,  // the user may not do this
 };
 
 std::string_view code_name(Code code);

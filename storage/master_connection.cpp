@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/rpc/watched_call.hpp"
+#include "storage/acting_user.hpp"
 
 namespace weft::storage {
 namespace {
@@ -28,8 +29,8 @@ struct MasterConnection::Link {
   const std::shared_ptr<std::atomic<bool>> closed = std::make_shared<std::atomic<bool>>(false);
 };
 
-MasterConnection::MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name)
-    : reactor_(reactor), endpoint_(endpoint.of(rpc::Role::master)), name_(std::move(name)) {}
+MasterConnection::MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name, std::string user)
+    : reactor_(reactor), endpoint_(endpoint.of(rpc::Role::master)), name_(std::move(name)), user_(std::move(user)) {}
 
 Result<std::shared_ptr<MasterConnection::Link>> MasterConnection::connect() {
   const std::lock_guard lock(mutex_);
@@ -43,6 +44,7 @@ Result<std::shared_ptr<MasterConnection::Link>> MasterConnection::connect() {
     return fail(std::move(made).error().wrap(
         fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master", name_)));
   link->connection = *std::move(made);
+  if (!user_.empty()) reactor_.post([connection = link->connection, user = user_] { act_for(*connection, user); });
   link_ = std::move(link);
   return link_;
 }

@@ -17,8 +17,8 @@ namespace weft::storage {
 class MasterConnection {
  public:
   /// `endpoint`: the master, or all that may lead (rpc::Endpoint::parse_list). `name`: the same as the user wrote it. `reactor`
-  /// outlives this; before it stops, close() is called.
-  MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name);
+  /// outlives this; before it stops, close() is called. `user`: for whom it asks (acting_user.hpp); empty: for the process itself.
+  MasterConnection(rpc::Reactor& reactor, rpc::Endpoint endpoint, std::string name, std::string user = {});
 
   /// Waits until a master answers, for as long as `retry` allows. The error says what to do.
   Result<void> await(Retry retry);
@@ -43,7 +43,7 @@ class MasterConnection {
 
   rpc::Reactor& reactor_;
   const rpc::Endpoint endpoint_;
-  const std::string name_;
+  const std::string name_, user_;
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<Link> link_;
 };

@@ -41,6 +41,8 @@ int status_of(Code code) {
   switch (code) {
     case Code::invalid_argument:
       return 400;
+    case Code::permission_denied:
+      return 403;
     case Code::not_found:
       return 404;
     case Code::already_exists:
@@ -85,7 +87,10 @@ std::optional<Response> refused(const Guarded& headers, bool loopback, const std
     return error_response(421, loopback ? "this server answers to localhost, 127.0.0.1 and [::1] only"
                                         : "this server answers to addresses and to its own names only");
   if (headers.method == "GET" || headers.method == "HEAD") return std::nullopt;
-  if (headers.origin && lower(*headers.origin) != "http://" + lower(*headers.host))
+  const std::string own = (headers.encrypted ? "https://" : "http://") + lower(*headers.host);
+  if (headers.origin && lower(*headers.origin) != own)
+    return error_response(403, "the request comes from a page of another server");
+  if (headers.fetch_site && *headers.fetch_site != "same-origin" && *headers.fetch_site != "none")
     return error_response(403, "the request comes from a page of another server");
   if (headers.custom || (headers.content_type && lower(*headers.content_type).starts_with("application/json"))) return std::nullopt;
   return error_response(403, "what changes something needs the header X-Weft: 1, or Content-Type: application/json");
@@ -96,7 +101,11 @@ Response error_response(const Error& error) {
 }
 
 Response error_response(int status, std::string_view message) {
-  return error_body(status, message, status == 404 ? "not_found" : status >= 500 ? "unavailable" : "invalid_argument");
+  return error_body(status, message,
+                    status == 404   ? "not_found"
+                    : status == 403 ? "permission_denied"
+                    : status >= 500 ? "unavailable"
+                                    : "invalid_argument");
 }
 
 }  // namespace weft::http

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
 
 namespace weft::http {
 
@@ -21,6 +22,9 @@ struct Request {
   std::string path;    // decoded; begins with /
   std::map<std::string, std::string> query;
   std::string body;
+  /// The peer that asks: by its certificate or token where the server encrypts, otherwise the user of this machine who has the
+  /// other end. Nothing where nobody was asked to say (insecure servers, open paths).
+  std::optional<rpc::Identity> peer{};
 
   /// A parameter of the query; empty when it is not there.
   std::string parameter(const std::string& name) const;
@@ -39,12 +43,15 @@ struct Response {
 struct Guarded {
   std::string method{};
   std::optional<std::string> host{}, origin{}, content_type{}, custom{};  // `custom`: X-Weft
+  std::optional<std::string> fetch_site{};                                // Sec-Fetch-Site, of newer browsers
+  bool encrypted = false;
 };
 
 /// Which names of this server a request may use, and whether a foreign web page may have made it. Nothing when it
 /// is served. Against DNS rebinding: a server of the loopback interface answers to names of loopback only, another one to
 /// addresses, to names without a dot, and to `names`. Against forms and scripts of other pages: what changes something has the
-/// header X-Weft or is JSON, which browsers send to another site only with that site's consent; and an Origin is the server's own.
+/// header X-Weft or is JSON, which browsers send to another site only with that site's consent; an Origin is the server's own; and
+/// a browser that says where a request comes from (Sec-Fetch-Site) says that it is this server's page, or the user himself.
 std::optional<Response> refused(const Guarded& headers, bool loopback, const std::vector<std::string>& names);
 
 /// {"error":"…","code":"not_found"} with the status for that code.

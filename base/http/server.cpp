@@ -25,6 +25,7 @@
 #include "base/http/deadlines.hpp"
 #include "base/http/encryption.hpp"
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "base/rpc/credentials.hpp"
 #include "base/rpc/peer_user.hpp"
 #include "base/rpc/socket.hpp"
@@ -308,7 +309,11 @@ Result<void> ServerImpl::check_peer(Exchange& exchange) const {
   if (open || options_.security.insecure) return {};
   if (!options_.security.encrypted()) {
     const MHD_ConnectionInfo* const info = MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info != nullptr && rpc::may_talk(rpc::user_of_peer(info->connect_fd), rpc::Side::accepted)) return {};
+    const auto user = info == nullptr ? std::nullopt : rpc::user_of_peer(info->connect_fd);
+    if (rpc::may_talk(user, rpc::Side::accepted)) {
+      exchange.request.peer = rpc::Identity{rpc::Role::user, user_name(*user)};
+      return {};
+    }
     return fail(Code::invalid_argument, "this page is for the user who runs the process; --insecure opens it to all");
   }
   const gnutls_session_t session = session_of(exchange.connection);
@@ -322,7 +327,7 @@ Result<void> ServerImpl::check_peer(Exchange& exchange) const {
         Code::invalid_argument,
         "show a certificate of this cluster (curl --cert and --key; weft security issue makes one), or a token in the header "
         "Authorization (weft security token issue)");
-  WEFT_TRY(shown.check(*options_.security.credentials));
+  WEFT_ASSIGN(exchange.request.peer, shown.check(*options_.security.credentials));
   exchange.shown = std::move(shown);
   return {};
 }
@@ -336,7 +341,8 @@ std::optional<Response> ServerImpl::refusal(MHD_Connection* connection, const ch
     if (parse_number<std::uint64_t>(*length).value_or(UINT64_MAX) > options_.body_bytes)
       return error_response(413, fmt::format("a request has at most {}", human_bytes(options_.body_bytes)));
   return refused({method, header(connection, MHD_HTTP_HEADER_HOST), header(connection, MHD_HTTP_HEADER_ORIGIN),
-                  header(connection, MHD_HTTP_HEADER_CONTENT_TYPE), header(connection, "X-Weft")},
+                  header(connection, MHD_HTTP_HEADER_CONTENT_TYPE), header(connection, "X-Weft"),
+                  header(connection, "Sec-Fetch-Site"), options_.security.encrypted()},
                  loopback_, names_);
 }
 

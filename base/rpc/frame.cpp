@@ -50,7 +50,7 @@ std::string to_string(ProtocolRange protocols) {
 bool known(FrameKind kind) { return kind >= FrameKind::hello && kind <= FrameKind::goodbye; }
 
 Code known_code(std::uint8_t value) {
-  return value >= static_cast<std::uint8_t>(Code::invalid_argument) && value <= static_cast<std::uint8_t>(Code::internal)
+  return value >= static_cast<std::uint8_t>(Code::invalid_argument) && value <= static_cast<std::uint8_t>(Code::permission_denied)
              ? static_cast<Code>(value)
              : Code::internal;
 }

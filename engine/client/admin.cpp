@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/machine.hpp"
 #include "base/rpc/credentials.hpp"
 #include "engine/client/binary_upload.hpp"
 
@@ -16,7 +17,7 @@ constexpr storage::Retry::Pauses kAdminPauses{std::chrono::milliseconds(20), std
 Admin::Admin(rpc::Endpoint endpoint, const std::string& master, AdminOptions options, rpc::Security security)
     : options_(std::move(options)),
       reactor_(rpc::Reactor::start("admin", std::move(security))),
-      link_(*reactor_, std::move(endpoint), master) {}
+      link_(*reactor_, std::move(endpoint), master, options_.user ? *options_.user : user_name()) {}
 
 Admin::~Admin() {
   link_.close();
@@ -44,6 +45,13 @@ Result<rpc::Message> Admin::ask(rpc::MessageType type, const Request& request) {
 Result<rpc::Message> Admin::ask(rpc::MessageType type) {
   return link_.call(
       type, [] { return rpc::Payload(); }, kAdminDeadline, storage::Retry(options_, kAdminPauses), nullptr);
+}
+
+Result<storage::ActedFor> Admin::who() {
+  WEFT_ASSIGN(const auto message, link_.call(
+                                      storage::kActFor, [] { return storage::encode(storage::ActFor{}); }, kAdminDeadline,
+                                      storage::Retry(options_, kAdminPauses), nullptr));
+  return storage::decode_acted_for(message);
 }
 
 Result<JobList> Admin::jobs() {

@@ -2,19 +2,22 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/rpc/rpc.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "storage/acting_user.hpp"
 #include "storage/master_connection.hpp"
 
 namespace weft::client {
 
 struct AdminOptions {
-  Duration patience{0};      // for a master that is away while it is asked; orders are not given twice
-  Duration at_first{0};      // for one that has not answered yet; `patience` at most
-  storage::Waiting waiting;  // called with what is waited for, once, when that takes a while; may be empty
+  Duration patience{0};               // for a master that is away while it is asked; orders are not given twice
+  Duration at_first{0};               // for one that has not answered yet; `patience` at most
+  storage::Waiting waiting{};         // called with what is waited for, once, when that takes a while; may be empty
+  std::optional<std::string> user{};  // for whom it asks (storage/acting_user.hpp); unset: the process's user; empty: itself
 };
 
 /// One connection to a master. Blocking calls with deadlines; any thread.
@@ -24,6 +27,8 @@ class Admin {
   static Result<std::unique_ptr<Admin>> connect(const std::string& master, AdminOptions options = {});
   ~Admin();
 
+  /// As whom the master sees it.
+  Result<storage::ActedFor> who();
   Result<JobList> jobs();
   Result<JobList> job(JobId id);  // of one, with stages
   Result<void> kill(JobId id, const std::string& reason);

@@ -45,7 +45,8 @@ class ClusterSession final : public Session {
       : options_(options),
         cluster_(std::move(cluster)),
         progress_(options.job_name, options.quiet),
-        link_({cluster_.master, cluster_.away, [this](const std::string& line) { say(line); }, is_succeeded(), cluster_.security},
+        link_({cluster_.master, cluster_.away, [this](const std::string& line) { say(line); }, is_succeeded(), cluster_.security,
+               cluster_.same_binary ? std::string() : user()},
               stop_) {}
 
   Result<void> open() {
@@ -129,6 +130,9 @@ class ClusterSession final : public Session {
     return options_.driver_of || (options_.job.on_disconnect == master::OnDisconnect::go_on && !cluster_.same_binary);
   }
 
+  /// Whose job it is.
+  std::string user() const { return options_.job.user.empty() ? user_name() : options_.job.user; }
+
   Result<rpc::Message> call(rpc::MessageType type, const MasterLink::Request& request, Duration deadline = kCallDeadline) {
     return link_.call(type, request, deadline);
   }
@@ -179,7 +183,7 @@ class ClusterSession final : public Session {
     submit.memory_bytes = options_.memory_bytes;
     submit.options = options_.job;
     submit.submitter = submitter_;
-    if (submit.options.user.empty()) submit.options.user = user_name();
+    submit.options.user = user();
     WEFT_ASSIGN(const auto message, call(kSubmitJob, [&] { return encode(submit); }));
     WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
     driver_ = {submitted.job, submitted.key};

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/rpc/watched_call.hpp"
+#include "storage/acting_user.hpp"
 
 namespace weft::client {
 
@@ -49,7 +50,14 @@ bool MasterLink::is_lost(const Error& error) {
 Result<void> MasterLink::connect() {
   close();
   WEFT_ASSIGN(connection_, rpc::connect(*reactor_, options_.master.of(rpc::Role::master), kConnectDeadline));
+  introduce();
   return {};
+}
+
+/// Says first whose requests follow.
+void MasterLink::introduce() {
+  if (!options_.user.empty())
+    reactor_->post([connection = connection_, user = options_.user] { storage::act_for(*connection, user); });
 }
 
 void MasterLink::close() {
@@ -126,6 +134,7 @@ Result<Submitted> MasterLink::attach_once() {
     return fail(Error(Code::unavailable, connected->error().to_string()));  // its name may be unknown while it is away
   }
   connection_ = std::move(**connected);
+  introduce();
   auto answer = unless_stopped<rpc::Message>(*reactor_, stop_, [connection = connection_, job = job_](auto done) {
     connection->request(kAttachJob, encode(job), kAttachDeadline, std::move(done));
   });

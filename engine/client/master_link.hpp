@@ -28,6 +28,7 @@ class MasterLink {
     std::function<void(const std::string&)> say{};  // a line for people
     bool succeeded = false;                         // by another driver, if this one ends before its job
     rpc::Security security{};
+    std::string user{};  // for whom it asks (storage/acting_user.hpp)
   };
   /// `stop` outlives it; a signal ends every wait for a master that is away.
   MasterLink(Options options, const StopSignal& stop);
@@ -73,6 +74,7 @@ class MasterLink {
  private:
   void close();
   void leave();
+  void introduce();
   Result<Submitted> attach_once();
   Error why_refused(Error refusal);
   bool wait(Duration pause) const;

@@ -18,6 +18,17 @@ tl::unexpected<Error> error_at(const std::string& source, int line, std::string_
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
+Result<std::vector<std::string>> read_names(const std::string& source, const std::string& key, const toml::array& list) {
+  std::vector<std::string> names;
+  for (const auto& item : list) {
+    const auto* text = item.as_string();
+    if (text == nullptr)
+      return error_at(source, line_of(item), fmt::format("{} must be text, a number, true, false or a list of texts", key));
+    names.push_back(text->get());
+  }
+  return names;
+}
+
 Result<ConfigEntry> read_entry(const std::string& source, const toml::table& table) {
   std::map<std::string, ConfigEntry::Value> values;
   for (const auto& [key, node] : table) {
@@ -31,8 +42,11 @@ Result<ConfigEntry> read_entry(const std::string& source, const toml::table& tab
       value.value = static_cast<double>(whole->get());
     } else if (const auto* real = node.as_floating_point()) {
       value.value = real->get();
+    } else if (const auto* list = node.as_array()) {
+      WEFT_ASSIGN(value.value, read_names(source, std::string(key.str()), *list));
     } else {
-      return error_at(source, value.line, fmt::format("{} must be text, a number, true or false", std::string(key.str())));
+      return error_at(source, value.line,
+                      fmt::format("{} must be text, a number, true, false or a list of texts", std::string(key.str())));
     }
   }
   return ConfigEntry(source, line_of(table), std::move(values));
@@ -91,6 +105,13 @@ Result<std::optional<Time>> ConfigEntry::duration(const std::string& key) {
   auto duration = text == nullptr ? Result<Duration>(fail(Code::invalid_argument, "")) : parse_duration(*text);
   if (!duration) return error(key, fmt::format("{} must be a duration (write for example \"30s\")", key));
   return std::optional<Time>(*duration);
+}
+
+Result<std::optional<std::vector<std::string>>> ConfigEntry::names(const std::string& key) {
+  auto value = take(key);
+  if (!value) return std::optional<std::vector<std::string>>();
+  if (auto* list = std::get_if<std::vector<std::string>>(&value->value)) return std::optional(std::move(*list));
+  return error(key, fmt::format("{} must be a list of texts (write for example [\"alice\"])", key));
 }
 
 Result<Resources> ConfigEntry::amounts(const std::string& key) {

@@ -16,7 +16,7 @@ namespace weft::schedulers {
 class ConfigEntry {
  public:
   struct Value {
-    std::variant<std::string, double, bool> value;
+    std::variant<std::string, double, bool, std::vector<std::string>> value;
     int line = 0;
   };
   ConfigEntry(std::string source, int line, std::map<std::string, Value> values)
@@ -32,6 +32,8 @@ class ConfigEntry {
   Result<std::optional<double>> number(const std::string& key, double low, double high);
   Result<bool> flag(const std::string& key, bool otherwise);
   Result<std::optional<Time>> duration(const std::string& key);
+  /// A list of texts: ["alice", "bob"].
+  Result<std::optional<std::vector<std::string>>> names(const std::string& key);
   /// A number of cores, or "cpu=4,map_slots=2".
   Result<Resources> amounts(const std::string& key);
   /// An error names the first key that no call has taken.

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "schedulers/config/config_entries.hpp"
+#include "schedulers/config/pool_rights.hpp"
 
 namespace weft::schedulers {
 
@@ -27,6 +28,7 @@ Result<PoolSettings> read_pool(ConfigEntry& entry, std::string& parent) {
   WEFT_ASSIGN(pool.fifo, read_fifo(entry));
   WEFT_ASSIGN(pool.min_share_timeout, entry.duration("min_share_timeout"));
   WEFT_ASSIGN(pool.fair_share_timeout, entry.duration("fair_share_timeout"));
+  WEFT_TRY(read_access(entry));  // which is the master's
   WEFT_TRY(entry.done());
   return pool;
 }

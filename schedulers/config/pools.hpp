@@ -8,6 +8,7 @@
 //   max_running_jobs = 5        # later ones wait (no limit)
 //   policy = "fifo"             # among its jobs and pools: fair (default) or fifo
 //   min_share_timeout = "30s"   # below its minimum for this long, it may preempt; unset: the parent's, or never
+//   submit, administer          # pool_rights.hpp
 //   fair_share_timeout = "5min" # below half its fair share for this long, it may preempt; unset: the parent's, or never
 //
 // A job goes to the pool that it names. A pool that is not in the file is made at the top, with the settings of the pool "default"

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "schedulers/config/config_entries.hpp"
+#include "schedulers/config/pool_rights.hpp"
 
 namespace weft::schedulers {
 
@@ -33,6 +34,7 @@ Result<QueueSettings> read_queue(ConfigEntry& entry, std::string& parent) {
   WEFT_ASSIGN(queue.priorities, entry.flag("priorities", false));
   WEFT_ASSIGN(queue.max_initialized_jobs, read_count(entry, "max_initialized_jobs"));
   WEFT_ASSIGN(queue.max_initialized_jobs_per_user, read_count(entry, "max_initialized_jobs_per_user"));
+  WEFT_TRY(read_access(entry));  // which is the master's
   WEFT_TRY(entry.done());
   return queue;
 }

@@ -27,6 +27,12 @@ ChunkClientOptions client_options(const FileSystemOptions& options) {
   return chunks;
 }
 
+FileSystemOptions with_names(FileSystemOptions options) {
+  if (options.user.empty()) options.user = user_name();
+  if (options.writer.empty()) options.writer = machine_name();
+  return options;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<FileSystem>> FileSystem::connect(const std::string& master, FileSystemOptions options) {
@@ -38,13 +44,10 @@ Result<std::shared_ptr<FileSystem>> FileSystem::connect(const std::string& maste
 }
 
 FileSystemImpl::FileSystemImpl(std::string master, rpc::Endpoint endpoint, FileSystemOptions options, rpc::Security security)
-    : options_(std::move(options)),
+    : options_(with_names(std::move(options))),
       reactor_(rpc::Reactor::start("weft-files", std::move(security))),
-      master_(*reactor_, std::move(endpoint), std::move(master)),
-      chunks_(std::make_unique<ChunkClient>(*reactor_, client_options(options_))) {
-  if (options_.user.empty()) options_.user = user_name();
-  if (options_.writer.empty()) options_.writer = machine_name();
-}
+      master_(*reactor_, std::move(endpoint), std::move(master), options_.user),
+      chunks_(std::make_unique<ChunkClient>(*reactor_, client_options(options_))) {}
 
 FileSystemImpl::~FileSystemImpl() {
   chunks_.reset();
@@ -132,6 +135,14 @@ Result<void> FileSystemImpl::rename(const std::string& from, const std::string& 
   const auto renamed = ask(Rename{from, to, replace}, &repeated);
   if (renamed || (repeated && renamed.error().code() == Code::not_found && stat(to) && !stat(from))) return {};
   return fail(renamed.error());
+}
+
+Result<void> FileSystemImpl::set_mode(const std::string& path, std::uint32_t mode, bool recursive) {
+  return ask(SetMode{path, mode, recursive}).map([](Done) {});
+}
+
+Result<void> FileSystemImpl::set_owner(const std::string& path, const std::string& user, bool recursive) {
+  return ask(SetOwner{path, user, recursive}).map([](Done) {});
 }
 
 Result<void> FileSystemImpl::set_replication(const std::string& path, std::uint32_t replication) {

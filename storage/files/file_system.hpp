@@ -21,7 +21,7 @@
 namespace weft::storage::files {
 
 struct FileSystemOptions {
-  std::string user;       // owner of what is made; empty: the user of the process
+  std::string user;       // for whom it asks, and the owner of what is made; empty: the user of the process
   std::string writer;     // host or name of the worker on this machine: first replicas go there; empty: this machine's name
   std::string directory;  // writers keep the chunk they write in an unlinked file there; empty: in memory
   Duration patience = std::chrono::seconds(30);     // for a master, workers or replicas that are away
@@ -116,6 +116,9 @@ class FileSystem {
   virtual Result<void> remove(const std::string& path, bool recursive) = 0;
   virtual Result<void> rename(const std::string& from, const std::string& to, bool replace) = 0;
   virtual Result<void> set_replication(const std::string& path, std::uint32_t replication) = 0;
+  /// POSIX's digits without groups (0644); `recursive`: also of all below.
+  virtual Result<void> set_mode(const std::string& path, std::uint32_t mode, bool recursive) = 0;
+  virtual Result<void> set_owner(const std::string& path, const std::string& user, bool recursive) = 0;
   virtual Result<Usage> usage(const std::string& path) = 0;
   /// Calls `visit` for every file below the path, in order, with the nodes that are named in it.
   using Visit = std::function<void(const FileChunks&, const std::vector<NodeSite>&)>;

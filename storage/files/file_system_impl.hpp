@@ -29,6 +29,8 @@ class FileSystemImpl final : public FileSystem, public std::enable_shared_from_t
   Result<void> remove(const std::string& path, bool recursive) override;
   Result<void> rename(const std::string& from, const std::string& to, bool replace) override;
   Result<void> set_replication(const std::string& path, std::uint32_t replication) override;
+  Result<void> set_mode(const std::string& path, std::uint32_t mode, bool recursive) override;
+  Result<void> set_owner(const std::string& path, const std::string& user, bool recursive) override;
   Result<Usage> usage(const std::string& path) override;
   Result<void> check(const std::string& path, const Visit& visit) override;
   Result<FileReport> report() override;

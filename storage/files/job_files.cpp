@@ -55,7 +55,8 @@ class ClusterOutput final : public RemoteOutput {
 class JobFiles final : public RemoteFiles, public TablesBesideFiles, public WaitsForMaster {
  public:
   explicit JobFiles(JobFilesOptions options)
-      : options_(std::move(options)), tables_(tables::job_tables(options_.master, options_.host, options_.at_first)) {}
+      : options_(std::move(options)),
+        tables_(tables::job_tables(options_.master, options_.host, options_.user, options_.at_first)) {}
 
   Result<InputFiles> expand(const std::string& input) override {
     WEFT_ASSIGN(const auto files, connected());

@@ -30,6 +30,8 @@ struct FileRequest {
     drain @19 :Drain;
     balance @20 :Balance;
     leaveSafeMode @21 :Void;
+    setMode @22 :SetMode;
+    setOwner @23 :SetOwner;
   }
 
   struct MakeDirectory {
@@ -108,6 +110,16 @@ struct FileRequest {
   struct Balance {
     threshold @0 :Float64;
   }
+  struct SetMode {
+    path @0 :Text;
+    mode @1 :UInt32;
+    recursive @2 :Bool;
+  }
+  struct SetOwner {
+    path @0 :Text;
+    user @1 :Text;
+    recursive @2 :Bool;
+  }
 }
 
 struct FileReply {
@@ -166,6 +178,7 @@ struct FileStatus {
   user @7 :Text;
   modifiedMs @8 :Int64;
   id @9 :UInt64;
+  mode @10 :UInt32;               # as of POSIX, without groups
 }
 
 struct ChunkPlace {

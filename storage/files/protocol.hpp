@@ -171,9 +171,20 @@ struct Balance {
 struct LeaveSafeMode {
   using Reply = Done;
 };
+struct SetMode {
+  std::string path;
+  std::uint32_t mode = 0;
+  bool recursive = false;
+  using Reply = Done;
+};
+struct SetOwner {
+  std::string path, user;
+  bool recursive = false;
+  using Reply = Done;
+};
 using FileRequest = std::variant<MakeDirectory, LeaseDirectory, CreateFile, AllocateChunk, SealChunk, CompleteFile, Abandon, Renew,
                                  Remove, Rename, SetReplication, SetQuota, Stat, List, Locate, AskUsage, Check, ListUsers,
-                                 AskReport, Drain, Balance, LeaveSafeMode>;
+                                 AskReport, Drain, Balance, LeaveSafeMode, SetMode, SetOwner>;
 
 /// Answered at once, because it changes nothing that must be on the disk before.
 template <class Operation>

@@ -67,6 +67,33 @@ class Namespace {
   Result<void> set_replication(std::string_view path, std::uint32_t replication);
   Result<void> set_quota(std::string_view user, const Quota& quota);
 
+  /// Also of all below it. Modes are checked by their digits only; rights are asked for before (below).
+  Result<void> set_mode(std::string_view path, std::uint32_t mode, bool recursive);
+  /// Their bytes count for that user then; a quota of bytes may be exceeded by it.
+  Result<void> set_owner(std::string_view path, std::string_view user, bool recursive);
+
+  // ---- rights: asked before the operations, which know of none. permission_denied names user, path, owner and mode. What does not
+  // exist is refused to nobody: the operation says so.
+
+  /// The directories above may be searched.
+  Result<void> may_reach(const Actor& actor, std::string_view path) const;
+  /// The contents of a file, or the names in a directory.
+  Result<void> may_read(const Actor& actor, std::string_view path) const;
+  /// A file or directory that does not exist.
+  Result<void> may_make(const Actor& actor, std::string_view path) const;
+  /// A file, which may exist.
+  Result<void> may_replace(const Actor& actor, std::string_view path) const;
+  /// With all below it.
+  Result<void> may_remove(const Actor& actor, std::string_view path) const;
+  Result<void> may_rename(const Actor& actor, std::string_view from, std::string_view to) const;
+  /// A file, or all files below a directory.
+  Result<void> may_write(const Actor& actor, std::string_view path) const;
+  /// It is his; with `recursive` so is all below it.
+  Result<void> may_own(const Actor& actor, std::string_view path, bool recursive) const;
+  /// He has begun what is written under the lease.
+  Result<void> may_use(const Actor& actor, LeaseId lease) const;
+  bool reads(const Actor& actor, std::string_view path) const;
+
   Result<FileStatus> stat(std::string_view path) const;
   /// At most `limit` entries after the name `after`, in order of names. A file lists as itself.
   Result<std::vector<FileStatus>> list(std::string_view path, std::string_view after, std::size_t limit) const;

@@ -29,7 +29,7 @@ bool walk(const Entry& entry, const std::string& path, std::span<const std::stri
 
 /// With the chunks that overlap [from, to).
 FileChunks Namespace::Impl::chunks_of(const Entry& entry, std::string path, std::uint64_t from, std::uint64_t to) const {
-  FileChunks file{status_of(entry, std::move(path)), {}};
+  FileChunks file{tree.status_of(entry, std::move(path)), {}};
   std::uint64_t begin = 0;
   for (const ChunkId id : entry.chunks) {
     const Chunk& chunk = chunks.at(id);
@@ -42,7 +42,7 @@ FileChunks Namespace::Impl::chunks_of(const Entry& entry, std::string path, std:
 
 Result<FileStatus> Namespace::stat(std::string_view path) const {
   WEFT_ASSIGN(const Entry* entry, impl_->tree.existing(path));
-  return status_of(*entry, path_of(*entry));
+  return impl_->tree.status_of(*entry, path_of(*entry));
 }
 
 Result<std::vector<FileStatus>> Namespace::list(std::string_view path, std::string_view after, std::size_t limit) const {
@@ -50,12 +50,12 @@ Result<std::vector<FileStatus>> Namespace::list(std::string_view path, std::stri
   std::string whole = path_of(*entry);
   std::vector<FileStatus> all;
   if (!entry->directory()) {
-    all.push_back(status_of(*entry, std::move(whole)));
+    all.push_back(impl_->tree.status_of(*entry, std::move(whole)));
     return all;
   }
   all.reserve(std::min(limit, entry->children->size()));
   for (auto at = entry->children->upper_bound(after); at != entry->children->end() && all.size() < limit; ++at)
-    all.push_back(status_of(*at->second, joined(whole, at->first)));
+    all.push_back(impl_->tree.status_of(*at->second, joined(whole, at->first)));
   return all;
 }
 

@@ -33,6 +33,10 @@ struct OpenRecord {
   std::vector<ChunkFields> chunks;
   std::uint64_t pending = 0;
 };
+/// Beside the entry's record, so that earlier releases read what nobody gave another mode.
+struct ModeRecord {
+  std::uint32_t mode = 0;
+};
 struct QuotaRecord {
   std::uint64_t bytes = 0, entries = 0;
 };
@@ -99,6 +103,8 @@ std::vector<Change> Namespace::take_changes() {
     }
     changes.push_back({key_of('o', id.value()), std::move(value)});
   }
+  for (const auto& [id, mode] : impl.tree.take_changed_modes())
+    changes.push_back({key_of('m', id.value()), mode ? std::optional(bytes_of(ModeRecord{*mode})) : std::nullopt});
   const auto flag = [](bool set) { return set ? std::optional(std::string()) : std::nullopt; };
   for (const LeaseId lease : impl.leases.take_changed_completed())
     changes.push_back({key_of('c', lease.value()), flag(impl.leases.was_completed(lease))});
@@ -169,7 +175,10 @@ Result<void> Namespace::restore(std::string_view key, std::string_view value) {
   const char kind = key.empty() ? '\0' : key.front();
   if (kind == 'e' && key.size() == 9) return impl_->restore_entry(key, value);
   if (kind == 'o' && key.size() == 9) return impl_->restore_open_file(key, value);
-  if (kind == 'c' && key.size() == 9) {
+  if (kind == 'm' && key.size() == 9) {
+    WEFT_ASSIGN(const ModeRecord record, record_of<ModeRecord>(key, value));
+    impl_->tree.restore_mode(EntryId(id_of(key)), record.mode & kMostMode);
+  } else if (kind == 'c' && key.size() == 9) {
     impl_->leases.restore_completed(LeaseId(id_of(key)));
   } else if (kind == 'q' && key.size() > 1) {
     WEFT_ASSIGN(const QuotaRecord record, record_of<QuotaRecord>(key, value));

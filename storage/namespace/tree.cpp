@@ -224,10 +224,40 @@ std::vector<UserStatus> Tree::users() const {
   return all;
 }
 
-FileStatus status_of(const Entry& entry, std::string path) {
+std::uint32_t Tree::mode_of(const Entry& entry) const {
+  if (const auto own = modes_.find(entry.id); own != modes_.end()) return own->second;
+  return &entry == root_.get() ? kRootMode : entry.directory() ? kDirectoryMode : kFileMode;
+}
+
+void Tree::set_mode(const Entry& entry, std::uint32_t mode) {
+  if (mode == mode_of(entry)) return;
+  modes_.erase(entry.id);
+  if (mode != mode_of(entry)) modes_[entry.id] = mode;
+  dirty_modes_.insert(entry.id);
+}
+
+std::map<EntryId, std::optional<std::uint32_t>> Tree::take_changed_modes() {
+  std::map<EntryId, std::optional<std::uint32_t>> changed;
+  for (const EntryId id : std::exchange(dirty_modes_, {})) {
+    const auto own = modes_.find(id);
+    changed[id] = own == modes_.end() ? std::nullopt : std::optional(own->second);
+  }
+  return changed;
+}
+
+void Tree::set_owner(Entry& entry, Account& account) {
+  --entry.account->entries;
+  entry.account->bytes -= entry.stored();
+  entry.account = &account;
+  ++account.entries;
+  account.bytes += entry.stored();
+  changed(entry);
+}
+
+FileStatus Tree::status_of(const Entry& entry, std::string path) const {
   return {std::move(path),   entry.directory(), entry.length,        entry.directory() ? entry.children->size() : 0,
           entry.replication, entry.chunk_bytes, entry.chunks.size(), entry.account->name,
-          entry.modified_ms, entry.id};
+          entry.modified_ms, entry.id,          mode_of(entry)};
 }
 
 }  // namespace weft::storage

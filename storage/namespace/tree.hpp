@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -51,8 +52,6 @@ void each_below(Entry& entry, Visit&& visit) {
 }
 
 std::string path_of(const Entry& entry);
-FileStatus status_of(const Entry& entry, std::string path);
-
 /// Knows only the ids of chunks.
 class Tree {
  public:
@@ -90,13 +89,24 @@ class Tree {
   void move(const Move& move);
   Result<void> may_replicate(Entry& top, std::uint32_t replication, std::string_view path) const;
   void set_replication(Entry& file, std::uint32_t replication);
+  std::uint32_t mode_of(const Entry& entry) const;
+  void set_mode(const Entry& entry, std::uint32_t mode);
+  void set_owner(Entry& entry, Account& account);
+  /// Of an entry of before a restart, which may not have its place yet.
+  void restore_mode(EntryId id, std::uint32_t mode) { modes_[id] = mode; }
+  FileStatus status_of(const Entry& entry, std::string path) const;
 
   Entry& link(Entry& directory, std::string_view name, std::unique_ptr<Entry> entry);
   /// Counts an entry that was linked again after a restart.
   void count(const Entry& entry);
   void changed(const Entry& entry) { dirty_[entry.id] = &entry; }
-  void erased(EntryId id) { dirty_[id] = nullptr; }
+  void erased(EntryId id) {
+    dirty_[id] = nullptr;
+    if (modes_.erase(id) > 0) dirty_modes_.insert(id);
+  }
   std::map<EntryId, const Entry*> take_changed() { return std::exchange(dirty_, {}); }
+  /// The modes that changed; nothing: it has that of all of its kind again.
+  std::map<EntryId, std::optional<std::uint32_t>> take_changed_modes();
   std::set<std::string> take_changed_quotas() { return std::exchange(dirty_quotas_, {}); }
 
  private:
@@ -108,6 +118,8 @@ class Tree {
   std::uint64_t directories_ = 1, files_ = 0;
   std::map<EntryId, const Entry*> dirty_;  // null: erased
   std::set<std::string> dirty_quotas_;
+  std::map<EntryId, std::uint32_t> modes_;  // of the few that have another one than all of their kind
+  std::set<EntryId> dirty_modes_;
 };
 
 }  // namespace weft::storage

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -72,7 +73,18 @@ struct FileStatus {
   std::string user;
   std::int64_t modified_ms = 0;  // of the calendar, for people only
   EntryId id{};                  // stays the same when it is renamed; 0: an old master, which does not say
+  std::uint32_t mode = 0;        // as of POSIX, without groups: 0644; 0 also of an old master, which does not say
 };
+
+/// The user for whom something is asked. An administrator may do all.
+struct Actor {
+  std::string_view user;
+  bool administrator = false;
+};
+
+inline constexpr std::uint32_t kStickyMode = 01000;  // of a directory: only owners take names away
+inline constexpr std::uint32_t kMostMode = 01777;
+inline constexpr std::uint32_t kFileMode = 0644, kDirectoryMode = 0755, kRootMode = 01777;  // of what nobody gave another
 
 /// A chunk of a file.
 struct ChunkPlace {

@@ -181,6 +181,7 @@ Result<void> Namespace::complete(LeaseId lease, std::int64_t clock_ms, Time now)
     return fail(Code::already_exists, fmt::format("{} was created by somebody else meanwhile", escaped(file->path)));
   impl.at(now);
   impl.drop_pending(*file);
+  const std::uint32_t mode = there != nullptr ? impl.tree.mode_of(*there) : kFileMode;  // it stays when a file is replaced
   if (there != nullptr) impl.trash(impl.tree.take(*there));
   auto entry = std::make_unique<Entry>();
   entry->account = file->account;
@@ -191,6 +192,7 @@ Result<void> Namespace::complete(LeaseId lease, std::int64_t clock_ms, Time now)
   entry->replication = file->options.replication;
   entry->modified_ms = clock_ms;
   Entry& made = impl.tree.add_file(*directory, name_of(file->path), std::move(entry));
+  impl.tree.set_mode(made, mode);
   for (const ChunkId id : made.chunks) {
     Chunk& chunk = impl.chunks.at(id);
     chunk.file = &made;

@@ -43,8 +43,8 @@ class Rows final : public RemoteRows {
 
 class JobTables final : public RemoteTables, public WaitsForMaster {
  public:
-  JobTables(std::string master, std::string host, Duration at_first)
-      : master_(std::move(master)), host_(std::move(host)), at_first_(at_first) {}
+  JobTables(std::string master, std::string host, std::string user, Duration at_first)
+      : master_(std::move(master)), host_(std::move(host)), user_(std::move(user)), at_first_(at_first) {}
 
   Result<std::string> resolve(const std::string& table, const std::string& snapshot) override {
     WEFT_TRY(check_table_name("table", table));
@@ -121,8 +121,7 @@ class JobTables final : public RemoteTables, public WaitsForMaster {
     if (master_.empty())
       return fail(Code::invalid_argument,
                   "tables are kept by a cluster: say --cluster HOST:PORT, or --files HOST:PORT, or set WEFT_MASTER");
-    TableClientOptions options;
-    options.host = host_;
+    TableClientOptions options{.user = user_, .host = host_};
     options.at_first = at_first_;
     options.patience = std::max(options.patience, at_first_);
     if (!waits_) options.patience = Duration(0);
@@ -132,7 +131,7 @@ class JobTables final : public RemoteTables, public WaitsForMaster {
     return client_;
   }
 
-  const std::string master_, host_;
+  const std::string master_, host_, user_;
   const Duration at_first_;
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<TableClient> client_;
@@ -143,8 +142,8 @@ class JobTables final : public RemoteTables, public WaitsForMaster {
 
 }  // namespace
 
-std::unique_ptr<RemoteTables> job_tables(std::string master, std::string host, Duration at_first) {
-  return std::make_unique<JobTables>(std::move(master), std::move(host), at_first);
+std::unique_ptr<RemoteTables> job_tables(std::string master, std::string host, std::string user, Duration at_first) {
+  return std::make_unique<JobTables>(std::move(master), std::move(host), std::move(user), at_first);
 }
 
 }  // namespace weft::storage::tables

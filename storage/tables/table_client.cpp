@@ -61,7 +61,7 @@ std::uint64_t new_token() {
 TableClientImpl::TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options, rpc::Security security)
     : options_(std::move(options)),
       reactor_(rpc::Reactor::start("weft-tables", std::move(security))),
-      master_(*reactor_, std::move(endpoint), std::move(master)) {
+      master_(*reactor_, std::move(endpoint), std::move(master), options_.user.empty() ? user_name() : options_.user) {
   if (options_.host.empty()) options_.host = machine_name();
   if (!options_.waiting) options_.waiting = [](const std::string& what) { Log("tables").warn("{}", what); };
   reactor_->run([this] { peers_ = std::make_unique<PartitionPeers>(*reactor_); });

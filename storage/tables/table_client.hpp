@@ -23,10 +23,11 @@
 namespace weft::storage::tables {
 
 struct TableClientOptions {
-  std::string host;  // or name of the worker on this machine: snapshots are read there first; empty: this machine's name
+  std::string user{};  // for whom it asks (storage/acting_user.hpp); empty: the user of the process
+  std::string host{};  // or name of the worker on this machine: snapshots are read there first; empty: this machine's name
   Duration patience = std::chrono::seconds(30);  // for a master or workers that are away
   Duration at_first = std::chrono::seconds(5);   // for a master that has not answered yet; `patience` at most
-  Waiting waiting;  // called once with what a call waits for, when that takes a while; empty: the log. Any thread
+  Waiting waiting{};  // called once with what a call waits for, when that takes a while; empty: the log. Any thread
 };
 
 struct CreateTable {

@@ -129,6 +129,10 @@ TEST_F(Http, PagesOfOthersChangeNothing) {
   EXPECT_EQ(status(get("/", "Host: localhost\r\n", "DELETE")), 403);
   EXPECT_EQ(status(get("/", "Host: localhost\r\nX-Weft: 1\r\nOrigin: http://evil.example\r\n", "DELETE")), 403);
   EXPECT_EQ(status(get("/", "Host: localhost:1\r\nX-Weft: 1\r\nOrigin: http://localhost:1\r\n", "DELETE")), 200);
+  EXPECT_EQ(status(get("/", "Host: localhost:1\r\nX-Weft: 1\r\nOrigin: https://localhost:1\r\n", "DELETE")), 403);
+  for (const auto& [site, answer] : {std::pair("cross-site", 403), {"same-site", 403}, {"same-origin", 200}, {"none", 200}})
+    EXPECT_EQ(status(get("/", "Host: localhost:1\r\nX-Weft: 1\r\nSec-Fetch-Site: " + std::string(site) + "\r\n", "DELETE")), answer)
+        << site;
   EXPECT_EQ(status(get("/", "Host: localhost\r\n", "OPTIONS")), 405);  // no consent to other sites
   EXPECT_EQ(status(get("/", "Host: localhost\r\n", "PUT")), 405);
 }

@@ -6,6 +6,7 @@
 #include "runtime/protocol/executor.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "shuffle/read/read_part.hpp"
+#include "storage/acting_user.hpp"
 #include "storage/files/protocol.hpp"
 #include "storage/tables/protocol.hpp"
 #include "tests/releases/values.hpp"
@@ -156,6 +157,8 @@ std::map<std::string, Kind> make_kinds() {
       {"SchedulerInfo", of_clients<client::SchedulerInfo>()},
       {"ProfileRequest", of_clients<client::ProfileRequest>()},
       {"ProfileReply", of_clients<client::ProfileReply>()},
+      {"ActFor", of_storage<storage::ActFor>(storage::decode_act_for)},
+      {"ActedFor", of_storage<storage::ActedFor>(storage::decode_acted_for)},
   };
 }
 

@@ -65,7 +65,7 @@ TEST(Pools, EveryFaultIsNamedWithItsLine) {
             "p.toml:3: min_share_timeout must be a duration (write for example \"30s\")");
   EXPECT_EQ(pools_error("x = 1"), "p.toml:1: unknown 'x' (only [[pool]] tables are known)");
   EXPECT_EQ(pools_error("[pool]\nname='a'"), "p.toml:1: unknown 'pool' (only [[pool]] tables are known)");
-  EXPECT_EQ(pools_error(pool("a", "weight=[1]")), "p.toml:3: weight must be text, a number, true or false");
+  EXPECT_EQ(pools_error(pool("a", "weight=[1]")), "p.toml:3: weight must be text, a number, true, false or a list of texts");
   EXPECT_EQ(pools_error("[[pool]]\nname=").substr(0, 9), "p.toml:2:");
   EXPECT_EQ(make_scheduler("fair(pools=p.toml)", reader_of({{"p.toml", "[[pool]]"}})).error().to_string(),
             "scheduler 'fair': p.toml:1: a pool needs a name");

@@ -10,10 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "base/fd.hpp"
 #include "base/result.hpp"
 #include "engine/master/core/events.hpp"
-#include "engine/master/log/log_archive.hpp"
+#include "engine/master/log/log_file.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 
 namespace weft::master {
@@ -46,41 +45,22 @@ class EventLog {
   /// Repeats this line, about a worker, at the beginning of every later piece, so that each piece can be read without the others.
   void repeat(NodeId node, std::string line) { repeated_[node] = std::move(line); }
   void repeat_no_more(NodeId node) { repeated_.erase(node); }
-  /// Writes the lines that were added. They are lost when that fails, as on a full disk; an error says so once, and the log goes on
-  /// when there is room. When it cannot go on, as with a pipe that nobody reads any more, the error says so, and nothing more is
-  /// written.
+  /// Writes the lines that were added. Errors: LogFile::append().
   Result<void> flush(Time at);
 
   /// Where this master's events begin.
   const LogPlace& began() const { return began_; }
   /// Waits until the pieces of before are compressed.
-  void settle() { archive_->settle(); }
+  void settle() { file_.settle(); }
 
  private:
-  EventLog(std::string path, const LogRotation& rotation) : path_(std::move(path)), rotation_(rotation) {}
-  Result<void> open_file();
-  /// From now on it is not rotated.
-  void keep_whole() {
-    rotation_.bytes = 0;
-    rotation_.period = Duration(0);
-  }
-  Result<void> write(Time at);
-  Result<void> lose(Error why);
-  Result<void> rotate();
+  EventLog(LogFile file, LogPlace began) : file_(std::move(file)), began_(began) {}
   std::string first_lines(Time at) const;
-  std::int64_t period_of(std::chrono::nanoseconds unix_time) const;
 
-  std::string path_;
-  LogRotation rotation_;
-  Fd file_;
-  std::uint64_t size_ = 0;
-  std::int64_t period_ = 0;  // of the calendar, in which what is in the file was written
+  LogFile file_;
   LogPlace began_;
   std::string text_;
-  bool continues_ = false;  // the file is new, and begins with first_lines()
-  std::uint64_t lost_ = 0;  // lines, since one was last written
   std::map<NodeId, std::string> repeated_;
-  std::unique_ptr<LogArchive> archive_;
 };
 
 }  // namespace weft::master

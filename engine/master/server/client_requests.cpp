@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
-#include "engine/master/server/access.hpp"
 #include "engine/master/server/node_reports.hpp"
 #include "schedulers/view/points_of_time.hpp"
 
@@ -77,7 +76,8 @@ void ClientRequests::add_to(RequestTable& table) {
                with<client::KillRequest>([apply](const ConnectionPtr&, client::KillRequest request, ByteView) {
                  return apply(JobKilled{request.job, std::move(request.reason)});
                }));
-  table.answer(client::kListJobs, Kind::question, [this](const auto&, const auto&) { return on_list_jobs(); });
+  table.answer(client::kListJobs, Kind::question,
+               [this](const auto& connection, const auto&) { return on_list_jobs(*connection); });
   table.answer(client::kJobStatus, Kind::question, about_job([this](JobId id) { return on_job_status(id); }));
   table.answer(client::kExplainJob, Kind::question, about_job([this](JobId id) { return on_explain(id); }));
   table.answer(client::kListNodes, Kind::question, [this](const auto&, const auto&) {
@@ -96,9 +96,17 @@ void ClientRequests::add_to(RequestTable& table) {
   });
 }
 
-rpc::Payload ClientRequests::on_list_jobs() {
+/// Everybody sees which jobs there are; what they count, why they failed and how they were started is for those who may see more.
+rpc::Payload ClientRequests::on_list_jobs(const rpc::Connection& connection) {
+  const Caller caller = parts_.callers.of(connection);
   client::JobList list{parts_.shell.core().jobs(), parts_.shell.now()};
-  for (JobStatus& status : list.jobs) expectations_.add(parts_.shell.core(), list.now, status, log_);
+  for (JobStatus& status : list.jobs) {
+    expectations_.add(parts_.shell.core(), list.now, status, log_);
+    if (parts_.callers.may_see(caller, status.user)) continue;
+    status.counters = {};
+    status.error.clear();
+    status.options.clear();
+  }
   return client::encode(std::move(list));
 }
 
@@ -125,6 +133,7 @@ Result<rpc::Payload> ClientRequests::on_explain(JobId id) {
 }
 
 Result<JobId> ClientRequests::begin_job(const rpc::ConnectionPtr& connection, client::Submit submit) {
+  WEFT_TRY(parts_.callers.may_submit(*connection, submit.options.user, submit.options.pool));
   const JobId id = parts_.recorder.new_job();
   JobOptions& options = submit.options;
   if (!options.shuffle_mode && parts_.options.shuffle_mode != shuffle::Mode::memory)
@@ -184,7 +193,7 @@ void ClientRequests::becomes_driver(const rpc::ConnectionPtr& connection, JobId 
 /// A driver whose submission is known and that is away is the job's driver from now on. So is the one that has submitted it, and
 /// has not got the answer: a master may have hung with it, and another leads now.
 Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connection, client::Submit submit) {
-  if (std::string user = user_of(*connection); !user.empty()) submit.options.user = std::move(user);
+  submit.options.user = parts_.callers.owner(*connection, submit.options.user);
   if (const auto known = known_job(submit.options)) {
     const auto job = parts_.jobs.find(known->id);
     const std::string id = escaped(submit.options.request_id);
@@ -206,7 +215,7 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
 
 /// Of a job that is known and whose driver was started, or that is over, the answer has no key: there is nothing left to do.
 Result<rpc::Payload> ClientRequests::on_detach(const rpc::ConnectionPtr& connection, client::Detach detach) {
-  if (std::string user = user_of(*connection); !user.empty()) detach.submit.options.user = std::move(user);
+  detach.submit.options.user = parts_.callers.owner(*connection, detach.submit.options.user);
   if (detach.submit.same_binary) return fail(Code::invalid_argument, "a detached job brings its own program");
   const auto too_long = [](const std::string& path) { return path.empty() || path.size() > protocol::kMostPathBytes; };
   if (detach.files.size() > protocol::kMostDriverFiles || std::any_of(detach.files.begin(), detach.files.end(), too_long))

@@ -11,6 +11,7 @@
 #include "engine/master/core/expectations.hpp"
 #include "engine/master/journal/job_recorder.hpp"
 #include "engine/master/server/binary_store.hpp"
+#include "engine/master/server/callers.hpp"
 #include "engine/master/server/drivers.hpp"
 #include "engine/master/server/job_polls.hpp"
 #include "engine/master/server/request_table.hpp"
@@ -34,6 +35,7 @@ class ClientRequests {
     Drivers& drivers;
     rpc::Reactor& reactor;
     const ServerOptions& options;
+    const Callers& callers;
   };
   explicit ClientRequests(Parts parts) : parts_(parts) {}
 
@@ -65,7 +67,7 @@ class ClientRequests {
   Result<rpc::Payload> on_attach(const rpc::ConnectionPtr& connection, const client::Attach& attach);
   Result<rpc::Payload> on_run_part(JobId id, ByteView encoded);
   Result<rpc::Payload> on_record_value(const client::ValueRecord& record, ByteView bytes);
-  rpc::Payload on_list_jobs();
+  rpc::Payload on_list_jobs(const rpc::Connection& connection);
   Result<rpc::Payload> on_job_status(JobId id);
   Result<rpc::Payload> on_explain(JobId id);
   Result<rpc::Payload> on_set_node(const client::NodeCapacity& wanted);

@@ -7,6 +7,7 @@
 
 #include "base/assert.hpp"
 #include "base/rpc/rpc.hpp"
+#include "engine/master/server/access.hpp"
 
 namespace weft::master {
 
@@ -37,7 +38,11 @@ class RequestTable {
   }
 
  private:
-  void add(rpc::MessageType type, Route route) { WEFT_ASSERT(routes_.emplace(type, std::move(route)).second); }
+  /// Whoever adds a request has said who may make it.
+  void add(rpc::MessageType type, Route route) {
+    WEFT_ASSERT(rule_of(type) != nullptr);
+    WEFT_ASSERT(routes_.emplace(type, std::move(route)).second);
+  }
 
   std::map<rpc::MessageType, Route> routes_;
 };

@@ -9,7 +9,10 @@ namespace weft::master {
 Result<void> SchedulerRequests::configure(const std::string& spec) {
   SchedulerConfigured event{spec, {}, options_.speculation};
   WEFT_ASSIGN(event.files, scheduling::Catalogue::check(catalogue_, spec, options_.scheduler_timeout));
-  return shell_.apply(std::move(event));
+  WEFT_ASSIGN(auto rights, schedulers::PoolRights::read(event.files));
+  WEFT_TRY(shell_.apply(std::move(event)));
+  callers_.use(std::move(rights));
+  return {};
 }
 
 void SchedulerRequests::add_to(RequestTable& table) {

@@ -14,6 +14,7 @@
 #include "base/assert.hpp"
 #include "base/directory_claim.hpp"
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "base/rpc/frame.hpp"
 #include "base/run_directory.hpp"
 #include "base/text.hpp"
@@ -23,14 +24,17 @@
 #include "engine/master/profiles/profile_service.hpp"
 #include "engine/master/scheduling/catalogue.hpp"
 #include "engine/master/server/access.hpp"
+#include "engine/master/server/audit.hpp"
 #include "engine/master/server/binary_store.hpp"
 #include "engine/master/server/client_requests.hpp"
 #include "engine/master/server/drivers.hpp"
 #include "engine/master/server/event_requests.hpp"
+#include "engine/master/server/request_gate.hpp"
 #include "engine/master/server/running_jobs.hpp"
 #include "engine/master/server/scheduler_requests.hpp"
 #include "engine/master/server/workers.hpp"
 #include "schedulers/builtin.hpp"
+#include "storage/acting_user.hpp"
 #include "storage/files/protocol.hpp"
 
 namespace weft::master {
@@ -38,10 +42,21 @@ namespace weft::master {
 constexpr Duration kLeaseWatch = std::chrono::milliseconds(20);
 constexpr std::uint64_t kMostProgramBytes = std::uint64_t{4} << 30;  // that are kept besides those of jobs that run
 
+std::vector<std::string> administrators_of(const ServerOptions& options) {
+  return options.administrators.empty() ? std::vector<std::string>{user_name()} : options.administrators;
+}
+
+Result<void> outcome_of(const Result<rpc::Payload>& answered) {
+  if (!answered) return fail(answered.error());
+  return {};
+}
+
 /// Feeds the core and carries its commands out, by the parts that know workers, clients and the journal. On its reactor's thread.
 class ServerImpl final : public Server, private CoreDriver::BackEnd {
  public:
-  explicit ServerImpl(ServerOptions options) : options_(std::move(options)) {}
+  explicit ServerImpl(ServerOptions options)
+      : options_(std::move(options)),
+        gate_(trust_of(options_.security), administrators_of(options_), [this](JobId id) { return owner_of(id); }) {}
   ~ServerImpl() override;
   Result<void> begin();
   const std::string& address() const override { return address_; }
@@ -85,11 +100,16 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void carry_out(SetTimer& timer);
   rpc::Handler handler();
   void on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
+  void answer(const Caller& caller, const RequestTable::Route& route, const rpc::ConnectionPtr& connection,
+              const rpc::Message& message, rpc::Responder responder);
+  std::optional<JobOwner> owner_of(JobId id) const;
+  Result<rpc::Payload> on_profiles(const rpc::Connection& connection, const rpc::Message& message);
   Result<rpc::Payload> on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message);
   client::MasterList masters() const;
   void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
 
   ServerOptions options_;
+  RequestGate gate_;
   TimePoint started_{};
   std::optional<RunDirectory> temporary_;
   Fd directory_claim_;  // of the one that the user named
@@ -177,6 +197,7 @@ Result<void> ServerImpl::begin() {
     WEFT_ASSIGN(topology_, Topology::open(options_.topology));
   }
 
+  if (!options_.audit_log.empty()) WEFT_TRY(gate_.open_audit_log(options_.audit_log, options_.audit_rotation));
   started_ = SystemClock().now();
   background_ = rpc::Reactor::start("weft-background");
   reactor_ = rpc::Reactor::start("weft-master", options_.security);
@@ -215,8 +236,8 @@ void ServerImpl::make_parts() {
                                  [this](NodeId node, const auto& drivers) { drivers_->resumed(node, drivers); }});
   drivers_.emplace(driver_, jobs_, workers_->context,
                    [this](const DriverState& state) { recorder_->record(state.job, fact_of(state)); });
-  clients_.emplace(
-      ClientRequests::Parts{driver_, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *drivers_, *reactor_, options_});
+  clients_.emplace(ClientRequests::Parts{driver_, *recorder_, jobs_, prefetched_, *workers_, *binaries_, *drivers_, *reactor_,
+                                         options_, gate_.callers()});
 }
 
 /// What followers get. A program is fetched by its hash; one that is uploaded later is named in the log, before the job's part that
@@ -277,7 +298,7 @@ void ServerImpl::watch_lease() {
 Result<void> ServerImpl::open_core() {
   WEFT_ASSIGN(catalogue_, scheduling::Catalogue::open(options_.scheduler_plugins));
   WEFT_ASSIGN(auto first, schedulers::make_scheduler("fifo"));
-  scheduler_.emplace(driver_, catalogue_, options_);
+  scheduler_.emplace(driver_, catalogue_, options_, gate_.callers());
   const bool guarded = catalogue_->has_plugins();
   options_.core.heartbeat = options_.heartbeat;
   auto core = std::make_unique<Core>(std::move(first), options_.core, scheduling::Catalogue::factory(catalogue_));
@@ -311,7 +332,8 @@ Result<void> ServerImpl::open_storage() {
                      [this](NodeId id, rpc::MessageType type, rpc::Payload payload) {
                        if (leads()) workers_->context.table.notify(id, type, std::move(payload));
                      },
-                     [this](const Error& why) { give_up(why); }, replication_.get()};
+                     [this](const Error& why) { give_up(why); }, replication_.get(),
+                     [this](AuditEntry entry) { gate_.note(std::move(entry)); }};
   WEFT_ASSIGN(storage_, options_.storage(std::move(shell)));
   recorder_->skip_nodes(storage_->first_node());
   return {};
@@ -425,6 +447,7 @@ rpc::Handler ServerImpl::handler() {
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
     connections_.erase(connection);
+    gate_.callers().forget(*connection);
     if (options_.leadership != nullptr && !leads()) return;  // a peer that leaves goes to the master that leads
     if (workers_->losses.on_close(connection, error)) return;
     if (!replication_ || !replication_->on_close(connection, error)) clients_->on_close(connection, error);
@@ -436,8 +459,10 @@ rpc::Handler ServerImpl::handler() {
 void ServerImpl::add_requests() {
   clients_->add_to(requests_);
   scheduler_->add_to(requests_);
+  requests_.answer(storage::kActFor, RequestTable::Kind::question,
+                   [this](const auto& connection, const auto& message) { return gate_.on_act_for(*connection, message); });
   requests_.answer(client::kProfiles, RequestTable::Kind::question,
-                   [this](const auto&, const auto& message) { return profiles_->answer(message); });
+                   [this](const auto& connection, const auto& message) { return on_profiles(*connection, message); });
   // At once: a follower asks while promises wait for it.
   requests_.answer(client::kListMasters, RequestTable::Kind::question,
                    [this](const auto&, const auto&) { return client::encode(masters()); });
@@ -466,23 +491,47 @@ void ServerImpl::add_requests() {
 
 void ServerImpl::on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
   if (!leads()) return responder.fail(Error(Code::unavailable, "the master ends: " + driver_.ended()->to_string()));
-  if (const auto allowed = may_send(*connection, message.type); !allowed) return responder.fail(allowed.error());
-  if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage)
+  const Caller caller = gate_.callers().of(*connection);
+  if (const auto admitted = gate_.admit(caller, *connection, message); !admitted) return responder.fail(admitted.error());
+  if (message.type >= kFirstStorageMessage && message.type <= kLastStorageMessage && message.type != storage::kActFor)
     return on_storage_request(connection, message, std::move(responder));
   const RequestTable::Route* const route = requests_.find(message.type);
   if (route == nullptr)
     return responder.fail(
         Error(Code::invalid_argument, fmt::format("the master is {} and does not know message {} of its peer, which is {}",
                                                   rpc::software_version(), message.type, connection->peer_software())));
-  if (const auto* const handle = std::get_if<RequestTable::Handle>(&route->to))
+  answer(caller, *route, connection, message, std::move(responder));
+}
+
+void ServerImpl::answer(const Caller& caller, const RequestTable::Route& route, const rpc::ConnectionPtr& connection,
+                        const rpc::Message& message, rpc::Responder responder) {
+  if (const auto* const handle = std::get_if<RequestTable::Handle>(&route.to)) {
+    gate_.note(caller, message, {});
     return (*handle)(connection, message, std::move(responder));
+  }
   const auto full = recorder_->full();
-  if (full && route->kind == RequestTable::Kind::promise) return responder.fail(*full);
-  auto answered = std::get<RequestTable::Answer>(route->to)(connection, message);
+  if (full && route.kind == RequestTable::Kind::promise) return responder.fail(*full);
+  auto answered = std::get<RequestTable::Answer>(route.to)(connection, message);
+  if (gate_.notes()) gate_.note(caller, message, outcome_of(answered), answered ? job_submitted(message, *answered) : std::nullopt);
   // A question need not wait until there is room.
-  if (full && route->kind == RequestTable::Kind::question)
+  if (full && route.kind == RequestTable::Kind::question)
     return answered ? responder.reply(std::move(*answered)) : responder.fail(answered.error());
   recorder_->answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(answered));
+}
+
+std::optional<JobOwner> ServerImpl::owner_of(JobId id) const {
+  if (const auto job = jobs_.find(id); job != jobs_.end())
+    return JobOwner{job->second.submit.options.user, job->second.submit.options.pool};
+  const auto status = driver_.core().job(id);
+  if (!status) return std::nullopt;
+  return JobOwner{status->user, status->pool};
+}
+
+Result<rpc::Payload> ServerImpl::on_profiles(const rpc::Connection& connection, const rpc::Message& message) {
+  WEFT_ASSIGN(const client::ProfileRequest request, client::decode<client::ProfileRequest>(message));
+  if (request.what != client::ProfileRequest::What::show)
+    WEFT_TRY(gate_.callers().of(connection).must_administer(rule_of(message.type)->what));
+  return profiles_->answer(message);
 }
 
 Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
@@ -500,7 +549,7 @@ void ServerImpl::on_storage_request(const rpc::ConnectionPtr& connection, const 
     return responder.fail(Error(Code::invalid_argument, "this master keeps no files; start it with --data-dir DIRECTORY"));
   }
   if (message.type < kFirstWorkerStorageMessage)
-    return storage_->on_client_request(user_of(*connection), message, std::move(responder));
+    return storage_->on_client_request(gate_.callers().of(*connection), message, std::move(responder));
   const auto worker = workers_->context.table.on(connection);
   if (!worker) return responder.fail(Error(Code::invalid_argument, "a message of a peer that is not registered"));
   storage_->on_worker_request(workers_->context.table.at(*worker).site(*worker), message, std::move(responder));

@@ -31,16 +31,19 @@ struct ServerOptions {
   std::uint64_t journal_checkpoint_bytes = 16u << 20;  // a journal smaller than this is not rewritten
   std::string event_log;                               // file of JSON lines, continued when it exists; empty: none is written
   LogRotation log_rotation{};                          // of the event log
-  std::string directory;                               // uploaded programs; empty: a temporary one
-  std::string topology;                                // file or program that tells hosts' racks; empty: workers say theirs
+  std::string audit_log{};       // file of JSON lines of who asked for what, continued when it exists; empty: none is written
+  LogRotation audit_rotation{};  // of it
+  std::string directory;         // uploaded programs; empty: a temporary one
+  std::string topology;          // file or program that tells hosts' racks; empty: workers say theirs
   Duration heartbeat = std::chrono::milliseconds(500);
   shuffle::Mode shuffle_mode = shuffle::Mode::memory;  // of jobs that do not say
   std::uint32_t shuffle_replicas = 1;                  // of jobs that do not say: replicas of map outputs, 1 or 2
   CoreOptions core{.preplace_at = 0.05};
-  StorageFactory storage;            // the cluster's files; empty: it has none
-  ProfileStoreFactory profiles;      // what is learned of programs; empty: kept in memory
-  Leadership* leadership = nullptr;  // of several masters; outlives the server; null: there is only this one
-  rpc::Security security{};          // of its connections
+  StorageFactory storage;                     // the cluster's files; empty: it has none
+  ProfileStoreFactory profiles;               // what is learned of programs; empty: kept in memory
+  Leadership* leadership = nullptr;           // of several masters; outlives the server; null: there is only this one
+  rpc::Security security{};                   // of its connections
+  std::vector<std::string> administrators{};  // users who may do all; empty: the user who runs the process
   /// Called once, on the server's thread, when the master cannot go on (its journal failed, its scheduler does not return). Clients
   /// that wait were answered. Must not destroy the server.
   std::function<void(const Error&)> on_fatal;

@@ -30,6 +30,7 @@ Result<FileReply> answered(Result<T> answer) {
 }
 
 struct Operations {
+  const Caller& caller;
   Namespace& tree;
   const DrainedTables& tables;
 
@@ -76,6 +77,8 @@ struct Operations {
   Result<FileReply> operator()(const Remove& it) const { return done(tree.remove(it.path, it.recursive, steady_now())); }
   Result<FileReply> operator()(const Rename& it) const { return done(tree.rename(it.from, it.to, it.replace, steady_now())); }
   Result<FileReply> operator()(const SetReplication& it) const { return done(tree.set_replication(it.path, it.replication)); }
+  Result<FileReply> operator()(const SetMode& it) const { return done(tree.set_mode(it.path, it.mode, it.recursive)); }
+  Result<FileReply> operator()(const SetOwner& it) const { return done(tree.set_owner(it.path, it.user, it.recursive)); }
   Result<FileReply> operator()(const SetQuota& it) const { return done(tree.set_quota(it.user, it.quota)); }
   Result<FileReply> operator()(const Stat& it) const { return answered(tree.stat(it.path)); }
   Result<FileReply> operator()(const List& it) const {
@@ -92,7 +95,9 @@ struct Operations {
     Checked reply;
     std::size_t places = 0;
     const std::size_t most = std::clamp<std::size_t>(it.most, 1, kMostChecked);
+    const Actor actor{caller.user, caller.administrator};
     WEFT_TRY(tree.check(it.path, it.after, [&](const FileChunks& file) {
+      if (!tree.reads(actor, file.file.path)) return true;
       places += file.chunks.size();
       reply.files.push_back(file);
       return reply.files.size() < most && places < kMostCheckedPlaces;
@@ -119,7 +124,73 @@ struct Operations {
   }
 };
 
+/// Each operation has a line here, so that a new one does not compile without.
+struct MayDo {
+  const Caller& caller;
+  const Namespace& tree;
+  const Actor actor{caller.user, caller.administrator};
+
+  Result<void> operator()(const MakeDirectory& it) const { return tree.may_make(actor, it.path); }
+  Result<void> operator()(const LeaseDirectory& it) const { return tree.may_make(actor, it.path); }
+  Result<void> operator()(const CreateFile& it) const { return tree.may_replace(actor, it.path); }
+  Result<void> operator()(const AllocateChunk& it) const { return tree.may_use(actor, it.lease); }
+  Result<void> operator()(const SealChunk& it) const { return tree.may_use(actor, it.lease); }
+  Result<void> operator()(const CompleteFile& it) const { return tree.may_use(actor, it.lease); }
+  Result<void> operator()(const Abandon& it) const { return tree.may_use(actor, it.lease); }
+  Result<void> operator()(const Renew& it) const { return tree.may_use(actor, it.lease); }
+  Result<void> operator()(const Remove& it) const { return tree.may_remove(actor, it.path); }
+  Result<void> operator()(const Rename& it) const { return tree.may_rename(actor, it.from, it.to); }
+  Result<void> operator()(const SetReplication& it) const { return tree.may_write(actor, it.path); }
+  Result<void> operator()(const SetMode& it) const { return tree.may_own(actor, it.path, it.recursive); }
+  Result<void> operator()(const SetOwner&) const { return caller.must_administer("give files to another user"); }
+  Result<void> operator()(const Stat& it) const { return tree.may_reach(actor, it.path); }
+  Result<void> operator()(const List& it) const { return tree.may_read(actor, it.path); }
+  Result<void> operator()(const Locate& it) const { return tree.may_read(actor, it.path); }
+  Result<void> operator()(const AskUsage& it) const { return tree.may_read(actor, it.path); }
+  Result<void> operator()(const Check& it) const { return tree.may_read(actor, it.path); }
+  Result<void> operator()(const ListUsers&) const { return {}; }
+  Result<void> operator()(const AskReport&) const { return {}; }
+  Result<void> operator()(const SetQuota&) const { return caller.must_administer("change quotas"); }
+  Result<void> operator()(const Drain&) const { return caller.must_administer("drain workers"); }
+  Result<void> operator()(const Balance&) const { return caller.must_administer("balance the workers' chunks"); }
+  Result<void> operator()(const LeaveSafeMode&) const { return caller.must_administer("end the safe mode"); }
+};
+
+struct AuditOf {
+  Audited operator()(const MakeDirectory& it) const { return {"make directory", it.path}; }
+  Audited operator()(const LeaseDirectory& it) const { return {"make directory", it.path}; }
+  Audited operator()(const CreateFile& it) const { return {"write file", it.path}; }
+  Audited operator()(const AllocateChunk&) const { return {"write file", "", "", false}; }
+  Audited operator()(const SealChunk&) const { return {"write file", "", "", false}; }
+  Audited operator()(const CompleteFile&) const { return {"write file", "", "", false}; }
+  Audited operator()(const Abandon&) const { return {"abandon file", "", "", false}; }
+  Audited operator()(const Renew&) const { return {"renew lease", "", "", false}; }
+  Audited operator()(const Remove& it) const { return {"remove", it.path}; }
+  Audited operator()(const Rename& it) const { return {"rename", it.from, it.to}; }
+  Audited operator()(const SetReplication& it) const { return {"change replication", it.path}; }
+  Audited operator()(const SetMode& it) const { return {"change mode", it.path}; }
+  Audited operator()(const SetOwner& it) const { return {"change owner", it.path, it.user}; }
+  Audited operator()(const Stat& it) const { return {"look at", it.path, "", false}; }
+  Audited operator()(const List& it) const { return {"list", it.path, "", false}; }
+  /// A file that is read is located once, and again where that takes long.
+  Audited operator()(const Locate& it) const { return {"read file", it.path, "", it.offset == 0}; }
+  Audited operator()(const AskUsage& it) const { return {"look at", it.path, "", false}; }
+  Audited operator()(const Check& it) const { return {"check", it.path, "", false}; }
+  Audited operator()(const ListUsers&) const { return {"list users", "", "", false}; }
+  Audited operator()(const AskReport&) const { return {"report", "", "", false}; }
+  Audited operator()(const SetQuota& it) const { return {"change quota", it.user}; }
+  Audited operator()(const Drain& it) const { return {it.on ? "drain worker" : "end drain", it.worker}; }
+  Audited operator()(const Balance&) const { return {"balance", ""}; }
+  Audited operator()(const LeaveSafeMode&) const { return {"leave safe mode", ""}; }
+};
+
 }  // namespace
+
+Audited audited(const FileRequest& request) { return std::visit(AuditOf{}, request); }
+
+Result<void> may(const Caller& caller, const FileRequest& request, const Namespace& tree) {
+  return caller.administrator ? Result<void>() : std::visit(MayDo{caller, tree}, request);
+}
 
 void set_owner(FileRequest& request, const std::string& user) {
   if (auto* const directory = std::get_if<MakeDirectory>(&request)) directory->user = user;
@@ -127,8 +198,8 @@ void set_owner(FileRequest& request, const std::string& user) {
   if (auto* const file = std::get_if<CreateFile>(&request)) file->user = user;
 }
 
-Result<FileReply> apply(const FileRequest& request, Namespace& tree, const DrainedTables& tables) {
-  return std::visit(Operations{tree, tables}, request);
+Result<FileReply> apply(const Caller& caller, const FileRequest& request, Namespace& tree, const DrainedTables& tables) {
+  return std::visit(Operations{caller, tree, tables}, request);
 }
 
 }  // namespace weft::master

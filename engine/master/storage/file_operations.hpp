@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
+#include "engine/master/storage/caller.hpp"
 #include "storage/files/protocol.hpp"
 #include "storage/namespace/namespace.hpp"
 
@@ -16,12 +18,23 @@ struct DrainedTables {
   std::function<std::size_t(const std::string& worker)> replicas_on;
 };
 
+/// permission_denied: the caller may not do that. On the thread of the namespace.
+Result<void> may(const Caller& caller, const storage::files::FileRequest& request, const storage::Namespace& tree);
+
+/// What the audit log has of a request.
+struct Audited {
+  std::string_view action, object;
+  std::string_view to{};  // of a renaming
+  bool noted = true;      // also when it was done, and not only when it is refused
+};
+Audited audited(const storage::files::FileRequest& request);
+
 /// Whoever the request says that he is, what it makes belongs to this user.
 void set_owner(storage::files::FileRequest& request, const std::string& user);
 
-/// Applied, or refused with a reason; a refusal changes nothing. Changes must be durable before any answer shows them. On the
-/// thread of the namespace.
-Result<storage::files::FileReply> apply(const storage::files::FileRequest& request, storage::Namespace& tree,
+/// Applied, or refused with a reason; a refusal changes nothing. Changes must be durable before any answer shows them. Only `check`
+/// looks at the caller here, who does not see the files below a directory that he may not read. On the thread of the namespace.
+Result<storage::files::FileReply> apply(const Caller& caller, const storage::files::FileRequest& request, storage::Namespace& tree,
                                         const DrainedTables& tables);
 
 }  // namespace weft::master

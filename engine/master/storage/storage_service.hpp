@@ -11,7 +11,9 @@
 #include "base/ids.hpp"
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
+#include "engine/master/log/audit_log.hpp"
 #include "engine/master/replication/replication_log.hpp"
+#include "engine/master/storage/caller.hpp"
 
 namespace weft::master {
 
@@ -35,8 +37,8 @@ class StorageService {
   virtual ~StorageService() = default;
   /// The first id that no worker has had.
   virtual NodeId first_node() const = 0;
-  /// `user`: the one that the certificate of the peer names; empty: the message is believed.
-  virtual void on_client_request(const std::string& user, const rpc::Message& message, rpc::Responder responder) = 0;
+  /// `caller`: the user for whom it is. Where no user is known, what the message says of owners is believed.
+  virtual void on_client_request(const Caller& caller, const rpc::Message& message, rpc::Responder responder) = 0;
   virtual void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder) = 0;
   /// An error disconnects the worker.
   virtual Result<void> on_worker_notify(NodeId worker, const rpc::Message& message) = 0;
@@ -58,6 +60,7 @@ struct StorageShell {
   std::function<void(NodeId, rpc::MessageType, rpc::Payload)> send;  // to a worker; dropped when that is gone
   std::function<void(const Error&)> give_up;                         // the master cannot go on
   ReplicationLog* log = nullptr;                                     // outlives the service; null: nobody follows
+  std::function<void(AuditEntry)> audit{};                           // notes a request; may be empty
 };
 /// Called when what was to be made durable is so, or cannot be.
 using Published = std::function<void(const Result<void>& written)>;

@@ -15,8 +15,8 @@ void tell_insecure() {
              colours ? "\033[1;31m" : "", colours ? "\033[0m" : "");
 }
 
-Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master) {
-  return client::Admin::connect(master.address, {master.patience, master.at_first, tell_waiting});
+Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master, std::optional<std::string> user) {
+  return client::Admin::connect(master.address, {master.patience, master.at_first, tell_waiting, std::move(user)});
 }
 
 Result<std::shared_ptr<storage::tables::TableClient>> tables_at(const MasterOption& master) {

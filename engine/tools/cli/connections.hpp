@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "base/result.hpp"
 #include "engine/client/admin.hpp"
@@ -14,7 +16,8 @@ namespace weft::tools {
 
 /// On standard error, in red where that is a terminal: the master takes anybody's orders.
 void tell_insecure();
-Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master);
+/// `user`: AdminOptions::user.
+Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master, std::optional<std::string> user = {});
 Result<std::shared_ptr<storage::tables::TableClient>> tables_at(const MasterOption& master);
 /// Reports on standard error what a call waits for.
 void tell_waiting(const std::string& what);

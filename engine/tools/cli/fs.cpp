@@ -3,6 +3,7 @@
 
 #include "engine/tools/cli/command.hpp"
 #include "engine/tools/cli/fs_commands.hpp"
+#include "storage/namespace/mode.hpp"
 
 namespace weft::tools {
 
@@ -83,6 +84,18 @@ void add_care(CLI::App& fs, Action& action) {
   FsCommand setrep(fs, action, "setrep", "Change how many replicas files have", fs_set_replication);
   setrep.argument("REPLICAS", &FsOptions::replication, "How many");
   setrep.paths(1, "Paths or patterns; of directories, all files below");
+  FsCommand chmod(fs, action, "chmod", "Change who may read and write files and directories", fs_change_mode);
+  chmod.app()
+      .add_option_function<std::string>(
+          "MODE", [&mode = chmod.options().mode](const std::string& text) { mode = storage::parse_mode(text).value_or(mode); },
+          "Octal digits of the owner, of a group that nobody is in, and of all others: 644, 600, 755; with 1 before them\n"
+          "only owners remove names from a directory")
+      ->required()
+      ->check(parsed_by(storage::parse_mode));
+  chmod.paths(1, "Paths or patterns").flag("-R,--recursive", &FsOptions::recursive, kRecursively);
+  FsCommand chown(fs, action, "chown", "Give files and directories to another user; for administrators", fs_change_owner);
+  chown.argument("USER", &FsOptions::owner, "The new owner");
+  chown.paths(1, "Paths or patterns").flag("-R,--recursive", &FsOptions::recursive, kRecursively);
   FsCommand(fs, action, "fsck", "Check that every chunk has its replicas; fails when a file cannot be read", fs_check)
       .path_or_root("Paths or patterns (default: /)")
       .flag("--blocks", &FsOptions::blocks, "Every chunk, not only those that lack something")

@@ -25,6 +25,8 @@ struct FsOptions {
   std::uint32_t replication = 0;
   double threshold = 0.1;
   storage::Quota quota;
+  std::uint32_t mode = 0;
+  std::string owner;
 };
 
 // Each connects, does it, and prints to stdout. "-" is stdin or stdout.
@@ -41,6 +43,8 @@ Result<void> fs_move(const FsOptions& options);
 Result<void> fs_remove(const FsOptions& options);
 Result<void> fs_usage(const FsOptions& options);
 Result<void> fs_set_replication(const FsOptions& options);
+Result<void> fs_change_mode(const FsOptions& options);
+Result<void> fs_change_owner(const FsOptions& options);
 /// An error when a file cannot be read whole.
 Result<void> fs_check(const FsOptions& options);
 Result<void> fs_balance(const FsOptions& options);

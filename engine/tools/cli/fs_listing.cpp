@@ -10,6 +10,7 @@
 #include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/storage_json.hpp"
 #include "engine/tools/display/text_table.hpp"
+#include "storage/namespace/mode.hpp"
 #include "storage/namespace/path.hpp"
 
 namespace weft::tools {
@@ -54,10 +55,11 @@ Result<void> fs_list(const FsOptions& options) {
     return {};
   }));
   if (options.json) return print(files_json(all));
-  TextTable table({"TYPE", "REPLICAS", "USER", "SIZE", "MODIFIED", "PATH"});
+  TextTable table({"TYPE", "MODE", "REPLICAS", "USER", "SIZE", "MODIFIED", "PATH"});
   Calendar calendar;
   for (const FileStatus& status : all)
     table.cell(status.directory ? "dir" : "file")
+        .cell(storage::mode_text(status.mode))
         .cell(status.directory ? "-" : std::to_string(status.replication))
         .cell(status.user)
         .cell(status.directory ? std::to_string(status.entries) + " entries" : human_bytes(status.bytes))
@@ -74,12 +76,12 @@ Result<void> fs_stat(const FsOptions& options) {
     all.push_back(status);
     if (options.json) return {};
     if (status.directory)
-      fmt::print("{}: directory of {}, {} entries, made {}\n", escaped(status.path), status.user, status.entries,
-                 calendar.text(status.modified_ms));
+      fmt::print("{}: directory of {}, mode {}, {} entries, made {}\n", escaped(status.path), status.user,
+                 storage::mode_text(status.mode), status.entries, calendar.text(status.modified_ms));
     else
-      fmt::print("{}: file of {}, {} bytes in {} chunks of up to {}, {} replicas, written {}\n", escaped(status.path), status.user,
-                 status.bytes, status.chunks, human_bytes(status.chunk_bytes), status.replication,
-                 calendar.text(status.modified_ms));
+      fmt::print("{}: file of {}, mode {}, {} bytes in {} chunks of up to {}, {} replicas, written {}\n", escaped(status.path),
+                 status.user, storage::mode_text(status.mode), status.bytes, status.chunks, human_bytes(status.chunk_bytes),
+                 status.replication, calendar.text(status.modified_ms));
     return {};
   }));
   return options.json ? print(files_json(all)) : Result<void>();
@@ -125,6 +127,16 @@ Result<void> fs_usage(const FsOptions& options) {
   for (const auto& [path, usage] : all)
     table.row(human_bytes(usage.bytes), human_bytes(usage.stored_bytes), usage.files, usage.directories, usage.chunks, path);
   return print(table.text());
+}
+
+Result<void> fs_change_mode(const FsOptions& options) {
+  return for_each_path(
+      options, [&](FileSystem& files, const std::string& path) { return files.set_mode(path, options.mode, options.recursive); });
+}
+
+Result<void> fs_change_owner(const FsOptions& options) {
+  return for_each_path(
+      options, [&](FileSystem& files, const std::string& path) { return files.set_owner(path, options.owner, options.recursive); });
 }
 
 Result<void> fs_set_replication(const FsOptions& options) {

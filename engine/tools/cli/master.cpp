@@ -40,6 +40,7 @@ struct MasterOptions {
   std::string submit_dir;
   MasterGroupOptions group;
   EventLogOptions event_log;
+  std::string audit_log;
 };
 
 /// Beside the journal, else in the data directory; empty when neither is given.
@@ -193,6 +194,8 @@ Result<void> run(MasterOptions options) {
   WEFT_TRY(complete(options));
   WEFT_ASSIGN(const EventLogPlace log, event_log_of(options.event_log, options.files.data_directory, beside));
   options.server.event_log = log.file;
+  WEFT_ASSIGN(options.server.audit_log, audit_log_of(options.audit_log, options.files.data_directory));
+  options.server.audit_rotation = audit_rotation();
   options.server.log_rotation = log.rotation;
   if (log.temporary && options.server.directory.empty()) options.server.directory = log.temporary->path() / "programs";
   return options.group.wanted() ? serve_in_group(options, stop) : serve_until_stopped(options, stop);
@@ -273,6 +276,12 @@ void add_master(CLI::App& app, Action& action) {
   add_value(command, "--listen", server.listen, "HOST:PORT", "Where workers and clients connect; port 0 takes any")
       ->capture_default_str();
   add_http_options(command, options);
+  add_value(command, "--admin", server.administrators, "USER[,USER…]",
+            "Users who may do all: kill jobs of others, drain workers, change the scheduler and quotas; may be repeated\n"
+            "(default: the user who runs the master). Where connections are not encrypted, that user and root always may")
+      ->delimiter(',')
+      ->take_all()
+      ->allow_extra_args(false);
   add_scheduler_options(command, server);
   add_shuffle_options(command, server);
   add_value(command, "--journal", server.journal, "FILE",
@@ -282,6 +291,10 @@ void add_master(CLI::App& app, Action& action) {
             "Racks: a file of lines HOST RACK, or a program that prints the rack of the host it is given (default: workers name\n"
             "theirs)");
   add_event_log_options(command, options.event_log);
+  add_value(command, "--audit-log", options.audit_log, "FILE|none",
+            "File of JSON lines that say who submitted, killed, changed and read what, and who was refused; continued when it\n"
+            "exists, rotated at 64MiB and every day, kept for 90 days and 1GiB (default: `audit/requests` in the data directory,\n"
+            "without one none)");
   add_value(command, "--directory", server.directory, "DIR",
             "Where uploaded programs are kept (default: the journal's name and .programs, else `programs` in the data directory,\n"
             "else a temporary directory)");

@@ -17,6 +17,8 @@ namespace {
 constexpr const char* kNone = "none";
 constexpr std::uint64_t kHistoryBytes = 1ull << 30;
 constexpr Duration kHistoryAge = std::chrono::hours(24 * 7);
+constexpr std::uint64_t kAuditPiece = 64u << 20;
+constexpr Duration kAuditAge = std::chrono::hours(24 * 90);
 constexpr std::uint64_t kTemporaryBytes = 64u << 20, kTemporaryPiece = 16u << 20;
 
 /// A directory for the history that ends with the master.
@@ -49,6 +51,15 @@ Result<EventLogPlace> place_of(const EventLogOptions& options, const std::string
 }
 
 }  // namespace
+
+Result<std::string> audit_log_of(const std::string& file, const std::string& data) {
+  if (file == kNone || (file.empty() && data.empty())) return std::string();
+  if (!file.empty()) return file;
+  WEFT_TRY(make_private_directory(data + "/audit"));
+  return data + "/audit/requests";
+}
+
+master::LogRotation audit_rotation() { return {.bytes = kAuditPiece, .keep_bytes = kHistoryBytes, .keep_age = kAuditAge}; }
 
 Result<EventLogPlace> event_log_of(const EventLogOptions& options, const std::string& data, const std::string& journal) {
   WEFT_ASSIGN(EventLogPlace place, place_of(options, data, journal));

@@ -30,6 +30,12 @@ struct EventLogPlace {
   std::optional<RunDirectory> temporary;  // that the file is in; it goes when the master ends
 };
 
+/// Where a master writes its audit log: the file that was named, or one in `data`. Empty: nowhere. An error names the path that
+/// cannot be had.
+Result<std::string> audit_log_of(const std::string& file, const std::string& data);
+/// How it is rotated, and how much of it is kept.
+master::LogRotation audit_rotation();
+
 void add_event_log_options(CLI::App& command, EventLogOptions& options);
 
 /// A file that is named is kept as long as its pieces are fewer than 1,000 and smaller than 4 GiB. The history of a master that

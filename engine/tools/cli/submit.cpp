@@ -107,7 +107,7 @@ Result<void> submit_detached(const SubmitOptions& options, const std::string& pr
   submit.directory = std::filesystem::current_path(ignored).string();
   detach.files = files_in(options.arguments, submit.directory);
   WEFT_ASSIGN(submit.binary, hash_file(file));
-  WEFT_ASSIGN(const auto admin, admin_at(options.master));
+  WEFT_ASSIGN(const auto admin, admin_at(options.master, submit.options.user));
   WEFT_ASSIGN(const JobId job, admin->detach(detach, file));
   return print(options.json ? submitted_json(job.value()) : fmt::format("{}\n", job.value()));
 }

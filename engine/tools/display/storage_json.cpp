@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "engine/tools/display/json_members.hpp"
 
 namespace weft::tools {
@@ -27,7 +29,7 @@ std::string files_json(const std::vector<FileStatus>& files) {
     else
       members(json, "bytes", status.bytes, "replication", status.replication, "chunks", status.chunks, "chunk_bytes",
               status.chunk_bytes);
-    members(json, "user", status.user, "modified_ms", status.modified_ms);
+    members(json, "user", status.user, "mode", fmt::format("{:04o}", status.mode), "modified_ms", status.modified_ms);
   }));
 }
 

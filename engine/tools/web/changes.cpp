@@ -77,11 +77,13 @@ Result<std::string> stop(Cluster& cluster, const ApiCall& call) {
   return kDone;
 }
 
+std::string killed_by(const std::string& user) { return user.empty() ? "killed over HTTP" : "killed over HTTP by " + user; }
+
 Result<std::string> kill(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(const std::uint64_t id, call.number(0));
   const std::string reason = call.request.parameter("reason");
   WEFT_ASSIGN(const auto admin, cluster.admin());
-  WEFT_TRY(admin->kill(JobId(id), reason.empty() ? "killed over HTTP" : reason));
+  WEFT_TRY(admin->kill(JobId(id), reason.empty() ? killed_by(cluster.user()) : reason));
   return tools::killed_json(id);
 }
 

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "base/text.hpp"
+
 namespace weft::web {
 
 namespace {
@@ -21,8 +23,9 @@ Result<std::shared_ptr<T>> held_or_made(std::shared_ptr<T>& held, const std::str
 
 /// Of a client that does not wait long for workers that are away, since a page or other requests wait for it.
 template <class Options>
-Options impatient() {
+Options impatient(const std::string& user) {
   Options options;
+  options.user = user;
   options.patience = std::chrono::seconds(2);
   options.at_first = Duration(0);
   return options;
@@ -32,13 +35,12 @@ constexpr std::size_t kMostAttempts = 300'000;  // of all jobs together, kept in
 
 }  // namespace
 
-Cluster::Cluster(std::string master, const std::string& event_log, master::LogPlace log_began)
+ClusterSources::ClusterSources(std::string master, const std::string& event_log, master::LogPlace log_began)
     : master_(std::move(master)), event_log_(event_log) {
   if (!event_log.empty()) log_.emplace(event_log, history::EventHistory({}, kMostAttempts), log_began);
 }
 
-Result<std::string> Cluster::with_history(
-    std::uint64_t job, const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use) {
+Result<std::string> ClusterSources::with_history(std::uint64_t job, const Use& use) {
   if (past_) {
     WEFT_ASSIGN(const auto history, past_->job(job));
     return use(*history, *history->job(job));
@@ -56,7 +58,7 @@ Result<std::string> Cluster::with_history(
 }
 
 /// Of a job that began before this master did. Its lines are found by an index, which is brought up to date while the job runs.
-Result<std::shared_ptr<const history::EventHistory>> Cluster::earlier(std::uint64_t job) {
+Result<std::shared_ptr<const history::EventHistory>> ClusterSources::earlier(std::uint64_t job) {
   const std::lock_guard lock(earlier_mutex_);
   const auto known = [&] {
     if (earlier_ == nullptr) return false;
@@ -69,7 +71,7 @@ Result<std::shared_ptr<const history::EventHistory>> Cluster::earlier(std::uint6
   return earlier_->job(job);
 }
 
-Result<Submissions*> Cluster::submissions() {
+Result<Submissions*> ClusterSources::submissions() {
   if (submissions_ == nullptr)
     return fail(Code::not_found, "this master starts no programs; weft master --submit-dir DIR names those it may");
   return submissions_.get();
@@ -77,21 +79,41 @@ Result<Submissions*> Cluster::submissions() {
 
 Result<std::shared_ptr<client::Admin>> Cluster::admin() {
   const std::lock_guard lock(mutex_);
-  return held_or_made(admin_, master_, [this] { return client::Admin::connect(master_); });
+  return held_or_made(admin_, sources_->master(), [this] { return client::Admin::connect(sources_->master(), {.user = user_}); });
 }
 
 Result<std::shared_ptr<storage::files::FileSystem>> Cluster::files() {
   const std::lock_guard lock(mutex_);
-  return held_or_made(files_, master_, [this] {
-    return storage::files::FileSystem::connect(master_, impatient<storage::files::FileSystemOptions>());
+  return held_or_made(files_, sources_->master(), [this] {
+    return storage::files::FileSystem::connect(sources_->master(), impatient<storage::files::FileSystemOptions>(user_));
   });
 }
 
 Result<std::shared_ptr<storage::tables::TableClient>> Cluster::tables() {
   const std::lock_guard lock(mutex_);
-  return held_or_made(tables_, master_, [this] {
-    return storage::tables::TableClient::connect(master_, impatient<storage::tables::TableClientOptions>());
+  return held_or_made(tables_, sources_->master(), [this] {
+    return storage::tables::TableClient::connect(sources_->master(), impatient<storage::tables::TableClientOptions>(user_));
   });
+}
+
+Result<bool> Cluster::sees_all() {
+  if (user_.empty() || past() != nullptr) return true;
+  WEFT_ASSIGN(const auto asked, admin());
+  WEFT_ASSIGN(const storage::ActedFor seen, asked->who());
+  return seen.administrator;
+}
+
+Result<std::string> Cluster::with_history(
+    std::uint64_t job, const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use) {
+  WEFT_ASSIGN(const bool all, sees_all());
+  return sources_->with_history(
+      job, [&](const history::EventHistory& history, const history::LoggedJob& found) -> Result<std::string> {
+        if (all || found.status.user == user_) return use(history, found);
+        return fail(Code::permission_denied,
+                    fmt::format("job {} belongs to {}; {} may not read its events (only {} or an administrator may: weft master "
+                                "--admin)",
+                                job, escaped(found.status.user), escaped(user_), escaped(found.status.user)));
+      });
 }
 
 }  // namespace weft::web

@@ -20,47 +20,76 @@
 
 namespace weft::web {
 
-/// Connects when a connection is first needed. Any thread.
-class Cluster {
+/// What all users of the page share: the event log, programs that are started over HTTP, samples of pools. Any thread.
+class ClusterSources {
  public:
-  /// `master`: "host:port". `event_log`: its file, of which this master's part begins at `log_began`; empty: it writes none.
-  explicit Cluster(std::string master, const std::string& event_log = "", master::LogPlace log_began = {});
+  ClusterSources(std::string master, const std::string& event_log, master::LogPlace log_began);
+  explicit ClusterSources(std::unique_ptr<history::LoggedJobs> past) : past_(std::move(past)) {}
 
-  /// The contents of event logs only, of a cluster that is gone or of a job that runs by itself. There is no master then.
-  explicit Cluster(std::unique_ptr<history::LoggedJobs> past) : past_(std::move(past)) {}
-
-  /// Null: there is a master.
+  const std::string& master() const { return master_; }
   const history::LoggedJobs* past() const { return past_.get(); }
-
-  /// Before anything is asked: programs in the directory may be started over HTTP.
   void allow_submissions(const std::string& directory) { submissions_ = std::make_unique<Submissions>(directory, master_); }
-  /// not_found when none may be started.
   Result<Submissions*> submissions();
-  Result<std::shared_ptr<client::Admin>> admin();
-  /// What pools used over the last hour, as far as samples were taken.
   PoolSamples& pool_samples() { return pool_samples_; }
-  Result<std::shared_ptr<storage::files::FileSystem>> files();
-  Result<std::shared_ptr<storage::tables::TableClient>> tables();
-  /// Calls `use` with the history of the job from the event log until now, also of a job that an earlier master had; not_found when
-  /// the log does not have it, or there is no log.
-  Result<std::string> with_history(std::uint64_t job,
-                                   const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use);
+
+  using Use = std::function<Result<std::string>(const history::EventHistory&, const history::LoggedJob&)>;
+  Result<std::string> with_history(std::uint64_t job, const Use& use);
 
  private:
   Result<std::shared_ptr<const history::EventHistory>> earlier(std::uint64_t job);
 
   const std::string master_, event_log_;
   const std::unique_ptr<history::LoggedJobs> past_;
-  std::mutex mutex_;
-  std::shared_ptr<client::Admin> admin_;
-  std::shared_ptr<storage::files::FileSystem> files_;
-  std::shared_ptr<storage::tables::TableClient> tables_;
   std::mutex log_mutex_;  // of the log
   std::optional<history::LogFollower> log_;
   std::mutex earlier_mutex_;  // of what follows
   std::unique_ptr<history::PastJobs> earlier_;
   std::unique_ptr<Submissions> submissions_;
   PoolSamples pool_samples_;
+};
+
+/// As one user sees it, under his rights. Connects when a connection is first needed. Any thread.
+class Cluster {
+ public:
+  /// `master`: "host:port". `event_log`: its file, of which this master's part begins at `log_began`; empty: it writes none. The
+  /// user is the process itself, which may see all.
+  explicit Cluster(std::string master, const std::string& event_log = "", master::LogPlace log_began = {})
+      : sources_(std::make_shared<ClusterSources>(std::move(master), event_log, log_began)) {}
+
+  /// The contents of event logs only, of a cluster that is gone or of a job that runs by itself. There is no master then, and
+  /// whoever is answered sees all.
+  explicit Cluster(std::unique_ptr<history::LoggedJobs> past) : sources_(std::make_shared<ClusterSources>(std::move(past))) {}
+
+  /// The same cluster for another user. Empty: somebody of whom nothing is known.
+  Cluster(const Cluster& same, std::string user) : sources_(same.sources_), user_(std::move(user)) {}
+
+  /// Null: there is a master.
+  const history::LoggedJobs* past() const { return sources_->past(); }
+  const std::string& user() const { return user_; }
+
+  /// Before anything is asked: programs in the directory may be started over HTTP.
+  void allow_submissions(const std::string& directory) { sources_->allow_submissions(directory); }
+  /// not_found when none may be started.
+  Result<Submissions*> submissions() { return sources_->submissions(); }
+  Result<std::shared_ptr<client::Admin>> admin();
+  /// What pools used over the last hour, as far as samples were taken.
+  PoolSamples& pool_samples() { return sources_->pool_samples(); }
+  Result<std::shared_ptr<storage::files::FileSystem>> files();
+  Result<std::shared_ptr<storage::tables::TableClient>> tables();
+  /// Calls `use` with the history of the job from the event log until now, also of a job that an earlier master had; not_found when
+  /// the log does not have it, or there is no log; permission_denied when the job is another user's.
+  Result<std::string> with_history(std::uint64_t job,
+                                   const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use);
+
+ private:
+  Result<bool> sees_all();
+
+  const std::shared_ptr<ClusterSources> sources_;
+  const std::string user_;
+  std::mutex mutex_;  // guards what follows
+  std::shared_ptr<client::Admin> admin_;
+  std::shared_ptr<storage::files::FileSystem> files_;
+  std::shared_ptr<storage::tables::TableClient> tables_;
 };
 
 }  // namespace weft::web

@@ -82,6 +82,11 @@ http::Response Live::watch(const http::Request& request) {
   return {.events = std::move(stream)};
 }
 
+bool Live::watched() {
+  const std::lock_guard lock(mutex_);
+  return !resources_.empty();
+}
+
 void Live::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {

@@ -31,6 +31,8 @@ class Live {
   /// events `changes NAME` with difference() as their data; whole again when the client has not taken what was sent before. At most
   /// 16 resources; invalid_argument otherwise.
   http::Response watch(const http::Request& request);
+  /// Whether somebody does, as far as is known.
+  bool watched();
 
  private:
   struct Watcher {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/rpc/credentials.hpp"
+#include "engine/tools/web/live.hpp"
 #include "engine/tools/web/metrics.hpp"
 #include "engine/tools/web/pages.hpp"
 #include "engine/tools/web/routes.hpp"
@@ -13,6 +14,7 @@ namespace weft::web {
 namespace {
 
 constexpr std::string_view kEvents = "/api/v1/events";
+constexpr std::size_t kMostUsers = 64;                                                      // whose connections are kept
 constexpr Duration kPause = std::chrono::seconds(1), kPauseOfPast = std::chrono::hours(1);  // what is past does not change
 
 /// "/files?path=/a" as a request. What is watched is written as it is: without %.
@@ -28,13 +30,34 @@ http::Request as_request(const std::string& resource) {
   return request;
 }
 
+/// For whom the request is made. Masters ask for themselves, and so does everybody where nobody says who he is.
+std::string user_of(const http::Request& request) {
+  if (!request.peer || request.peer->role == rpc::Role::master) return {};
+  // With a blank, which no user's name has: a worker has no jobs or files of its own.
+  return request.peer->role == rpc::Role::user ? request.peer->name : "worker " + request.peer->name;
+}
+
 }  // namespace
 
+/// The cluster as one user sees it, and what he watches.
+struct Service::View {
+  View(const Cluster& same, std::string user)
+      : cluster(same, std::move(user)),
+        live([this](const std::string& resource) { return ask(cluster, as_request(resource)); },
+             cluster.past() == nullptr || cluster.past()->grows() ? kPause : kPauseOfPast) {}
+
+  Cluster cluster;
+  Live live;
+  TimePoint used{};
+};
+
 template <class... Of>
-Service::Service(Of&&... cluster)
-    : cluster_(std::forward<Of>(cluster)...),
-      live_([this](const std::string& resource) { return ask(cluster_, as_request(resource)); },
-            cluster_.past() == nullptr || cluster_.past()->grows() ? kPause : kPauseOfPast) {}
+Service::Service(Of&&... cluster) : cluster_(std::forward<Of>(cluster)...) {}
+
+Service::~Service() {
+  server_.reset();  // nothing is asked any more
+  views_.clear();
+}
 
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
   std::unique_ptr<Service> service(new Service(options.master, options.event_log, options.log_began));
@@ -63,10 +86,30 @@ Result<void> Service::begin(const std::string& listen) {
   return {};
 }
 
+/// For a user who was not there of late, in the place of the one who asked least recently and watches nothing. Null: all watch.
+std::shared_ptr<Service::View> Service::view_for(const http::Request& request) {
+  const std::string user = user_of(request);
+  const std::lock_guard lock(mutex_);
+  auto found = views_.find(user);
+  if (found == views_.end() && views_.size() >= kMostUsers) {
+    auto oldest = views_.end();
+    for (auto view = views_.begin(); view != views_.end(); ++view)
+      if (!view->second->live.watched() && (oldest == views_.end() || view->second->used < oldest->second->used)) oldest = view;
+    if (oldest == views_.end()) return nullptr;
+    views_.erase(oldest);
+  }
+  if (found == views_.end()) found = views_.emplace(user, std::make_shared<View>(cluster_, user)).first;
+  found->second->used = SystemClock().now();
+  return found->second;
+}
+
 http::Response Service::reply(const http::Request& request) {
-  if (request.path == kEvents) return live_.watch(request);
-  if (request.path.starts_with(kApi) && (request.path.size() == kApi.size() || request.path[kApi.size()] == '/'))
-    return answer(cluster_, request);
+  const bool events = request.path == kEvents;
+  if (events || (request.path.starts_with(kApi) && (request.path.size() == kApi.size() || request.path[kApi.size()] == '/'))) {
+    const auto view = view_for(request);
+    if (view == nullptr) return http::error_response(503, "too many users watch at a time; try again");
+    return events ? view->live.watch(request) : answer(view->cluster, request);
+  }
   if (request.method != "GET") return http::error_response(405, "pages are read");
   if (request.path == "/healthz") return health();
   if (request.path == "/metrics") return metrics();

@@ -1,7 +1,9 @@
 // What a master serves over HTTP: its page, the REST interface, live events, metrics (docs/rest.md, docs/monitoring.md).
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -10,7 +12,6 @@
 #include "engine/master/log/event_log.hpp"
 #include "engine/tools/history/past_jobs.hpp"
 #include "engine/tools/web/cluster.hpp"
-#include "engine/tools/web/live.hpp"
 
 namespace weft::web {
 
@@ -24,6 +25,7 @@ struct ServiceOptions {
 
 class Service {
  public:
+  ~Service();
   /// Serves until destroyed, as a client of the master and on other threads: the master's thread does no more for it than for any
   /// other client. Errors: port in use, address not ours.
   static Result<std::unique_ptr<Service>> start(const ServiceOptions& options);
@@ -41,12 +43,15 @@ class Service {
   http::Response reply(const http::Request& request);
   http::Response health();
   http::Response metrics();
+  struct View;
+  std::shared_ptr<View> view_for(const http::Request& request);
 
-  bool insecure_ = false;  // its page says so
-  Cluster cluster_;
-  Live live_;
-  std::optional<PoolSampler> sampler_;    // of a master's pools
-  std::unique_ptr<http::Server> server_;  // last: nothing is asked any more when the others end
+  bool insecure_ = false;                               // its page says so
+  Cluster cluster_;                                     // as the process itself sees it
+  std::mutex mutex_;                                    // of what follows
+  std::map<std::string, std::shared_ptr<View>> views_;  // by user
+  std::optional<PoolSampler> sampler_;                  // of a master's pools
+  std::unique_ptr<http::Server> server_;                // last: nothing is asked any more when the others end
 };
 
 }  // namespace weft::web

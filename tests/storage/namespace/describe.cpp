@@ -15,8 +15,8 @@ std::string describe(const Namespace& ns) {
   std::string text;
   const auto tell = [&](const Entry& top, const std::string& name) {
     const std::function<void(const Entry&, const std::string&)> each = [&](const Entry& entry, const std::string& path) {
-      text += fmt::format("{} #{} {} {} r{} c{} t{}", path, entry.id.value(), entry.directory() ? "dir" : "file",
-                          entry.account->name, entry.replication, entry.chunk_bytes, entry.modified_ms);
+      text += fmt::format("{} #{} {} {} {:o} r{} c{} t{}", path, entry.id.value(), entry.directory() ? "dir" : "file",
+                          entry.account->name, impl.tree.mode_of(entry), entry.replication, entry.chunk_bytes, entry.modified_ms);
       for (const ChunkId id : entry.chunks) {
         const ChunkInfo& info = chunks.at(id).info;
         text += fmt::format(" {}:{}:{:x}", id.value(), info.length, info.digest);

@@ -18,7 +18,7 @@ class FileOperations : public testing::Test {
   }
   template <class Operation>
   Result<typename Operation::Reply> ask(Operation operation) {
-    return storage::reply_to<Operation>(apply(FileRequest(std::move(operation)), *world.ns, tables));
+    return storage::reply_to<Operation>(apply({.administrator = true}, FileRequest(std::move(operation)), *world.ns, tables));
   }
   NodeId node(const std::string& name) const { return world.workers.at(name).node; }
   static std::vector<std::string> names_of(const std::vector<NodeSite>& sites) {

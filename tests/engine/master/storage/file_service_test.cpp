@@ -62,7 +62,7 @@ class FileServiceTest : public testing::Test {
   rpc::Handler handler(std::uint32_t peer) {
     rpc::Handler made;
     made.on_request = [this, peer](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
-      if (peer == 0) return service->on_client_request("", message, std::move(responder));
+      if (peer == 0) return service->on_client_request({.administrator = true}, message, std::move(responder));
       const std::string name = "w" + std::to_string(peer);
       service->on_worker_request({NodeId(peer), name, name, "rack"}, message, std::move(responder));
     };

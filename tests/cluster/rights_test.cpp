@@ -1,0 +1,303 @@
+// What users of a cluster may do with each other's jobs and with the cluster, tried by processes with their certificates. alice has
+// jobs, bob is somebody else, carol administers.
+#include <filesystem>
+#include <regex>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "base/rpc/credentials.hpp"
+#include "engine/client/admin.hpp"
+#include "tests/cluster/secure_cluster.hpp"
+
+namespace weft::test {
+namespace {
+
+class RightsTest : public SecureClusterTest {
+ protected:
+  Words more_users() const override { return {"bob", "carol"}; }
+  Words master_options() const override { return {"--admin", "carol,dora"}; }
+
+  /// A job of alice that runs until it is killed.
+  std::unique_ptr<Process> spinning() {
+    const std::string marker = files_ / ("marker" + std::to_string(++markers_));
+    auto job = std::make_unique<Process>(Words{program("cluster_probe"), "--quiet", "--cluster", address_, "spin", "--records", "1",
+                                               "--tasks", "1", "--marker", marker},
+                                         ProcessOptions{.environment = as("alice")});
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(marker); })) << job->err_so_far();
+    return job;
+  }
+  void is_refused(const ProcessResult& tried, const std::string& why) {
+    EXPECT_EQ(tried.exit_code, 1) << tried.out;
+    EXPECT_TRUE(has(tried.err, why) && one_line(tried.err)) << tried.err << "expected: " << why;
+  }
+  /// What the page's address is, as the master printed it.
+  std::string page() const {
+    const std::string said = master_->out_so_far();
+    const std::size_t at = said.find("https://");
+    return said.substr(at, said.find_first_of(" \n", at + 8) - at);
+  }
+  /// The status, a blank, and what was answered; `who`: a certificate or a token.
+  std::string ask(const std::string& who, const std::string& path, const Words& more = {}) const {
+    // Without a look at the master's certificate, which names no host here.
+    Words words{"/usr/bin/curl", "-sSk", "-o", "-", "-w", " %{http_code}"};
+    std::string token = read_file(identity(who) + "/token");
+    token.erase(token.find_last_not_of('\n') + 1);
+    if (who.starts_with("tokens/"))
+      words.insert(words.end(), {"-H", "Authorization: Bearer " + token});
+    else
+      words.insert(words.end(), {"--cert", identity(who) + "/identity.pem"});
+    words.insert(words.end(), more.begin(), more.end());
+    words.push_back(page() + path.substr(page().ends_with('/') ? 1 : 0));
+    const auto answered = run(words, {});
+    return answered.err + answered.out;
+  }
+
+  int markers_ = 0;
+};
+
+TEST_F(RightsTest, AJobIsForItsUserAndForAdministrators) {
+  const auto running = spinning();
+  const std::string whose = "job 1 belongs to alice; bob may not ";
+  const std::string who_may = " (only alice or an administrator may: weft master --admin)";
+  is_refused(weft({"job", "kill", "1"}, "bob"), whose + "kill it" + who_may);
+  is_refused(weft({"job", "logs", "1"}, "bob"), whose + "read its logs" + who_may);
+  is_refused(weft({"job", "status", "1"}, "bob"), whose + "read its status" + who_may);
+  is_refused(weft({"job", "counters", "1"}, "bob"), whose + "read its status" + who_may);
+  is_refused(weft({"job", "explain", "1"}, "bob"), whose + "have it explained" + who_may);
+  const auto list = weft({"job", "list", "--json"}, "bob");
+  EXPECT_TRUE(has(list.out, "\"user\":\"alice\"")) << list.out << list.err;
+  for (const std::string user : {"alice", "carol"}) {
+    EXPECT_EQ(weft({"job", "status", "1"}, user).exit_code, 0) << user;
+    EXPECT_EQ(weft({"job", "logs", "1"}, user).exit_code, 0) << user;
+  }
+  EXPECT_EQ(weft({"job", "kill", "1"}, "carol").exit_code, 0);
+  EXPECT_NE(running->wait().exit_code, 0);
+  const auto another = spinning();
+  EXPECT_EQ(weft({"job", "kill", "2"}, "alice").exit_code, 0);
+  EXPECT_NE(another->wait().exit_code, 0);
+  is_refused(weft({"job", "status", "2"}, "bob"), "job 2 belongs to alice");
+}
+
+/// Whoever reached the port could read what the actions of a job had found.
+TEST_F(RightsTest, ValuesOfAJobAreForItsUser) {
+  const auto running = spinning();
+  const auto asked = [&](const std::string& who, rpc::MessageType type, rpc::Payload payload) {
+    rpc::Security security{.credentials = rpc::Credentials::open(identity(who)).value()};
+    const auto reactor = rpc::Reactor::start("asks", security);
+    const auto endpoint = rpc::Endpoint::parse(address_).value().of(rpc::Role::master);
+    const auto connection = rpc::connect(*reactor, endpoint, std::chrono::seconds(10));
+    EXPECT_TRUE(connection) << connection.error().to_string();
+    const auto answer = rpc::call(*reactor, *connection, type, std::move(payload), std::chrono::seconds(10));
+    reactor->run([&] { (*connection)->close(); });
+    reactor->stop();
+    return answer ? std::string() : answer.error().to_string();
+  };
+  const client::ValueRecord value{JobId(1), ActionId(1)};
+  EXPECT_TRUE(has(asked("bob", client::kRecorded, client::encode(value)), "bob may not read its values"));
+  EXPECT_TRUE(has(asked("bob", client::kRecordValue, client::encode(value)), "bob may not record values in it"));
+  EXPECT_TRUE(
+      has(asked("bob", client::kPoll, client::encode(client::Poll{JobId(1), ActionId(1), {}})), "may not read its results"));
+  EXPECT_TRUE(has(asked("bob", client::kCloseJob, client::encode(client::JobRequest{JobId(1)})), "bob may not end it"));
+  EXPECT_TRUE(has(asked("bob", client::kAttachJob, client::encode(client::Attach{JobId(1), 1})), "bob may not attach to it"));
+  EXPECT_EQ(asked("alice", client::kRecorded, client::encode(value)), "");
+  EXPECT_EQ(asked("carol", client::kRecorded, client::encode(value)), "");
+  // A user's certificate counts, whatever he says for whom he asks.
+  rpc::Security security{.credentials = rpc::Credentials::open(identity("bob")).value()};
+  ASSERT_EQ(setenv("WEFT_SECURITY", identity("bob").c_str(), 1), 0);
+  const auto pretends = client::Admin::connect(address_, {.user = "alice"});
+  ASSERT_EQ(unsetenv("WEFT_SECURITY"), 0);
+  ASSERT_TRUE(pretends) << pretends.error().to_string();
+  EXPECT_EQ((*pretends)->who().value().user, "bob");
+  EXPECT_FALSE((*pretends)->kill(JobId(1), "why not"));
+  EXPECT_EQ(weft({"job", "kill", "1"}, "alice").exit_code, 0);
+  EXPECT_NE(running->wait().exit_code, 0);
+}
+
+TEST_F(RightsTest, TheClusterIsForAdministrators) {
+  const std::string who_may = ": only an administrator may (weft master --admin)";
+  is_refused(weft({"scheduler", "use", "fair"}, "bob"), "bob may not change the scheduler" + who_may);
+  is_refused(weft({"scheduler", "reload"}, "bob"), "bob may not change the scheduler" + who_may);
+  is_refused(weft({"node", "set", "w1", "slots=1"}, "bob"), "bob may not change the capacity of workers" + who_may);
+  is_refused(weft({"node", "drain", "w1"}, "bob"), "bob may not drain workers" + who_may);
+  is_refused(weft({"fs", "quota", "bob", "--bytes", "1GiB"}, "bob"), "bob may not change quotas" + who_may);
+  is_refused(weft({"fs", "balance"}, "bob"), "bob may not balance the workers' chunks" + who_may);
+  is_refused(weft({"profile", "forget", "--all"}, "bob"), "bob may not change profiles" + who_may);
+  is_refused(weft({"job", "diagnose", "1"}, "bob"), "bob may not read the event log");
+  EXPECT_EQ(weft({"scheduler", "show"}, "bob").exit_code, 0);
+  EXPECT_EQ(weft({"node", "list"}, "bob").exit_code, 0);
+  for (const Words& words :
+       {Words{"scheduler", "use", "fair"}, Words{"node", "set", "w1", "slots=1"}, Words{"fs", "quota", "bob", "--bytes", "1GiB"}}) {
+    const auto done = weft(words, "carol");
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+  }
+}
+
+TEST_F(RightsTest, OverHttpTheSameHolds) {
+  if (!std::filesystem::exists("/usr/bin/curl")) GTEST_SKIP() << "there is no curl";
+  ASSERT_EQ(security({"token", "issue", authority(), "--user", "bob", "--ttl", "1h"}).exit_code, 0);
+  const auto running = spinning();
+  const Words changes{"-H", "X-Weft: 1"}, kill{"-X", "DELETE", "-H", "X-Weft: 1"};
+  for (const std::string bob : {"bob", "tokens/bob"}) {
+    for (const std::string part : {"", "/counters", "/explain", "/logs", "/tasks", "/findings", "/trace", "/shuffle"}) {
+      const std::string answer = ask(bob, "/api/v1/jobs/1" + part);
+      EXPECT_TRUE(has(answer, "job 1 belongs to alice; bob may not") && answer.ends_with(" 403")) << part << answer;
+    }
+    EXPECT_TRUE(has(ask(bob, "/api/v1/jobs/1", kill), "bob may not kill it"));
+    EXPECT_TRUE(has(ask(bob, "/api/v1/scheduler/reload", {"-X", "POST", "-H", "X-Weft: 1"}), "bob may not change the scheduler"));
+    EXPECT_TRUE(has(ask(bob, "/api/v1/nodes/w1/drain", {"-X", "POST", "-H", "X-Weft: 1"}), "bob may not drain workers"));
+    EXPECT_TRUE(ask(bob, "/api/v1/jobs").ends_with(" 200"));
+    EXPECT_TRUE(has(ask(bob, "/api/v1/events?watch=/jobs/1", {"--max-time", "3"}), "bob may not read its status"));
+  }
+  for (const std::string user : {"alice", "carol"})
+    for (const std::string part : {"", "/logs", "/tasks", "/trace"})
+      EXPECT_TRUE(ask(user, "/api/v1/jobs/1" + part).ends_with(" 200")) << user << part;
+  EXPECT_TRUE(has(ask("worker", "/api/v1/jobs/1", kill), "worker worker may not kill it"));
+  EXPECT_TRUE(ask("alice", "/metrics").ends_with(" 200"));
+  // Another site's page in alice's browser, which shows her certificate.
+  for (const Words& headers : {Words{"-H", "Origin: https://evil.example"}, Words{"-H", "Sec-Fetch-Site: cross-site"}}) {
+    Words forged = kill;
+    forged.insert(forged.end(), headers.begin(), headers.end());
+    EXPECT_TRUE(ask("alice", "/api/v1/jobs/1", forged).ends_with(" 403"));
+  }
+  Words own = kill;
+  own.insert(own.end(), {"-H", "Origin: " + page().substr(0, page().find('/', 8)), "-H", "Sec-Fetch-Site: same-origin"});
+  const std::string killed = ask("alice", "/api/v1/jobs/1", own);
+  EXPECT_TRUE(killed.ends_with(" 200")) << killed;
+  EXPECT_TRUE(has(running->wait().err, "killed over HTTP by alice"));
+}
+
+TEST_F(RightsTest, FilesAreForWhomTheirModeLets) {
+  write_file(files_ / "words", "to be or not to be\n");
+  const auto fs = [&](Words words, const std::string& who) {
+    words.insert(words.begin(), "fs");
+    return weft(words, who);
+  };
+  const auto done = [&](const Words& words, const std::string& who) {
+    const auto result = fs(words, who);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  done({"mkdir", "weft://hers"}, "alice");
+  done({"put", files_ / "words", "weft://hers/words"}, "alice");
+  EXPECT_EQ(done({"cat", "weft://hers/words"}, "bob"), "to be or not to be\n") << "all read what is new";
+  is_refused(fs({"put", files_ / "words", "weft://hers/more"}, "bob"),
+             "bob may not make /hers/more: /hers belongs to alice and has mode 755 (weft fs chmod)");
+  is_refused(fs({"put", "--overwrite", files_ / "words", "weft://hers/words"}, "bob"), "bob may not replace /hers/words");
+  is_refused(fs({"rm", "-r", "weft://hers"}, "bob"), "bob may not remove /hers");
+  is_refused(fs({"mv", "weft://hers", "weft://his"}, "bob"), "bob may not rename /hers");
+  is_refused(fs({"setrep", "1", "weft://hers/words"}, "bob"), "bob may not change /hers/words");
+  is_refused(fs({"chmod", "777", "weft://hers/words"}, "bob"), "bob may not change the mode of /hers/words");
+  is_refused(fs({"chown", "bob", "weft://hers/words"}, "bob"), "bob may not give files to another user");
+  done({"chmod", "600", "weft://hers/words"}, "alice");
+  is_refused(fs({"cat", "weft://hers/words"}, "bob"),
+             "bob may not read /hers/words: /hers/words belongs to alice and has mode 600 (weft fs chmod)");
+  EXPECT_TRUE(has(done({"ls", "weft://hers"}, "bob"), "rw-------"));
+  EXPECT_EQ(done({"cat", "weft://hers/words"}, "carol"), "to be or not to be\n") << "administrators may";
+  // A job reads what its user may, and writes as him, though its tasks have the worker's certificate.
+  const auto counted = [&](const std::string& who, const std::string& output) {
+    return run({program("wordcount"), "--quiet", "--input", "weft://hers/words", "--output", output, "--cluster", address_},
+               {.environment = as(who)});
+  };
+  const auto bobs = counted("bob", "weft://counts");
+  EXPECT_NE(bobs.exit_code, 0);
+  EXPECT_TRUE(has(bobs.err, "bob may not read /hers/words")) << bobs.err;
+  const auto hers = counted("alice", "weft://hers/counts");
+  EXPECT_EQ(hers.exit_code, 0) << hers.err;
+  EXPECT_NE(counted("bob", "weft://hers/mine").exit_code, 0);
+  const auto detached = run({program("weft"), "submit", "--detach", program("wordcount"), "--master", address_, "--", "--input",
+                             "weft://hers/words", "--output", "weft://hers/again"},
+                            {.environment = as("alice")});
+  EXPECT_EQ(detached.exit_code, 0) << detached.err;
+  const std::string job = detached.out.substr(0, detached.out.find('\n'));
+  EXPECT_EQ(weft({"job", "wait", job}, "alice").exit_code, 0) << weft({"job", "logs", job}, "alice").out;
+  done({"chmod", "700", "weft://hers"}, "alice");
+  is_refused(fs({"ls", "weft://hers"}, "bob"), "bob may not read /hers");
+  is_refused(fs({"stat", "weft://hers/words"}, "bob"), "bob may not reach /hers/words");
+  done({"chown", "-R", "bob", "weft://hers"}, "carol");
+  EXPECT_EQ(done({"cat", "weft://hers/words"}, "bob"), "to be or not to be\n");
+  is_refused(fs({"ls", "weft://hers"}, "alice"), "/hers belongs to bob");
+  done({"rm", "-r", "weft://hers"}, "bob");
+}
+
+class PoolRightsTest : public RightsTest {
+ protected:
+  Words master_options() const override {
+    write_file(files_ / "pools.toml", "[[pool]]\nname = \"reports\"\nsubmit = [\"alice\"]\nadminister = [\"bob\"]\n");
+    return {"--admin", "carol", "--scheduler", "fair(pools=" + (files_ / "pools.toml") + ")"};
+  }
+};
+
+TEST_F(PoolRightsTest, PoolsSayWhoMaySubmitAndAdminister) {
+  ASSERT_EQ(security({"issue", authority(), "eve"}).exit_code, 0);
+  is_refused(job({"noop", "--pool", "reports"}, "eve"),
+             "eve may not submit to pool reports (only alice may: `submit` in the scheduler's file)");
+  for (const std::string who : {"alice", "bob", "carol"}) EXPECT_EQ(job({"noop", "--pool", "reports"}, who).exit_code, 0) << who;
+  EXPECT_EQ(job({"noop"}, "eve").exit_code, 0);
+  const std::string marker = files_ / "marker";
+  Process running({program("cluster_probe"), "--quiet", "--cluster", address_, "--pool", "reports", "spin", "--records", "1",
+                   "--tasks", "1", "--marker", marker},
+                  {.environment = as("alice")});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(marker); })) << running.err_so_far();
+  is_refused(weft({"job", "kill", "5"}, "eve"), "job 5 belongs to alice; eve may not kill it");
+  EXPECT_EQ(weft({"job", "status", "5"}, "bob").exit_code, 0);
+  EXPECT_EQ(weft({"job", "kill", "5"}, "bob").exit_code, 0);
+  EXPECT_NE(running.wait().exit_code, 0);
+  write_file(files_ / "pools.toml", "[[pool]]\nname = \"reports\"\nsubmit = [\"eve\"]\n");
+  ASSERT_EQ(weft({"scheduler", "reload"}, "carol").exit_code, 0);
+  EXPECT_EQ(job({"noop", "--pool", "reports"}, "eve").exit_code, 0);
+  EXPECT_NE(job({"noop", "--pool", "reports"}, "alice").exit_code, 0);
+}
+
+TEST_F(RightsTest, WhoDidWhatIsInTheAuditLog) {
+  const auto running = spinning();
+  EXPECT_EQ(weft({"job", "logs", "1"}, "alice").exit_code, 0);
+  EXPECT_NE(weft({"job", "kill", "1"}, "bob").exit_code, 0);
+  EXPECT_NE(weft({"scheduler", "use", "fair"}, "bob").exit_code, 0);
+  EXPECT_EQ(weft({"scheduler", "use", "fair"}, "carol").exit_code, 0);
+  write_file(files_ / "words", "words\n");
+  EXPECT_EQ(weft({"fs", "put", files_ / "words", "weft://words"}, "alice").exit_code, 0);
+  EXPECT_EQ(weft({"fs", "cat", "weft://words"}, "bob").exit_code, 0);
+  EXPECT_NE(weft({"fs", "rm", "weft://words"}, "bob").exit_code, 0);
+  EXPECT_EQ(weft({"job", "kill", "1"}, "carol").exit_code, 0);
+  EXPECT_NE(running->wait().exit_code, 0);
+  EXPECT_NE(job({"noop"}, "worker").exit_code, 0);
+  const auto wanted = {
+      R"("user":"alice","peer":"user alice at .*","action":"submit","job":1,"owner":"alice","object":".*","outcome":"done")",
+      R"("user":"alice",.*"action":"read logs","job":1,"owner":"alice","outcome":"done")",
+      R"("user":"bob",.*"action":"kill","job":1,"owner":"alice","outcome":"refused","error":"job 1 belongs to alice)",
+      R"("user":"bob",.*"action":"change scheduler","object":"fair","outcome":"refused")",
+      R"("user":"carol",.*"action":"change scheduler","object":"fair","outcome":"done")",
+      R"("user":"alice",.*"action":"write file","object":"/words","outcome":"done")",
+      R"("user":"bob",.*"action":"read file","object":"/words","outcome":"done")",
+      R"("user":"bob",.*"action":"remove","object":"/words","outcome":"refused")",
+      R"("user":"carol",.*"action":"kill","job":1,"owner":"alice","outcome":"done")",
+      R"("peer":"worker worker at .*"action":"submit","object":".*","outcome":"refused")",
+  };
+  for (const char* const line : wanted) {
+    const std::regex pattern(line);
+    EXPECT_TRUE(eventually([&] { return std::regex_search(read_file(files_ / "data/audit/requests"), pattern); }))
+        << line << "\n"
+        << read_file(files_ / "data/audit/requests");
+  }
+}
+
+/// Without certificates names are claims, but they are taken seriously: a script of bob does not kill alice's job by mistake.
+TEST(InsecureRights, HoldForWhomPeopleSayTheyAre) {
+  Cluster cluster(1, {"--insecure", "--admin", "carol"});
+  ScratchDirectory files;
+  Process running({program("cluster_probe"), "--quiet", "--cluster", cluster.address(), "--user", "alice", "spin", "--records", "1",
+                   "--tasks", "1", "--marker", files / "marker"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(files / "marker"); })) << running.err_so_far();
+  const auto as = [&](const std::string& user) { return client::Admin::connect(cluster.address(), {.user = user}).value(); };
+  const auto refused = as("bob")->kill(JobId(1), "");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(has(refused.error().to_string(), "job 1 belongs to alice; bob may not kill it")) << refused.error().to_string();
+  EXPECT_EQ(refused.error().code(), Code::permission_denied);
+  EXPECT_TRUE(as("carol")->who().value().administrator);
+  EXPECT_TRUE(as("alice")->kill(JobId(1), "enough"));
+  EXPECT_NE(running.wait().exit_code, 0);
+}
+
+}  // namespace
+}  // namespace weft::test
