@@ -123,7 +123,14 @@ TEST_F(RightsTest, TheClusterIsForAdministrators) {
   is_refused(weft({"fs", "quota", "bob", "--bytes", "1GiB"}, "bob"), "bob may not change quotas" + who_may);
   is_refused(weft({"fs", "balance"}, "bob"), "bob may not balance the workers' chunks" + who_may);
   is_refused(weft({"profile", "forget", "--all"}, "bob"), "bob may not change profiles" + who_may);
-  is_refused(weft({"job", "diagnose", "1"}, "bob"), "bob may not read the event log");
+  ASSERT_EQ(job({"noop"}, "alice").exit_code, 0);
+  is_refused(weft({"job", "trace", "1"}, "bob"), "job 1 belongs to alice; bob may not read its events");
+  is_refused(weft({"job", "trace", "9"}, "bob"), "bob may not read events of job 9, which this master does not know");
+  for (const std::string user : {"alice", "carol"}) {
+    const auto trace = weft({"job", "trace", "1"}, user);
+    EXPECT_TRUE(trace.exit_code == 0 && has(trace.out, "cluster_probe")) << trace.err << trace.out;
+    EXPECT_EQ(weft({"job", "diagnose", "1"}, user).exit_code, 0);
+  }
   EXPECT_EQ(weft({"scheduler", "show"}, "bob").exit_code, 0);
   EXPECT_EQ(weft({"node", "list"}, "bob").exit_code, 0);
   for (const Words& words :

@@ -402,10 +402,12 @@ struct MasterList {
 struct EventsWanted {
   piece @0 :UInt32;
   offset @1 :UInt64;
+  job @2 :UInt64;                 # 0: of all
 }
 
 struct Events {
   piece @0 :UInt32;
   compressed @1 :Bool;
-  bytes @2 :UInt64;               # of the file, which follow as bulk
+  bytes @2 :UInt64;               # of the file, or lines of the job, which follow as bulk
+  next @3 :UInt64;                # of lines of a job: where to go on in the text of the file; 0: it is bytes of the file
 }

@@ -215,11 +215,15 @@ inline constexpr std::uint64_t kEventsChunkBytes = 256u << 10;
 struct EventsWanted {
   std::uint32_t piece = 0;  // its number in the log (engine/master/log/log_pieces.hpp); 0: the one that is written
   std::uint64_t offset = 0;
+  JobId job{};  // of which lines are wanted, and lines about workers: what users read who administer nothing. 0: all
 };
 struct Events {
   std::uint32_t piece = 0;
   bool compressed = false;  // the file; it may be the other at the next request, when other offsets hold
   Buffer bytes;             // as the file has them; none: it has no more
+  /// The bytes are lines of the job that was asked for: the offset, in the text of the file, of the next request. The one that was
+  /// asked for: there are no more. 0: they are bytes of the file, also where an earlier release answers, or an administrator asks.
+  std::uint64_t next = 0;
 };
 
 struct ProfileRequest {

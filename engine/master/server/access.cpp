@@ -64,8 +64,7 @@ constexpr std::array kRules{
     Rule{client::kProfiles, kOfClients, Needs::operation, "change profiles", "change profiles"},
     Rule{client::kSetNode, kOfClients, Needs::administrator, "change the capacity of workers", "change capacity"},
     Rule{client::kListMasters, kOfClients},
-    Rule{client::kReadEvents, kOfClients, Needs::administrator, "read the event log, which has the jobs of all users",
-         "read events"},
+    Rule{client::kReadEvents, kOfClients, Needs::events, "read its events", "read events"},
 
     Rule{kFollow, kOfMasters},
     Rule{kPull, kOfMasters},

@@ -19,6 +19,7 @@ enum class Needs : std::uint8_t {
   own_job,        // the job that it names is this user's, or he is an administrator
   job_of_pool,    // the same, or he administers the job's pool (schedulers/config/pool_rights.hpp)
   administrator,  // that he is one
+  events,         // that he is one, or the request is about a job as job_of_pool
   operation,      // what the operation in it says (file_operations.hpp, table_service.hpp)
 };
 

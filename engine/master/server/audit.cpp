@@ -32,7 +32,11 @@ std::string object_of(const rpc::Message& message) {
   }
 }
 
-bool changes_nothing(const rpc::Message& message) {
+bool is_not_noted(const rpc::Message& message) {
+  if (message.type == client::kReadEvents) {  // a log is read in many pieces
+    const auto wanted = client::decode<client::EventsWanted>(message);
+    return wanted && wanted->offset != 0;
+  }
   if (message.type != client::kProfiles) return false;
   const auto request = client::decode<client::ProfileRequest>(message);
   return request && request->what == client::ProfileRequest::What::show;
@@ -42,7 +46,7 @@ bool changes_nothing(const rpc::Message& message) {
 
 std::optional<AuditEntry> audit_entry(const Caller& caller, const rpc::Message& message, const Error* refused) {
   const Rule* const rule = rule_of(message.type);
-  if (rule == nullptr || rule->what.empty() || (refused == nullptr && (rule->action.empty() || changes_nothing(message))))
+  if (rule == nullptr || rule->what.empty() || (refused == nullptr && (rule->action.empty() || is_not_noted(message))))
     return std::nullopt;
   AuditEntry entry;
   entry.user = caller.user;
@@ -50,6 +54,9 @@ std::optional<AuditEntry> audit_entry(const Caller& caller, const rpc::Message& 
   entry.action = rule->action.empty() ? rule->what : rule->action;
   if (names_job(rule->needs))
     if (const auto job = job_named_in(message)) entry.job = *job;
+  if (rule->needs == Needs::events)
+    if (const auto wanted = client::decode<client::EventsWanted>(message); wanted && wanted->job != JobId{})
+      entry.job = wanted->job;
   entry.object = object_of(message);
   if (refused != nullptr) entry.error = refused->to_string();
   return entry;

@@ -41,8 +41,8 @@ std::string Callers::owner(const rpc::Connection& connection, const std::string&
 Result<void> Callers::may(const Caller& caller, const Rule& rule, JobId job, const std::optional<JobOwner>& owner) const {
   if (caller.administrator) return {};
   if (rule.needs == Needs::administrator) return caller.must_administer(rule.what);
-  if (!names_job(rule.needs) || !owner || owner->user == caller.user) return {};
-  if (rule.needs == Needs::job_of_pool && pools_.may_administer(caller.user, owner->pool, owner->user)) return {};
+  if ((!names_job(rule.needs) && rule.needs != Needs::events) || !owner || owner->user == caller.user) return {};
+  if (rule.needs != Needs::own_job && pools_.may_administer(caller.user, owner->pool, owner->user)) return {};
   const std::string whose = owner->user.empty() ? "nobody" : escaped(owner->user);
   return fail(Code::permission_denied,
               fmt::format("job {} belongs to {}; {} may not {} (only {}an administrator may: weft master --admin)", job.value(),

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "engine/master/log/log_lines.hpp"
 #include "engine/master/log/log_pieces.hpp"
 
 namespace weft::master {
@@ -25,6 +26,37 @@ Result<LogPiece> piece_of(const std::string& log, std::uint32_t number) {
   return *found;
 }
 
+constexpr std::uint64_t kMostLookedThrough = 8u << 20;  // bytes of text
+
+/// Whether a user may read the line who may read about this job only. Lines that are about no job are those of workers and of the
+/// log.
+bool is_of(std::string_view line, JobId wanted) {
+  if (const auto job = job_of(line)) return *job == wanted.value();
+  const std::string_view event = event_of(line);
+  return event.starts_with("worker_") || event.starts_with("log_") || event == "capacity_changed";
+}
+
+/// A piece of a line would not say whose it is.
+Result<void> check_begin(const LogPiece& piece, std::uint64_t offset) {
+  const auto before = offset == 0 ? Result<std::string>("\n") : read_text(piece, offset - 1, 1);
+  if (before && *before == "\n") return {};
+  return fail(Code::invalid_argument, fmt::format("no line of {} begins at {}", piece.name, offset));
+}
+
+Result<client::Events> lines_of_job(const LogPiece& piece, const client::EventsWanted& wanted) {
+  WEFT_TRY(check_begin(piece, wanted.offset));
+  WEFT_ASSIGN(LogLines lines, open_piece(piece, wanted.offset));
+  std::string text;
+  std::uint64_t next = wanted.offset;
+  while (text.size() < client::kEventsChunkBytes && next - wanted.offset < kMostLookedThrough) {
+    WEFT_ASSIGN(const bool more, lines.next());
+    if (!more) break;
+    next = lines.end();
+    if (is_of(lines.line(), wanted.job)) (text += lines.line()) += '\n';
+  }
+  return client::Events{piece.number, false, Buffer::copy_of(as_bytes(text)), next};
+}
+
 }  // namespace
 
 Result<client::Events> read_events(const std::string& log, const client::EventsWanted& wanted) {
@@ -36,10 +68,11 @@ Result<client::Events> read_events(const std::string& log, const client::EventsW
   if (!file.valid() || ::fstat(file.get(), &status) != 0)
     return fail(errno_error(fmt::format("cannot read {}", piece.path), errno));
   if (!S_ISREG(status.st_mode)) return fail(Code::not_found, fmt::format("the master's event log {} is no file", log));
+  if (wanted.job != JobId{}) return lines_of_job(piece, wanted);
   Buffer bytes(client::kEventsChunkBytes);
   const ssize_t size = ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(wanted.offset));
   if (size < 0) return fail(errno_error(fmt::format("cannot read {}", piece.path), errno));
-  return client::Events{piece.number, piece.compressed, Buffer::copy_of(bytes.view().first(static_cast<std::size_t>(size)))};
+  return client::Events{piece.number, piece.compressed, Buffer::copy_of(bytes.view().first(static_cast<std::size_t>(size))), 0};
 }
 
 }  // namespace weft::master

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "engine/master/protocol/protocol.hpp"
 #include "engine/master/server/access.hpp"
 #include "engine/master/server/audit.hpp"
 #include "storage/acting_user.hpp"
@@ -23,6 +26,7 @@ Result<void> RequestGate::admit(const Caller& caller, const rpc::Connection& con
 Result<void> RequestGate::may(const Caller& caller, const rpc::Message& message) const {
   const Rule* const rule = rule_of(message.type);
   if (rule == nullptr || caller.administrator) return {};
+  if (rule->needs == Needs::events) return may_read_events(caller, *rule, message);
   JobId job;
   std::optional<JobOwner> owner;
   if (names_job(rule->needs)) {
@@ -30,6 +34,15 @@ Result<void> RequestGate::may(const Caller& caller, const rpc::Message& message)
     owner = owner_of_(job);
   }
   return callers_.may(caller, *rule, job, owner);
+}
+
+Result<void> RequestGate::may_read_events(const Caller& caller, const Rule& rule, const rpc::Message& message) const {
+  WEFT_ASSIGN(const auto wanted, client::decode<client::EventsWanted>(message));
+  if (wanted.job == JobId{}) return caller.must_administer("read the event log, which has the jobs of all users");
+  const auto owner = owner_of_(wanted.job);
+  if (!owner)
+    return caller.must_administer(fmt::format("read events of job {}, which this master does not know", wanted.job.value()));
+  return callers_.may(caller, rule, wanted.job, owner);
 }
 
 void RequestGate::note(const Caller& caller, const rpc::Message& message, const Result<void>& how, std::optional<JobId> job) {

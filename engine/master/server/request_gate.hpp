@@ -36,6 +36,7 @@ class RequestGate {
 
  private:
   Result<void> may(const Caller& caller, const rpc::Message& message) const;
+  Result<void> may_read_events(const Caller& caller, const Rule& rule, const rpc::Message& message) const;
 
   Callers callers_;
   const OwnerOf owner_of_;

@@ -104,6 +104,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
               const rpc::Message& message, rpc::Responder responder);
   std::optional<JobOwner> owner_of(JobId id) const;
   Result<rpc::Payload> on_profiles(const rpc::Connection& connection, const rpc::Message& message);
+  void on_read_events(const rpc::Connection& connection, const rpc::Message& message, rpc::Responder responder);
   Result<rpc::Payload> on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message);
   client::MasterList masters() const;
   void on_storage_request(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);
@@ -466,11 +467,9 @@ void ServerImpl::add_requests() {
   // At once: a follower asks while promises wait for it.
   requests_.answer(client::kListMasters, RequestTable::Kind::question,
                    [this](const auto&, const auto&) { return client::encode(masters()); });
-  requests_.answer(
-      client::kReadEvents, RequestTable::Kind::question, [this](const auto&, const rpc::Message& message) -> Result<rpc::Payload> {
-        WEFT_ASSIGN(const auto wanted, client::decode<client::EventsWanted>(message));
-        return read_events(options_.event_log, wanted).map([](client::Events events) { return client::encode(std::move(events)); });
-      });
+  requests_.handle(client::kReadEvents, [this](const auto& connection, const auto& message, rpc::Responder responder) {
+    on_read_events(*connection, message, std::move(responder));
+  });
   requests_.handle(protocol::kFetchBinary, [this](const auto& connection, const auto& message, rpc::Responder responder) {
     auto piece = on_fetch_binary(connection, message);
     piece ? responder.reply(std::move(*piece)) : responder.fail(piece.error());
@@ -532,6 +531,22 @@ Result<rpc::Payload> ServerImpl::on_profiles(const rpc::Connection& connection, 
   if (request.what != client::ProfileRequest::What::show)
     WEFT_TRY(gate_.callers().of(connection).must_administer(rule_of(message.type)->what));
   return profiles_->answer(message);
+}
+
+/// What is not for all is searched for the lines of one job, which takes longer.
+void ServerImpl::on_read_events(const rpc::Connection& connection, const rpc::Message& message, rpc::Responder responder) {
+  auto wanted = client::decode<client::EventsWanted>(message);
+  if (!wanted) return responder.fail(wanted.error());
+  const auto to = std::make_shared<rpc::Responder>(std::move(responder));
+  const auto answer = [to](Result<client::Events> events) {
+    events ? to->reply(client::encode(std::move(*events))) : to->fail(events.error());
+  };
+  if (gate_.callers().of(connection).administrator) wanted->job = {};
+  if (wanted->job == JobId{}) return answer(read_events(options_.event_log, *wanted));
+  background_->post([this, answer, wanted = *wanted] {
+    auto events = std::make_shared<Result<client::Events>>(read_events(options_.event_log, wanted));
+    reactor_->post([answer, events] { answer(std::move(*events)); });
+  });
 }
 
 Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {

@@ -21,13 +21,13 @@ namespace {
 /// Copies a file of the log, which may be compressed meanwhile: then it begins again.
 class PieceCopy {
  public:
-  PieceCopy(const ReadEvents& master, std::string log, std::uint32_t piece)
-      : master_(master), log_(std::move(log)), piece_(piece) {}
+  PieceCopy(const ReadEvents& master, std::string log, std::uint32_t piece, std::uint64_t job)
+      : master_(master), log_(std::move(log)), job_(job), piece_(piece) {}
 
   /// The number of the piece; nothing when the master does not have it.
   Result<std::optional<std::uint32_t>> run() {
     while (true) {
-      auto part = master_({piece_, offset_});
+      auto part = master_({piece_, offset_, job_});
       if (!part && part.error().code() == Code::not_found && piece_ != 0) return std::optional<std::uint32_t>();
       if (!part) return fail(std::move(part).error());
       if (!file_.valid() || part->compressed != compressed_) {
@@ -35,9 +35,10 @@ class PieceCopy {
         WEFT_TRY(begin(*part));
         if (!begins) continue;
       }
-      if (part->bytes.empty()) return std::optional(piece_);
+      const bool lines = part->next != 0;
+      if (lines ? part->next == offset_ : part->bytes.empty()) return std::optional(piece_);
       WEFT_TRY(write_all(file_.get(), part->bytes.view()));
-      offset_ += part->bytes.size();
+      offset_ = lines ? part->next : offset_ + part->bytes.size();
     }
   }
 
@@ -55,6 +56,7 @@ class PieceCopy {
 
   const ReadEvents& master_;
   const std::string log_;
+  const JobId job_;
   std::uint32_t piece_;
   bool compressed_ = false;
   std::uint64_t offset_ = 0;
@@ -69,7 +71,7 @@ Result<EventHistory> fetch_job(const ReadEvents& master, std::uint64_t job) {
   const std::string log = directory.path() / "events";
   std::uint32_t next = 0;  // the piece that is written
   do {
-    WEFT_ASSIGN(const auto piece, PieceCopy(master, log, next).run());
+    WEFT_ASSIGN(const auto piece, PieceCopy(master, log, next, job).run());
     if (!piece) break;
     auto history = read_job(log, job);
     if (history || history.error().code() != Code::not_found) return history;

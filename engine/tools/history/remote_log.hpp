@@ -10,7 +10,7 @@
 
 namespace weft::history {
 
-/// Asks the master for a part of a file of its event log.
+/// Asks the master for a part of a file of its event log. It may answer with the lines of the job that is wanted instead.
 using ReadEvents = std::function<Result<client::Events>(const client::EventsWanted&)>;
 
 /// The history of one job. Copies files of the log to a temporary directory, the latest first, until they have the job's

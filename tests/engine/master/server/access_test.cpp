@@ -118,8 +118,9 @@ TEST(Access, EveryMessageThatArrivesAtAMasterHasARule) {
 }
 
 TEST(Access, WhatChangesTheClusterNeedsAnAdministratorAndWhatConcernsAJobItsUser) {
-  for (const rpc::MessageType type : {client::kConfigureScheduler, client::kSetNode, client::kReadEvents})
+  for (const rpc::MessageType type : {client::kConfigureScheduler, client::kSetNode})
     EXPECT_EQ(rule_of(type)->needs, Needs::administrator) << type;
+  EXPECT_EQ(rule_of(client::kReadEvents)->needs, Needs::events);
   for (const rpc::MessageType type : {client::kRunPart, client::kPoll, client::kRecordValue, client::kCloseJob, client::kAttachJob,
                                       client::kRecorded, client::kStartDriver})
     EXPECT_EQ(rule_of(type)->needs, Needs::own_job) << type;

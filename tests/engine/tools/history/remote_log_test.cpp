@@ -43,7 +43,9 @@ class RemoteLog : public testing::Test {
 
   Result<EventHistory> fetch(std::uint64_t job) {
     return fetch_job(
-        [this](const client::EventsWanted& wanted) -> Result<client::Events> {
+        [this](client::EventsWanted wanted) -> Result<client::Events> {
+          EXPECT_NE(wanted.job, JobId{});
+          if (administers_) wanted.job = {};
           auto events = master::read_events(log_, wanted);
           if (events) {
             asked_.push_back(events->piece);
@@ -57,6 +59,7 @@ class RemoteLog : public testing::Test {
   TempDir directory_ = TempDir::create().value();
   const std::string log_ = directory_.path() / "log";
   std::vector<std::uint32_t> asked_;
+  bool administers_ = true;
   std::function<void(std::uint32_t piece)> meanwhile_;
 };
 
@@ -110,7 +113,44 @@ TEST_F(RemoteLog, ErrorsOfTheMasterAreThoseOfTheCaller) {
   append(log_, line("job_submitted", 1));
   append(piece(1), "no event\n");
   EXPECT_EQ(fetch(2).error().code(), Code::corrupt);
-  EXPECT_EQ(master::read_events(log_, {0, ~std::uint64_t{0}}).error().code(), Code::invalid_argument);
+  EXPECT_EQ(master::read_events(log_, {0, ~std::uint64_t{0}, {}}).error().code(), Code::invalid_argument);
+}
+
+/// All that the master gives for a job, from piece to piece.
+std::string lines_for(const std::string& log, std::uint64_t job, std::uint32_t piece) {
+  std::string all;
+  for (client::EventsWanted wanted{piece, 0, JobId(job)};;) {
+    const auto part = master::read_events(log, wanted);
+    EXPECT_TRUE(part) << part.error().to_string();
+    if (!part || part->next == wanted.offset) return all;
+    all += as_chars(part->bytes.view());
+    wanted.offset = part->next;
+  }
+}
+
+TEST_F(RemoteLog, AUserWhoAdministersNothingGetsTheLinesOfHisJobOnly) {
+  administers_ = false;
+  append(piece(1), line("job_submitted", 1, "his") + line("job_submitted", 2, "anothers"));
+  const std::string worker = R"({"time_ns":1,"event":"worker_lost","node":1,"reason":"gone"})"
+                             "\n";
+  const std::string odd = R"({"time_ns":1,"event":"something","of":"anothers"})"
+                          "\n";
+  while (fs::file_size(piece(1)) < 10u << 20) append(piece(1), line("job_killed", 2, std::string(100'000, 'x')) + worker + odd);
+  append(piece(1), line("job_finished", 1));
+  append(log_, line("job_submitted", 3, "later"));
+  const std::string of_file = lines_for(log_, 1, 1);
+  EXPECT_EQ(of_file.find("anothers"), std::string::npos);
+  EXPECT_EQ(of_file.find("xxx"), std::string::npos);
+  EXPECT_NE(of_file.find("worker_lost"), std::string::npos);
+  compress(piece(1));
+  EXPECT_EQ(lines_for(log_, 1, 1), of_file) << "its text is the same";
+  const auto history = fetch(1);
+  ASSERT_TRUE(history) << history.error().to_string();
+  EXPECT_EQ(history->job(1)->status.state, JobState::finished);
+  EXPECT_EQ(history->job(2), nullptr);
+  const auto inside = master::read_events(log_, {1, 7, JobId(1)});
+  ASSERT_FALSE(inside) << "a piece of a line does not say whose it is";
+  EXPECT_EQ(inside.error().code(), Code::invalid_argument);
 }
 
 }  // namespace
