@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "schedulers/prediction/goals_met.hpp"
+#include "schedulers/prediction/work_left.hpp"
 
 namespace weft::schedulers {
 
@@ -21,6 +22,19 @@ constexpr Time kRefresh = std::chrono::seconds(1);
 constexpr double kFewHopeless = 0.2;
 constexpr double kFewJobs = 3;         // say nothing
 constexpr double kLastGoal = 1.0 / 8;  // weight of the last job with a goal
+
+/// Of a job without a goal, where all nodes are alike and its fair end decides: it may have many tasks that run.
+GoalNeeds without_goal(const ClusterView& view, const JobInfo& job) {
+  GoalNeeds needs;
+  needs.of_class.resize(1);
+  needs.of_class[0].running = static_cast<double>(job.running);
+  needs.weight = job.hints.weight;
+  needs.has_goal = false;
+  for (const auto& [id, stage] : job.stages) {
+    if (stage.running > 0) needs.running_seconds += stage.running * task_length(view, job, stage).value_or(0);
+  }
+  return needs;
+}
 
 }  // namespace
 
@@ -69,7 +83,10 @@ std::vector<double> GoalOrder::slots_of_classes(const ClusterView& view, SlotKin
 void GoalOrder::begin(const ClusterView& view, std::size_t) {
   if (options_.by_fair_ends && (ends_.refresh(view) || placed_at_ != ends_.changes())) {
     placed_at_ = ends_.changes();
-    for (auto& [kind, queue] : queues_) queue.refreshed.reset();
+    for (auto& [kind, queue] : queues_) {
+      for (const auto& [id, needs] : queue.needs)
+        if (queue.by_ends && view.job(id) != nullptr) place(queue, *view.job(id));
+    }
   }
   for (const SlotKind kind : slot_kinds(view)) refresh(view, kind, queues_[kind]);
 }
@@ -157,7 +174,9 @@ void GoalOrder::update(const ClusterView& view, SlotKind kind, Queue& queue, con
   const bool takes = std::any_of(job.runnable.begin(), job.runnable.end(),
                                  [&](StageId id) { return slot_kind_of(job.stages.at(id), kind != SlotKind::any) == kind; });
   if (!takes) return remove(queue, job.id);
-  GoalNeeds& needs = queue.needs[job.id] = goal_needs(view, measured_, job, kind, available, queue.handover, options_.rules);
+  const bool needs_nothing = options_.by_fair_ends && !job.deadline && measured_.classes() == 1;
+  GoalNeeds& needs = queue.needs[job.id] =
+      needs_nothing ? without_goal(view, job) : goal_needs(view, measured_, job, kind, available, queue.handover, options_.rules);
   if (needs.speedup > 1) {
     for (std::size_t i = 1; i < available.size(); ++i) available[i] = std::max(0.0, available[i] - needs.of_class[i].required);
   }

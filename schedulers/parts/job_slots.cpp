@@ -74,7 +74,7 @@ void JobSlots::on_event(const ClusterView& view, const Notice& notice) {
     with_failed_.erase(notice.job);
   }
   if (notice.kind == Kind::job_changed) {
-    changed_ = changed_ || view.job(notice.job)->pending == 0;
+    changed_ = changed_ || (!options_.bounded && view.job(notice.job)->pending == 0);  // others take what it leaves
   } else {
     changed_ = changed_ || notice.kind == Kind::job_ended || notice.kind == Kind::stage_ready ||
                notice.kind == Kind::stage_complete || notice.kind == Kind::node_joined || notice.kind == Kind::node_left ||
@@ -269,19 +269,21 @@ bool JobSlots::offer(const ClusterView& view, SlotKind, Launcher& launcher) {
   if (options_.bounded && launch_any(view, launcher, Locality::node)) return true;
   if (found != slots_.end() && std::ranges::any_of(found->second, launch)) return true;
   if (options_.bounded && launch_any(view, launcher, Locality::any)) return true;
+  if (options_.bounded && launch_any(view, launcher, Locality::any, false)) return true;
   if (!with_failed_.empty() && launch_elsewhere(view, launcher)) return true;
   for (const JobId id : without_reason_) launcher.hold(id, reason(id));  // perhaps not recorded, as other nodes will ask
   return false;
 }
 
-/// Launches a task, at most that far from its input, of a job with more slots than tasks, wherever these slots are.
-bool JobSlots::launch_any(const ClusterView& view, Launcher& launcher, Locality farthest) const {
+/// Launches a task, at most that far from its input, of a job with more slots than tasks, wherever these slots are; of any
+/// job without `in_slots`: where jobs have no task left for their slots.
+bool JobSlots::launch_any(const ClusterView& view, Launcher& launcher, Locality farthest, bool in_slots) const {
   const NodeInfo& node = *launcher.node();
   std::size_t looked = 0;
   for (const auto& [utility, id] : by_utility_) {
     const JobInfo* job = view.job(id);
     const Standing& standing = standings_.at(id);
-    if (job == nullptr || job->pending == 0 || job->running >= standing.slots + standing.early) continue;
+    if (job == nullptr || job->pending == 0 || (in_slots && job->running >= standing.slots + standing.early)) continue;
     if (++looked > kJobsLooked) return false;
     for (const StageId stage_id : job->runnable) {
       const StageInfo& stage = *job->stage(stage_id);

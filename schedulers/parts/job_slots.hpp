@@ -104,7 +104,7 @@ class JobSlots final : public OrderingPolicy {
   void keep_slots(const ClusterView& view, const Numbers& numbers, SlotMatrix& matrix,
                   const std::vector<const NodeInfo*>& nodes) const;
   bool launch_in(const ClusterView& view, const Slot& slot, const JobInfo& job, Launcher& launcher) const;
-  bool launch_any(const ClusterView& view, Launcher& launcher, Locality farthest) const;
+  bool launch_any(const ClusterView& view, Launcher& launcher, Locality farthest, bool in_slots = true) const;
   bool launch_elsewhere(const ClusterView& view, Launcher& launcher);
   std::string reason(JobId job) const;
 
