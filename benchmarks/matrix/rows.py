@@ -31,6 +31,7 @@ MIXES = tuple(Row(f"mix-{load}-{ratio}", f"{load} load of greps, joins and sorts
 
 LARGE_AND_SMALL = (",class=large(weight=1,user=nightly,input=uniform(8GB,20GB),shuffle_ratio=1),"
                    "class=small(weight=6,input=lognormal(400MB,0.8),shuffle_ratio=0.2)")
+GOALS = "generate:jobs=60,mean_gap={}s,users=5,input=lognormal(1.2GB,1),shuffle_ratio=0.5,isolated_slots=20,deadline={}"
 HEAVY_TAIL = "bins(60:1MB..100MB,22:100MB..1GB,15:1GB..8GB,3:8GB..60GB)"
 
 TUNED = MIXES + (
@@ -49,6 +50,11 @@ TUNED = MIXES + (
     Row("deadlines", "half of the jobs have tight deadlines",
         "generate:jobs=60,mean_gap=4s,users=4,input=lognormal(1GB,1),shuffle_ratio=0.4,isolated_slots=16,"
         "class=goal(weight=1,deadline=uniform(1.5,4)),class=free(weight=1)", over(3)),
+    Row("loose-deadlines", "every job has a deadline, three to eight times what it takes alone", GOALS.format(5, "uniform(3,8)"), over(3)),
+    Row("tight-deadlines", "every job has a deadline, and half of them are missed", GOALS.format(4, "uniform(1.2,2.5)"), over(3)),
+    Row("concentrated-shuffles", "heavy shuffles, a job's input in one rack, uplinks 8:1",
+        "generate:jobs=50,mean_gap=7s,users=5,input=lognormal(2GB,0.8),shuffle_ratio=uniform(0.8,1.5)",
+        over(8, "--set", "storage.concentration=0.9", nodes=32, cores=2, racks=8)),
     Row("concentrated", "a job's input lies in one rack, uplinks 10:1",
         mix(12), over(10, "--set", "storage.concentration=0.8", nodes=18, racks=6)),
     Row("one-rack", "no uplinks", mix(8), network(16, 4, 1)),

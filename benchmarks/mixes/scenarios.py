@@ -119,8 +119,8 @@ ALTRUISM = Scenario(
     title="Altruism: 24 returns, join trees and PageRanks of three sizes on four workers, about three a second",
     workers=[Worker(f"w{i}", slots=2, processors=0.45) for i in range(1, 5)],
     variants=[Variant("drf", "drf(form=closed,mean=all,leftover=furthest)"), Variant("fair-srtf", SHARES_THEN_SHORTEST),
-              Variant("srtf", "srtf(stages=cpm)"), Variant("carbyne", "carbyne"),
-              Variant("carbyne-lent", "carbyne(loan=share)")],
+              Variant("srtf", "srtf(stages=cpm)"), Variant("carbyne", "carbyne(mode=paper)"),
+              Variant("carbyne-lent", "carbyne(mode=paper,loan=share)")],
     limits=[*(Limit(f"{label} against drf: mean completion", change("completion", label, "drf"), most=0)
               for label in ("carbyne", "carbyne-lent")),
             Limit("carbyne-lent against drf that leaves the rest to the shortest: mean completion",
@@ -208,7 +208,7 @@ RACKS = Scenario(
     workers=[Worker(f"w{2 * rack + i}", slots=1, processors=0.3, rack=f"rack-{rack + 1}", options=["--compress", "false"])
              for rack in range(3) for i in (1, 2)],
     variants=[Variant("fair", "fair"), Variant("delay", DELAY),
-              Variant("shufflewatcher", f"shufflewatcher(users={DELAY})")],
+              Variant("shufflewatcher", f"shufflewatcher(mode=paper,users={DELAY})")],
     limits=[limit for other in ("fair", "delay") for limit in (
                 Limit(f"shufflewatcher against {other}: bytes between racks", change("crossed", "shufflewatcher", other), most=-0.25),
                 Limit(f"shufflewatcher against {other}: mean turn-around", change("completion", "shufflewatcher", other), most=-0.15),
@@ -253,7 +253,7 @@ def goals(tightness):
     return Scenario(
         title=f"Goals: five jobs with {tightness} deadlines on six workers, one of them accelerated",
         workers=[Worker(f"w{i}", slots=2, processors=0.3, attributes=["accelerator=simd"] if i == 6 else []) for i in range(1, 7)],
-        variants=[Variant("fair", "fair"), Variant("drf", "drf"), Variant("srtf", "srtf"), Variant("adaptive", "adaptive")],
+        variants=[Variant("fair", "fair"), Variant("drf", "drf"), Variant("srtf", "srtf"), Variant("adaptive", "adaptive(rest=even)")],
         limits=[Limit("adaptive: deadlines met", lambda medians: medians.get("adaptive", {}).get("met"),
                       least=5 if tightness == "loose" else 0)]
                + [Limit(f"adaptive against {other}: deadlines met", more_met("adaptive", other), least=0)
@@ -314,7 +314,7 @@ RESOURCES = Scenario(
     workers=[Worker(f"w{i}", slots=8, processors=0.3, period=20_000, memory="1GiB", disk=8e6, seek=0.004,
                     options=["--capacity", "disk_write=8MB"]) for i in range(1, 7)],
     variants=[Variant(f"fair-{slots}", "fair", slots) for slots in range(1, 9)]
-             + [Variant("ras", "ras")],
+             + [Variant("ras", "ras(mode=paper)")],
     limits=[Limit("ras: makespan over that of the best number of slots", against_fixed(min), most=1.05),
             Limit("ras: makespan of the worst number of slots over its own", against_fixed(max), least=1.5)],
     rounds=2, seconds=440)

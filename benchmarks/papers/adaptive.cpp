@@ -63,7 +63,8 @@ Findings loose(const Context& context) {
   Findings found;
   const auto estimates = context.over_seeds([&](std::uint64_t seed) {
     const Workload workload = basic(goals, seed, 1);
-    const RunResult ours = run(workload, trackers(seed), "adaptive"), theirs = run(workload, trackers(seed), kAsInThesis);
+    const RunResult ours = run(workload, trackers(seed), "adaptive(rest=even)"),
+                    theirs = run(workload, trackers(seed), kAsInThesis);
     std::vector<double> figures{goals_met(ours), goals_met(theirs)};
     for (const RunResult* result : {&ours, &theirs})
       for (std::size_t i = 0; i < 5; ++i) figures.push_back(elapsed(*result, i));
@@ -71,7 +72,7 @@ Findings loose(const Context& context) {
   });
   Trace trace;
   const Workload workload = basic(goals, 1, 1);
-  (void)run(workload, trackers(1), "adaptive", trace.options);
+  (void)run(workload, trackers(1), "adaptive(rest=even)", trace.options);
   found.charts.push_back(timeline("adaptive-loose.svg", "Loose goals, and what ran", workload, trace, 6200));
   found.figures.push_back({"jobs of five that meet their goals, adaptive", "5", estimates[0], Unit::number, exactly(5)});
   found.figures.push_back({"jobs of five that meet their goals, order=need and no reserve", "5", estimates[1], Unit::number, {}});
@@ -107,7 +108,7 @@ Findings tight(const Context& context) {
     for (std::size_t i = 0; i < 5; ++i) figures.push_back(lateness(adaptive, trace, workload, i));
     for (const std::size_t i : {1, 3, 4}) figures.push_back(elapsed(fair, i) / in_seconds(*workload.jobs[i].deadline));
     figures.push_back(elapsed(fair, 2) / in_seconds(*workload.jobs[2].deadline));
-    figures.push_back(goals_met(run(workload, trackers(seed), "adaptive")));
+    figures.push_back(goals_met(run(workload, trackers(seed), "adaptive(rest=even)")));
     return figures;
   });
   Findings found;

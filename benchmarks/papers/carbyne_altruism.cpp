@@ -16,7 +16,7 @@ namespace weft::papers {
 namespace {
 
 const std::string kQueries = "queries_tpcds_new.txt";
-const char* const kPacking = "tetris(srtf=false, barrier=2)";
+const char* const kPacking = "tetris(mode=paper, srtf=false, barrier=2)";
 const std::string kFacebookArrivals = "queries_tpcds_FB_distr_new.txt";
 
 // ---- CB-1 ---------------------------------------------------------------------------------------------------------------
@@ -43,9 +43,9 @@ Findings example(const Context&) {
     if (launch == nullptr || now > Time(0)) return;
     begins += launch->attempt.task.job.value() == 1 ? (launch->attempt.task.stage.value() == 1 ? 0.21 : 0.04) : 0.29;
   };
-  run(example_jobs(), model, "carbyne(leftover=[])", options);
+  run(example_jobs(), model, "carbyne(mode=paper, leftover=[])", options);
   return {{{"mean completion, strict shares", "2.05", mean("drf(form=closed, mean=all, strict=true)"), Unit::number, exactly(2.05)},
-           {"mean completion, Carbyne", "1.55", mean("carbyne"), Unit::number, exactly(1.55)},
+           {"mean completion, Carbyne", "1.55", mean("carbyne(mode=paper)"), Unit::number, exactly(1.55)},
            {"the same, plans that are kept", "1.55", mean("carbyne(mode=safe)"), Unit::number, exactly(1.55)},
            {"what is lent at first", "0.50", single(1 - begins), Unit::number, exactly(0.5)}}};
 }
@@ -65,7 +65,7 @@ Runs drawn_runs(const Context& context, const std::string& path, double load, st
   const Workload workload = sized_queries(path, count, true, model);
   const SeenByYarn yarn = seen_by_yarn(model, workload);
   return {run(yarn.workload, yarn.model, "drf"), run(workload, model, kStrictDrf), run(workload, model, kPacking),
-          run(workload, model, "carbyne")};
+          run(workload, model, "carbyne(mode=paper)")};
 }
 
 struct Benchmark {
@@ -121,7 +121,7 @@ Findings simulated_benchmarks(const Context& context) {
         ClusterModel model = ClusterModel::one_machine(machines_for(query_count(context)) / load);
         model.seed = seed;
         const Workload workload = sized_queries(path, query_count(context), true, model);
-        const RunResult ours = run(workload, model, "carbyne");
+        const RunResult ours = run(workload, model, "carbyne(mode=paper)");
         const auto shares = factors(run(workload, model, kStrictDrf), ours), packed = factors(run(workload, model, kPacking), ours);
         return std::vector<double>{mean_of(shares), at_part(shares, 0.95), mean_of(packed), at_part(packed, 0.95)};
       });
@@ -141,7 +141,7 @@ Findings simulated_benchmarks(const Context& context) {
   if (!path) return no_carbyne_file(file);
   const Workload workload = first_jobs(*path, context.quick ? 50 : 399, 1);
   const ClusterModel model = ClusterModel::one_machine(400);
-  const auto all = factors(run(workload, model, kStrictDrf), run(workload, model, "carbyne"));
+  const auto all = factors(run(workload, model, kStrictDrf), run(workload, model, "carbyne(mode=paper)"));
   found.figures.push_back(
       {"Facebook's jobs (CB-9): mean factor over strict DRF", "up to 2.85", single(mean_of(all)), Unit::number, at_least(1)});
   found.figures.push_back(
@@ -205,7 +205,7 @@ Findings estimates(const Context& context) {
       model.seed = seed;
       model.estimates.duration_bias = percent / 100.0;
       if (percent != 0) model.estimates.duration_spread = 0.1;
-      return std::vector<double>{mean_of(factors(run(workload, model, kStrictDrf), run(workload, model, "carbyne")))};
+      return std::vector<double>{mean_of(factors(run(workload, model, kStrictDrf), run(workload, model, "carbyne(mode=paper)")))};
     });
     found.figures.push_back(
         {fmt::format("mean factor over strict DRF, durations {:+} %", percent), "at least 1", e[0], Unit::number, at_least(1)});
@@ -226,7 +226,7 @@ Findings less_altruism(const Context& context) {
   for (const auto& row : published("carbyne_altruism.csv")) {
     const auto e = context.over_seeds([&](std::uint64_t seed) {
       return std::vector<double>{
-          mean_of(factors(strict, run(workload, model, fmt::format("carbyne(altruism={}, seed={})", row[0], seed))))};
+          mean_of(factors(strict, run(workload, model, fmt::format("carbyne(mode=paper, altruism={}, seed={})", row[0], seed))))};
     });
     theirs.points.push_back({row[0], row[1]});
     ours.points.push_back({row[0], e[0].mean});
@@ -253,8 +253,9 @@ Findings other_packers(const Context& context) {
   for (const std::size_t count : {50u, 399u}) {
     if (context.quick && count > 50) break;
     const Workload workload = first_jobs(*path, count, 1);
-    const RunResult strict = run(workload, model, kStrictDrf), carbyne = run(workload, model, "carbyne"),
-                    dagps = run(workload, model, "carbyne(intra=dagps)"), fair = run(workload, model, "tetris(fairness=0.999)");
+    const RunResult strict = run(workload, model, kStrictDrf), carbyne = run(workload, model, "carbyne(mode=paper)"),
+                    dagps = run(workload, model, "carbyne(mode=paper, intra=dagps)"),
+                    fair = run(workload, model, "tetris(mode=paper, fairness=0.999)");
     const auto better = factors(carbyne, dagps), of_fair = factors(fair, carbyne);
     const std::string all = count == 50 ? "" : "all 399 jobs: ";
     const auto band = [count](double low) { return count == 50 ? at_least(low) : Band{}; };
@@ -289,7 +290,7 @@ Findings leftovers(const Context& context) {
     Workload alone = jobs({one});
     RunOptions options;
     options.series_step = seconds(1);
-    const RunResult result = run(alone, ClusterModel::one_machine(10), "carbyne(leftover=[])", options);
+    const RunResult result = run(alone, ClusterModel::one_machine(10), "carbyne(mode=paper, leftover=[])", options);
     for (const auto& sample : result.series.samples) {
       if (sample.running_jobs > 0.5) left.push_back(1 - schedulers::dominant_share(sample.used, sample.capacity));
     }
@@ -307,7 +308,7 @@ Findings cost(const Context& context) {
     for (std::uint32_t i = 0; i < 100; ++i)
       list.push_back(job(
           Time(0), {stage(pending / 200, seconds(10 + i % 7)), stage(pending / 200, seconds(20)), stage(4, seconds(5), {0, 1})}));
-    const RunResult result = run(jobs(std::move(list)), carbyne_machines(context.quick ? 32 : 100, 1), "carbyne");
+    const RunResult result = run(jobs(std::move(list)), carbyne_machines(context.quick ? 32 : 100, 1), "carbyne(mode=paper)");
     const double each = in_seconds(result.scheduler_time) / static_cast<double>(result.scheduler_calls);
     found.figures.push_back({fmt::format("milliseconds for a decision, {} tasks waiting at first", pending),
                              limit > 0.003 ? "22" : "20", single(1000 * each), Unit::number, at_most(1000 * limit)});

@@ -7,7 +7,7 @@ namespace weft::papers {
 /// OpenJDK's identity hashes explains all four policies' runs, to the second and for every job.
 constexpr const char* kReferenceOrder = "hash_order=734";
 
-constexpr const char* kReferenceTetris = "tetris(srtf=false, barrier=2, penalty=1, digits=2)";
+constexpr const char* kReferenceTetris = "tetris(mode=paper, srtf=false, barrier=2, penalty=1, digits=2)";
 constexpr const char* kReferenceShortest = "srtf(stages=cpm)";
 constexpr const char* kReferenceShares = "drf(form=closed, mean=all, leftover=furthest, digits=2)";
 

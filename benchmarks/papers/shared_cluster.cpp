@@ -25,10 +25,10 @@ constexpr std::uint32_t kShared = 100;  // nodes of a slot
 constexpr double kTaskHours = 0.1084;   // so that 2,500 jobs of 62 tasks keep them busy for a week, as published
 constexpr std::array<double, 3> kFactors{4, 8, 12};
 /// Adaptive as the thesis has it; the last is as weft has it.
-const std::array<std::string, 4> kSchedulers{
-    "fifo", "adaptive(order=need, late=first, reserve=0)",
-    "reverse_adaptive(preempt=false, cycle=1min, react=20s, without_forecast=adaptive(order=need, late=first, reserve=0))",
-    "adaptive"};
+const std::array<std::string, 4> kSchedulers{"fifo", "adaptive(order=need, late=first, reserve=0)",
+                                             "reverse_adaptive(mode=paper, preempt=false, cycle=1min, react=20s, "
+                                             "without_forecast=adaptive(order=need, late=first, reserve=0))",
+                                             "adaptive(rest=even)"};
 const std::array<const char*, 4> kNames{"fifo", "adaptive, as published", "reverse_adaptive", "adaptive"};
 
 Time of_hours(double hours) { return Time(std::llround(hours * 3600e9)); }

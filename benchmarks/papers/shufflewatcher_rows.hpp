@@ -17,12 +17,13 @@ namespace weft::papers {
 
 // Among the jobs of a user the one submitted first goes first, under the baselines (section 2.2) and inside each kind of NASS
 // (3.1).
-inline const std::string kFair = "fair(pools=pools)", kDelay = "delay(inner=" + kFair + ")", kDrf = "drf(by=user)";
-inline const std::string kWatcher = "shufflewatcher(users=" + kFair + ",jobs=arrival,samp_wait=0)";
-inline const std::string kRelaxed = "shufflewatcher(users=" + kDelay + ",jobs=arrival,samp_wait=0)";
-inline const std::string kWatcherDrf = "shufflewatcher(users=drf,jobs=arrival,samp_wait=0)";
-inline const std::string kNassOnly = "shufflewatcher(users=" + kFair + ",jobs=arrival,samp_wait=0,sarp=false)";
-inline const std::string kNassSarp = "shufflewatcher(users=" + kFair + ",jobs=arrival,samp=false)";
+inline const std::string kFair = "fair(pools=pools)", kDelay = "delay(inner=" + kFair + ",node_wait=5s,rack_wait=5s)",
+                         kDrf = "drf(by=user)";
+inline const std::string kWatcher = "shufflewatcher(mode=paper,users=" + kFair + ",jobs=arrival,samp_wait=0)";
+inline const std::string kRelaxed = "shufflewatcher(mode=paper,users=" + kDelay + ",jobs=arrival,samp_wait=0)";
+inline const std::string kWatcherDrf = "shufflewatcher(mode=paper,users=drf,jobs=arrival,samp_wait=0)";
+inline const std::string kNassOnly = "shufflewatcher(mode=paper,users=" + kFair + ",jobs=arrival,samp_wait=0,sarp=false)";
+inline const std::string kNassSarp = "shufflewatcher(mode=paper,users=" + kFair + ",jobs=arrival,samp=false)";
 
 /// The reason stands where a figure misses its band.
 Findings explained(Findings found, const char* reason);

@@ -155,7 +155,7 @@ Findings two_racks(const Context&) {
   const auto crossed = [](const RunResult& result, simulator::TrafficKind kind) {
     return result.traffic[static_cast<std::size_t>(kind)].cross_rack / 1e6;
   };
-  const RunResult watcher = two_jobs("shufflewatcher");
+  const RunResult watcher = two_jobs("shufflewatcher(mode=paper)");
   return {{{"MB of shuffle that cross", "0", single(crossed(watcher, simulator::TrafficKind::shuffle)), Unit::number, exactly(0)},
            {"MB of input that cross", "0", single(crossed(watcher, simulator::TrafficKind::map_read)), Unit::number, exactly(0)}}};
 }

@@ -18,6 +18,7 @@
 #include "engine/master/core/prefetch_budget.hpp"
 #include "schedulers/builtin.hpp"
 #include "schedulers/parts/map_racks.hpp"
+#include "schedulers/view/estimates.hpp"
 #include "schedulers/view/state.hpp"
 
 namespace {
@@ -233,7 +234,7 @@ void measure_map_racks() {
     MapRackChoices choices;
     choices.on_event(state, {.kind = Notice::Kind::stage_added, .job = JobId(1), .stage = StageId(0)});
     const double before = thread_micros();
-    choices.refresh(state);
+    choices.refresh(state, [](const JobInfo& of) { return shuffle_ratio(of).value; });
     micros.push_back(thread_micros() - before);
   }
   std::sort(micros.begin(), micros.end());
@@ -270,7 +271,7 @@ int main(int count, char** arguments) {
              "cogrs",
              "cogrs(inner=fair)",
              "shufflewatcher",
-             "shufflewatcher(relaxed=5s)",
+             "shufflewatcher(mode=paper, relaxed=5s)",
              "shufflewatcher(users=capacity(queues=queues.toml))",
              "adaptive",
              "adaptive(delays=3)"};

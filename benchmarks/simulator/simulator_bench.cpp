@@ -161,11 +161,11 @@ std::vector<Case> cases() {
   const std::string tpcds = "carbyne:carbyne_dags/queries_tpcds_FB_distr_new.txt.gz";
   std::vector<Case> all;
   for (const char* policy : {"drf(form=closed,mean=all,leftover=furthest,digits=2)", "srtf(stages=cpm)",
-                             "tetris(srtf=false,barrier=2,penalty=1,digits=2)"}) {
+                             "tetris(mode=paper, srtf=false,barrier=2,penalty=1,digits=2)"}) {
     all.push_back({std::string("tpcds-50-") + policy, tpcds, policy, machine, 100, 50, false, 0.1, 50});
     all.push_back({std::string("tpcds-399-") + policy, tpcds, policy, machine, 100, 0, false, 1, 100});
   }
-  for (const char* policy : {"carbyne", "carbyne(mode=safe)", "carbyne(mode=reference)"}) {
+  for (const char* policy : {"carbyne(mode=paper)", "carbyne(mode=safe)", "carbyne(mode=reference)"}) {
     all.push_back({std::string("tpcds-50-") + policy, tpcds, policy, machine, 100, 50, false, 0.5, 50});
     all.push_back({std::string("tpcds-399-") + policy, tpcds, policy, machine, 100, 0, false, 8, 100});
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <vector>
 
 namespace weft::schedulers {
 
@@ -35,7 +37,7 @@ void Dispatcher::schedule(const ClusterView& view, const Trigger& trigger, Decis
 void Dispatcher::begin_call(const ClusterView& view, const Trigger& trigger, Decisions& decisions) {
   call_.view = &view;
   call_.decisions = &decisions;
-  call_.by_node = false;  // the call before may have been cut off
+  call_.by_node = call_.one = false;  // the call before may have been cut off
   const bool all = trigger.kind != Trigger::Kind::node || parts_.all_nodes ||
                    std::ranges::any_of(parts_.passes, [&](const Pass& pass) { return policy_of(pass).wants_all_nodes(); });
   if (all) {
@@ -86,7 +88,10 @@ void Dispatcher::offer_jobs(OrderingPolicy& policy, SlotKind kind) {
     if (!first && (call_.open == 0 || !finder_.kept_reservations())) break;
     finder_.begin_round(first);
     launcher_.set_starts_over(true);
-    while (call_.open > 0 && policy.offer(*call_.view, kind, launcher_)) launcher_.set_starts_over(!steady);
+    while (call_.open > 0 && !(call_.one && call_.launched) && policy.offer(*call_.view, kind, launcher_)) {
+      call_.launched = true;
+      launcher_.set_starts_over(!steady);
+    }
   }
   launcher_.set_starts_over(true);
 }
@@ -102,26 +107,43 @@ void Dispatcher::ask_nodes(OrderingPolicy& policy) {
     if (call_.open > 0) ask_node(policy);
     return;
   }
-  const std::vector<NodeId> nodes(call_.view->free_nodes().begin(), call_.view->free_nodes().end());
+  std::vector<NodeId> nodes(call_.view->free_nodes().begin(), call_.view->free_nodes().end());
   std::size_t open = call_.open;
-  for (const NodeId id : nodes) {
-    if (call_.view->runnable_jobs().empty()) break;
-    call_.node = call_.view->node(id);
-    call_.open = 1;
-    explanations_.mute(id != nodes.back());
-    ask_node(policy);
-    open -= 1 - call_.open;
+  call_.one = parts_.in_turns && nodes.size() > 1;
+  while (!nodes.empty() && !call_.view->runnable_jobs().empty()) {
+    if (call_.one) most_free_first(nodes);
+    std::vector<NodeId> again;
+    for (const NodeId id : nodes) {
+      if (call_.view->runnable_jobs().empty()) break;
+      call_.node = call_.view->node(id);
+      call_.open = 1;
+      explanations_.mute(id != nodes.back());
+      ask_node(policy);
+      open -= 1 - call_.open;
+      if (call_.one && call_.launched && call_.open > 0) again.push_back(id);
+    }
+    nodes = std::move(again);
   }
+  call_.one = false;
   call_.node = nullptr;
   call_.open = open;
   explanations_.mute(false);
 }
 
+/// Of equally free nodes the order stays.
+void Dispatcher::most_free_first(std::vector<NodeId>& nodes) const {
+  std::ranges::stable_sort(nodes, std::greater<>(), [this](NodeId id) {
+    const NodeInfo& node = *call_.view->node(id);
+    return node.free().cpu / node.capacity.cpu;
+  });
+}
+
 void Dispatcher::ask_node(OrderingPolicy& policy) {
   call_.by_node = true;
+  call_.launched = false;
   launcher_.forget_skipped();
   offer_jobs(policy);
-  if (call_.open > 0 && launcher_.skip_node()) offer_jobs(policy);
+  if (call_.open > 0 && !(call_.one && call_.launched) && launcher_.skip_node()) offer_jobs(policy);
   call_.by_node = false;
 }
 

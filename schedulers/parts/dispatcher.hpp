@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "schedulers/parts/pass_launcher.hpp"
 
@@ -32,6 +33,7 @@ class Dispatcher {
   void explain_next(OrderingPolicy& policy, SlotKind kind);
   void ask_nodes(OrderingPolicy& policy);
   void ask_node(OrderingPolicy& policy);
+  void most_free_first(std::vector<NodeId>& nodes) const;
 
   const Composition& parts_;
   DispatchCall call_;

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "schedulers/prediction/goals_met.hpp"
+#include "schedulers/prediction/work_left.hpp"
 
 namespace weft::schedulers {
 
@@ -17,9 +18,29 @@ namespace {
 /// Needs change slowly with time alone: those of jobs without events are computed this often.
 constexpr Time kRefresh = std::chrono::seconds(1);
 
+/// Of the jobs with goals: where more cannot meet theirs, or have not met them lately, the next ones would not either.
+constexpr double kFewHopeless = 0.2;
+constexpr double kFewJobs = 3;         // say nothing
+constexpr double kLastGoal = 1.0 / 8;  // weight of the last job with a goal
+
+/// Of a job without a goal, where all nodes are alike and its fair end decides: it may have many tasks that run.
+GoalNeeds without_goal(const ClusterView& view, const JobInfo& job) {
+  GoalNeeds needs;
+  needs.of_class.resize(1);
+  needs.of_class[0].running = static_cast<double>(job.running);
+  needs.weight = job.hints.weight;
+  needs.has_goal = false;
+  for (const auto& [id, stage] : job.stages) {
+    if (stage.running > 0) needs.running_seconds += stage.running * task_length(view, job, stage).value_or(0);
+  }
+  return needs;
+}
+
 }  // namespace
 
-Result<void> GoalOrder::start(const ClusterView& view, Part*) {
+Result<void> GoalOrder::start(const ClusterView& view, Part* before) {
+  const auto* old = dynamic_cast<const GoalOrder*>(before);
+  if (options_.by_fair_ends) ends_.start(view, old != nullptr && old->options_.by_fair_ends ? &old->ends_ : nullptr);
   measured_.start(view);
   return {};
 }
@@ -27,6 +48,8 @@ Result<void> GoalOrder::start(const ClusterView& view, Part*) {
 void GoalOrder::on_event(const ClusterView& view, const Notice& notice) {
   using Kind = Notice::Kind;
   measured_.on_event(view, notice);
+  if (options_.by_fair_ends) ends_.on_event(view, notice);
+  if (notice.kind == Kind::job_ended) learn_whether_met(view, *view.job(notice.job));
   for (auto& [kind, queue] : queues_) {
     if (notice.kind == Kind::job_changed) queue.changed.insert(notice.job);
     if (notice.kind == Kind::job_ended) {
@@ -47,6 +70,10 @@ void GoalOrder::on_event(const ClusterView& view, const Notice& notice) {
   }
 }
 
+void GoalOrder::learn_whether_met(const ClusterView& view, const JobInfo& job) {
+  if (job.deadline) missed_ += kLastGoal * ((view.now() > *job.deadline ? 1 : 0) - missed_);
+}
+
 std::vector<double> GoalOrder::slots_of_classes(const ClusterView& view, SlotKind kind) const {
   std::vector<double> slots(measured_.classes());
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = measured_.slots(view, i, kind);
@@ -54,6 +81,13 @@ std::vector<double> GoalOrder::slots_of_classes(const ClusterView& view, SlotKin
 }
 
 void GoalOrder::begin(const ClusterView& view, std::size_t) {
+  if (options_.by_fair_ends && (ends_.refresh(view) || placed_at_ != ends_.changes())) {
+    placed_at_ = ends_.changes();
+    for (auto& [kind, queue] : queues_) {
+      for (const auto& [id, needs] : queue.needs)
+        if (queue.by_ends && view.job(id) != nullptr) place(queue, *view.job(id));
+    }
+  }
   for (const SlotKind kind : slot_kinds(view)) refresh(view, kind, queues_[kind]);
 }
 
@@ -115,8 +149,22 @@ void GoalOrder::give_up(const ClusterView& view, double slots, Queue& queue) con
   }
   const std::vector<bool> out = goals_to_give_up(goals, slots);
   const std::set<JobId> before = std::exchange(queue.given_up, {});
+  std::size_t hopeless = static_cast<std::size_t>(std::ranges::count(out, true)), with_goal = 0;
+  for (const auto& [id, needs] : queue.needs) {
+    if (!needs.has_goal) continue;
+    ++with_goal;
+    if (needs.measured && (needs.late || needs.unattainable)) ++hopeless;
+  }
+  const double few = std::max(kFewJobs, kFewHopeless * static_cast<double>(with_goal));
+  const bool overloaded = missed_ > kFewHopeless || static_cast<double>(hopeless) > few;
+  const std::pair before_now(queue.by_ends, queue.overloaded);
+  queue.overloaded = options_.by_fair_ends && overloaded;
+  queue.by_ends = options_.by_fair_ends && (overloaded || with_goal < queue.needs.size());
+  const bool moved = before_now != std::pair(queue.by_ends, queue.overloaded);
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (out[i]) queue.given_up.insert(jobs[i]);
+  for (const auto& [id, needs] : queue.needs)
+    if (moved && view.job(id) != nullptr) place(queue, *view.job(id));
   for (const JobId id : jobs)
     if (before.contains(id) != queue.given_up.contains(id)) place(queue, *view.job(id));
 }
@@ -126,7 +174,9 @@ void GoalOrder::update(const ClusterView& view, SlotKind kind, Queue& queue, con
   const bool takes = std::any_of(job.runnable.begin(), job.runnable.end(),
                                  [&](StageId id) { return slot_kind_of(job.stages.at(id), kind != SlotKind::any) == kind; });
   if (!takes) return remove(queue, job.id);
-  GoalNeeds& needs = queue.needs[job.id] = goal_needs(view, measured_, job, kind, available, queue.handover, options_.rules);
+  const bool needs_nothing = options_.by_fair_ends && !job.deadline && measured_.classes() == 1;
+  GoalNeeds& needs = queue.needs[job.id] =
+      needs_nothing ? without_goal(view, job) : goal_needs(view, measured_, job, kind, available, queue.handover, options_.rules);
   if (needs.speedup > 1) {
     for (std::size_t i = 1; i < available.size(); ++i) available[i] = std::max(0.0, available[i] - needs.of_class[i].required);
   }
@@ -161,15 +211,19 @@ std::optional<GoalOrder::Rank> GoalOrder::rank(const Queue& queue, const JobInfo
   const JobOrder order{job.priority, job.submitted, job.id};
   if (!on.useful && !on.calibrates) return std::nullopt;
   if (needs.late && options_.late_first) return Rank{Tier::late, 0, -needs.lateness(), order};
-  if (!options_.late_first && gives_up_goal(queue, job, needs)) return Rank{Tier::late_after, 0, -needs.lateness(), order};
+  if (!options_.late_first && !queue.by_ends && gives_up_goal(queue, job, needs))
+    return Rank{Tier::late_after, 0, -needs.lateness(), order};
   const bool tried_first = needs.of_class.size() > 1;
   const bool unknown = tried_first ? on.calibrates : !needs.measured && (options_.by_need || on.running < queue.even_part);
+  if (queue.by_ends && !on.calibrates &&
+      (!needs.has_goal || !needs.measured || queue.overloaded || gives_up_goal(queue, job, needs)))
+    return Rank{Tier::served, on.prefers ? 0 : 1, ends_.rank(job.id), order};
   if (needs.has_goal && unknown) return Rank{Tier::unknown, 0, 0, order};
   if (options_.by_need && on.need() > 0) return Rank{Tier::needy, 0, -on.need() * (on.prefers ? on.scale : 1), order};
   if (!options_.by_need && on.need() + options_.rules.margin * on.required > 0) {
     return Rank{Tier::needy, 0, -needs.past_goal, order};
   }
-  return Rank{Tier::served, on.prefers ? 0 : 1, -on.need() / needs.weight, order};
+  return Rank{Tier::served, on.prefers ? 0 : 1, queue.by_ends ? ends_.rank(job.id) : -on.need() / needs.weight, order};
 }
 
 void GoalOrder::place(Queue& queue, const JobInfo& job) const {

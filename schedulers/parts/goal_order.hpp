@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "schedulers/parts/fair_ends.hpp"
 #include "schedulers/parts/goal_needs.hpp"
 #include "schedulers/parts/ranked_set.hpp"
 
@@ -20,6 +21,10 @@ struct GoalOrderOptions {
   bool by_need = false;
   /// True: jobs past their goal go before all others. False: they, and jobs that cannot meet their goal, go after those that can.
   bool late_first = false;
+  /// True: where some job has no goal, slots that no goal needs go to one job after the other, so that small ones end early and
+  /// none much later than if all had shared fairly (parts/fair_ends.hpp); and so do all slots while many goals are missed.
+  /// Otherwise, and with false, such slots go to all jobs alike.
+  bool by_fair_ends = false;
 };
 
 class GoalOrder final : public OrderingPolicy, public Urgency {
@@ -47,6 +52,8 @@ class GoalOrder final : public OrderingPolicy, public Urgency {
     std::map<JobId, GoalNeeds> needs;                          // of jobs with pending tasks of the kind
     std::vector<RankedSet<JobId, Rank, const JobInfo*>> jobs;  // by class, without the jobs for which its nodes are of no use now
     std::set<JobId> given_up;                                  // jobs that cannot meet their goals beside the others
+    bool by_ends = false;                                      // jobs go by their fair ends where no goal needs the slots
+    bool overloaded = false;                                   // goals decide nothing
     std::map<JobId, Time> waits_since;                         // jobs that have no slot where they are faster
     double even_part = 1;                                      // slots over jobs
     double handover = 0;                                       // mean seconds of the running tasks, at the last refresh
@@ -63,9 +70,13 @@ class GoalOrder final : public OrderingPolicy, public Urgency {
   void place(Queue& queue, const JobInfo& job) const;
   void launched(Queue& queue, const JobInfo& job, std::size_t node_class);
   void remove(Queue& queue, JobId job);
+  void learn_whether_met(const ClusterView& view, const JobInfo& job);
   std::vector<double> slots_of_classes(const ClusterView& view, SlotKind kind) const;
 
   GoalOrderOptions options_;
+  FairEnds ends_{Weights()};  // with by_fair_ends
+  std::uint64_t placed_at_ = 0;
+  double missed_ = 0;  // part of the goals, lately
   MeasuredTasks measured_;
   std::map<SlotKind, Queue> queues_;
 };

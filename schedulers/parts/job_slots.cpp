@@ -15,8 +15,9 @@ namespace weft::schedulers {
 namespace {
 
 constexpr int kRounds = 10;
-constexpr double kWellFilled = 0.9;   // of the scarcest resource: below it, another mixture of tasks on the nodes may be better
-constexpr double kWorthwhile = 0.02;  // more utility of the job with the lowest
+constexpr std::size_t kJobsLooked = 16;  // at most, for a task near its input
+constexpr double kWellFilled = 0.9;      // of the scarcest resource: below it, another mixture of tasks on the nodes may be better
+constexpr double kWorthwhile = 0.02;     // more utility of the job with the lowest
 
 /// The slots that the job uses on the node: those of tasks, and those of early readers.
 std::pair<std::uint32_t, std::uint32_t> taken_by(const JobInfo& job, const NodeInfo& node) {
@@ -31,6 +32,7 @@ std::pair<std::uint32_t, std::uint32_t> taken_by(const JobInfo& job, const NodeI
 
 Result<JobSlotsOptions> take_job_slots(Options& options) {
   JobSlotsOptions taken;
+  WEFT_ASSIGN(taken.bounded, options.choice<bool>("mode", {{"bounded", true}, {"paper", false}}, "bounded"));
   WEFT_ASSIGN(taken.cycle, options.duration("cycle", taken.cycle));
   WEFT_ASSIGN(taken.react, options.duration("react", taken.react));
   if (taken.cycle <= Time(0)) return fail(Code::invalid_argument, "scheduler option cycle must be more than 0");
@@ -50,6 +52,12 @@ Result<JobSlotsOptions> take_job_slots(Options& options) {
 JobSlots::JobSlots(const JobSlotsOptions& options, std::unique_ptr<SlotGoals> goals)
     : options_(options), goals_(std::move(goals)), use_(options.use) {}
 
+Result<void> JobSlots::start(const ClusterView& view, Part* before) {
+  const auto* old = dynamic_cast<const JobSlots*>(before);
+  if (options_.bounded) ends_.start(view, old != nullptr && old->options_.bounded ? &old->ends_ : nullptr);
+  return {};
+}
+
 Time JobSlots::next_tick(Time planned) const {
   return changed_ && last_ != Time::min() ? std::min(planned, last_ + options_.react) : planned;
 }
@@ -57,6 +65,7 @@ Time JobSlots::next_tick(Time planned) const {
 void JobSlots::on_event(const ClusterView& view, const Notice& notice) {
   using Kind = Notice::Kind;
   use_.on_event(view, notice);
+  if (options_.bounded) ends_.on_event(view, notice);
   if (notice.kind == Kind::job_arrived) without_reason_.insert(notice.job);
   if (notice.kind == Kind::task_failed) with_failed_.insert(notice.job);
   if (notice.kind == Kind::job_ended) {
@@ -65,7 +74,7 @@ void JobSlots::on_event(const ClusterView& view, const Notice& notice) {
     with_failed_.erase(notice.job);
   }
   if (notice.kind == Kind::job_changed) {
-    changed_ = changed_ || view.job(notice.job)->pending == 0;
+    changed_ = changed_ || (!options_.bounded && view.job(notice.job)->pending == 0);  // others take what it leaves
   } else {
     changed_ = changed_ || notice.kind == Kind::job_ended || notice.kind == Kind::stage_ready ||
                notice.kind == Kind::stage_complete || notice.kind == Kind::node_joined || notice.kind == Kind::node_left ||
@@ -81,6 +90,10 @@ bool JobSlots::tick(const ClusterView& view, Decisions&) {
   standings_.clear();
   for (std::size_t j = 0; j < jobs.size(); ++j)
     standings_[jobs[j].info->id] = {.need = needs[j], .goal = jobs[j].info->deadline.has_value()};
+  if (options_.bounded) {
+    (void)ends_.refresh(view);
+    give_turns();
+  }
   place(view, jobs, std::move(slot_jobs));
   last_ = view.now();
   changed_ = false;
@@ -88,6 +101,14 @@ bool JobSlots::tick(const ClusterView& view, Decisions&) {
     for (const auto& [job, standing] : standings_) watch_(view.now(), job, standing);
   }
   return true;
+}
+
+void JobSlots::give_turns() {
+  std::vector<std::pair<double, Standing*>> order;
+  for (auto& [id, standing] : standings_) order.emplace_back(ends_.rank(id), &standing);
+  std::ranges::stable_sort(order, std::less<>(), [](const auto& entry) { return entry.first; });
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i].second->turn = static_cast<double>(i + 1) / static_cast<double>(order.size() + 1);
 }
 
 /// Jobs with tasks that run or may run, in order.
@@ -136,7 +157,10 @@ std::vector<SlotGoals::Job> JobSlots::demands(const ClusterView& view, std::vect
 double JobSlots::utility(const SlotGoals::Job& job, const Standing& standing, std::uint32_t early_pending, double share) const {
   const double slots = standing.slots, pending = job.pending;
   double of_slots = 1;
-  if (job.pending > 0 && standing.need.lost) {
+  const bool goal_decides = standing.goal && !standing.need.lost && slots < standing.need.required;
+  if (job.pending > 0 && options_.bounded && !goal_decides) {
+    of_slots = standing.slots >= job.pending ? 1 : standing.turn;
+  } else if (job.pending > 0 && standing.need.lost) {
     of_slots = standing.slots >= job.pending ? 1 : std::min(1.0, (1 + slots * share / job.info->hints.weight) / 2);
   } else if (job.pending > 0 && !standing.goal) {
     const double part = slots * share / job.info->hints.weight;
@@ -197,6 +221,9 @@ void JobSlots::place(const ClusterView& view, std::span<const SlotGoals::Job> jo
     standings[j]->slots = matrix.slots(j);
     standings[j]->early = matrix.early(j);
   }
+  by_utility_.clear();
+  for (const auto& [id, standing] : standings_) by_utility_.emplace_back(standing.utility, id);
+  std::ranges::sort(by_utility_);
 }
 
 void JobSlots::keep_running(const ClusterView& view, const Numbers& numbers, SlotMatrix& matrix,
@@ -239,9 +266,33 @@ bool JobSlots::offer(const ClusterView& view, SlotKind, Launcher& launcher) {
     const JobInfo* job = view.job(slot.job);
     return job != nullptr && job->pending > 0 && launch_in(view, slot, *job, launcher);
   };
+  if (options_.bounded && launch_any(view, launcher, Locality::node)) return true;
   if (found != slots_.end() && std::ranges::any_of(found->second, launch)) return true;
+  if (options_.bounded && launch_any(view, launcher, Locality::any)) return true;
+  if (options_.bounded && launch_any(view, launcher, Locality::any, false)) return true;
   if (!with_failed_.empty() && launch_elsewhere(view, launcher)) return true;
   for (const JobId id : without_reason_) launcher.hold(id, reason(id));  // perhaps not recorded, as other nodes will ask
+  return false;
+}
+
+/// Launches a task, at most that far from its input, of a job with more slots than tasks, wherever these slots are; of any
+/// job without `in_slots`: where jobs have no task left for their slots.
+bool JobSlots::launch_any(const ClusterView& view, Launcher& launcher, Locality farthest, bool in_slots) const {
+  const NodeInfo& node = *launcher.node();
+  std::size_t looked = 0;
+  for (const auto& [utility, id] : by_utility_) {
+    const JobInfo* job = view.job(id);
+    const Standing& standing = standings_.at(id);
+    if (job == nullptr || job->pending == 0 || (in_slots && job->running >= standing.slots + standing.early)) continue;
+    if (++looked > kJobsLooked) return false;
+    for (const StageId stage_id : job->runnable) {
+      const StageInfo& stage = *job->stage(stage_id);
+      if (TaskUse::fetches(*job, stage)) continue;  // spread over the nodes
+      if (farthest == Locality::node && launcher.nearest(*job, stage) != Locality::node) continue;
+      const Resources available = goals_->available(view, node, task_duration(stage).value);
+      if (use_.fits(view, node, available, *job, stage) && launcher.launch(*job, stage, farthest)) return true;
+    }
+  }
   return false;
 }
 

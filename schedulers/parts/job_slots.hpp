@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "schedulers/config/options.hpp"
+#include "schedulers/parts/fair_ends.hpp"
 #include "schedulers/parts/parts.hpp"
 #include "schedulers/parts/task_use.hpp"
 
@@ -51,8 +52,12 @@ class SlotGoals {
 struct JobSlotsOptions {
   Time cycle = std::chrono::seconds(30), react = std::chrono::milliseconds(100);
   TaskUseOptions use;
+  /// Slots are counted for each job, and a job may use them on any node that has room, first on those of its input. Slots that no
+  /// goal needs go to one job after the other, so that small ones end early and none much later than if all had shared fairly.
+  /// Otherwise as published: each slot is on a node, and of the rest those jobs get most that have most tasks.
+  bool bounded = false;
 };
-/// The options cycle, react, node, measured and overcommit.
+/// The options mode, cycle, react, node, measured and overcommit.
 Result<JobSlotsOptions> take_job_slots(Options& options);
 
 class JobSlots final : public OrderingPolicy {
@@ -63,6 +68,7 @@ class JobSlots final : public OrderingPolicy {
     std::uint32_t slots = 0, early = 0;
     SlotNeed need;
     bool goal = false;
+    double turn = 0;  // with `bounded`, between 0 and 1: jobs with a smaller one go first where no goal decides
   };
   using Watch = std::function<void(Time now, JobId job, const Standing& standing)>;
 
@@ -73,6 +79,7 @@ class JobSlots final : public OrderingPolicy {
   Asks asks() const override { return Asks::nodes_of_any_slot; }
   bool offers_all() const override { return false; }
   Time period() const override { return options_.cycle; }
+  Result<void> start(const ClusterView& view, Part* before) override;
   Time next_tick(Time planned) const override;
   void on_event(const ClusterView& view, const Notice& notice) override;
   bool tick(const ClusterView& view, Decisions& decisions) override;
@@ -88,6 +95,7 @@ class JobSlots final : public OrderingPolicy {
   using Slots = std::map<NodeId, std::vector<Slot>>;  // of each node, the lowest utility first
 
   std::vector<SlotGoals::Job> demands(const ClusterView& view, std::vector<SlotJob>& jobs) const;
+  void give_turns();
   double utility(const SlotGoals::Job& job, const Standing& standing, std::uint32_t early_pending, double share) const;
   void place(const ClusterView& view, std::span<const SlotGoals::Job> jobs, std::vector<SlotJob> slot_jobs);
   using Numbers = std::map<JobId, std::uint32_t>;  // of jobs, in a matrix
@@ -96,19 +104,22 @@ class JobSlots final : public OrderingPolicy {
   void keep_slots(const ClusterView& view, const Numbers& numbers, SlotMatrix& matrix,
                   const std::vector<const NodeInfo*>& nodes) const;
   bool launch_in(const ClusterView& view, const Slot& slot, const JobInfo& job, Launcher& launcher) const;
+  bool launch_any(const ClusterView& view, Launcher& launcher, Locality farthest, bool in_slots = true) const;
   bool launch_elsewhere(const ClusterView& view, Launcher& launcher);
   std::string reason(JobId job) const;
 
   JobSlotsOptions options_;
   std::unique_ptr<SlotGoals> goals_;
   TaskUse use_;
+  FairEnds ends_{Weights()};  // where bounded
   Watch watch_;
   Slots slots_;
   std::map<JobId, Standing> standings_;
-  std::map<JobId, std::string> last_reasons_;     // as recorded
-  std::set<JobId> without_reason_, with_failed_;  // jobs of which no reason is recorded; jobs with tasks that have failed
-  Time last_ = Time::min();                       // when the present cycle began
-  bool changed_ = false;                          // an event since then makes the next cycle begin early
+  std::vector<std::pair<double, JobId>> by_utility_;  // jobs with slots, the lowest utility first
+  std::map<JobId, std::string> last_reasons_;         // as recorded
+  std::set<JobId> without_reason_, with_failed_;      // jobs of which no reason is recorded; jobs with tasks that have failed
+  Time last_ = Time::min();                           // when the present cycle began
+  bool changed_ = false;                              // an event since then makes the next cycle begin early
 };
 
 }  // namespace weft::schedulers

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "schedulers/view/estimates.hpp"
-
 namespace weft::schedulers {
 
 namespace {
@@ -54,11 +52,23 @@ double take_in(std::uint32_t rack, std::span<const std::uint32_t> there, const s
   return fresh;
 }
 
-std::vector<std::uint32_t> by_input_held(const ChunksByRack& chunks, const std::vector<double>& bytes,
-                                         std::span<const RackOption> racks) {
-  std::vector<double> held(racks.size());
-  for (std::uint32_t rack = 0; rack < racks.size(); ++rack)
+/// The bytes of chunks with a replica in each rack.
+std::vector<double> held_by_rack(const ChunksByRack& chunks, const std::vector<double>& bytes, std::size_t racks) {
+  std::vector<double> held(racks);
+  for (std::uint32_t rack = 0; rack < racks; ++rack)
     for (const std::uint32_t chunk : chunks[rack]) held[rack] += bytes[chunk];
+  return held;
+}
+
+/// What is read from other racks where every rack runs as many maps.
+double spread_reads(const std::vector<double>& held, double total) {
+  const double even = total / static_cast<double>(held.size());
+  double cross = 0;
+  for (const double there : held) cross += std::max(0.0, even - there);
+  return cross;
+}
+
+std::vector<std::uint32_t> by_input_held(const std::vector<double>& held, std::span<const RackOption> racks) {
   std::vector<std::uint32_t> order(racks.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -85,7 +95,8 @@ MapRacks choose_map_racks(const MapInput& input, std::span<const RackOption> rac
   if (input.total() == 0) bytes.assign(bytes.size(), 1);  // unknown sizes count as equal
   const double total = std::max(1.0, std::accumulate(bytes.begin(), bytes.end(), 0.0));
   const ChunksByRack chunks(input, racks.size());
-  const std::vector<std::uint32_t> order = by_input_held(chunks, bytes, racks);
+  const std::vector<double> held = held_by_rack(chunks, bytes, racks.size());
+  const std::vector<std::uint32_t> order = by_input_held(held, racks);
 
   std::vector<std::uint32_t> place(bytes.size(), kNowhere);
   std::vector<double> given(racks.size()), best;
@@ -105,6 +116,8 @@ MapRacks choose_map_racks(const MapInput& input, std::span<const RackOption> rac
   }
   MapRacks chosen;
   chosen.cross_bytes = least;
+  chosen.spread_reads = spread_reads(held, total);
+  chosen.spread_bytes = chosen.spread_reads + shuffle_bytes * (1 - 1 / static_cast<double>(racks.size()));
   chosen.chunk_bytes = static_cast<double>(input.total()) / static_cast<double>(std::max<std::size_t>(1, bytes.size()));
   for (std::size_t i = 0; i < best.size(); ++i) {
     chosen.preferred.push_back(racks[order[i]].id);
@@ -133,11 +146,13 @@ void MapRackChoices::on_event(const ClusterView& view, const Notice& notice) {
   }
 }
 
-void MapRackChoices::refresh(const ClusterView& view) {
-  for (const JobId id : std::exchange(due_, {})) {
+std::set<JobId> MapRackChoices::refresh(const ClusterView& view, const RatioOf& ratio) {
+  std::set<JobId> due = std::exchange(due_, {});
+  for (const JobId id : due) {
     forget(id);
-    if (const JobInfo* job = view.job(id)) choose(view, *job);
+    if (const JobInfo* job = view.job(id)) choose(view, *job, ratio);
   }
+  return due;
 }
 
 const MapRacks* MapRackChoices::of(JobId job) const {
@@ -152,7 +167,7 @@ void MapRackChoices::forget(JobId job) {
   choices_.erase(found);
 }
 
-void MapRackChoices::choose(const ClusterView& view, const JobInfo& job) {
+void MapRackChoices::choose(const ClusterView& view, const JobInfo& job, const RatioOf& ratio) {
   std::vector<RackOption> racks;
   std::map<RackId, std::uint32_t> positions;
   for (const auto& [id, rack] : view.racks()) {
@@ -187,7 +202,7 @@ void MapRackChoices::choose(const ClusterView& view, const JobInfo& job) {
   if (racks.empty() || input.racks.empty()) return;
   Choice& choice = choices_[job.id];
   choice.bytes = static_cast<double>(input.total());
-  const double shuffle_bytes = shuffle_ratio(job).value * std::max(choice.bytes, static_cast<double>(input.bytes.size()));
+  const double shuffle_bytes = ratio(job) * std::max(choice.bytes, static_cast<double>(input.bytes.size()));
   choice.racks = choose_map_racks(input, racks, shuffle_bytes);
   for (const auto& [rack, part] : choice.racks.parts) load_[rack] += part * choice.bytes;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -35,7 +36,9 @@ struct MapRacks {
   std::vector<RackId> preferred;
   std::vector<std::pair<RackId, double>> parts;  // the part of the input that each of these gets
   double cross_bytes = 0;                        // input from other racks, and shuffle between racks
-  double chunk_bytes = 0;                        // mean size of a chunk
+  double spread_bytes = 0;  // what crosses where each rack runs as many maps, near their input as far as it can
+  double spread_reads = 0;  // of these, what is read
+  double chunk_bytes = 0;   // mean size of a chunk
 
   bool has(RackId rack) const { return std::ranges::find(preferred, rack) != preferred.end(); }
 };
@@ -51,8 +54,14 @@ class MapRackChoices {
  public:
   /// Needs every notice.
   void on_event(const ClusterView& view, const Notice& notice);
-  /// Makes the missing choices, for the jobs in the order of their ids.
-  void refresh(const ClusterView& view);
+  /// Bytes that a job shuffles for each byte of its input.
+  using RatioOf = std::function<double(const JobInfo& job)>;
+  /// Makes the missing choices, for the jobs in the order of their ids, which it returns.
+  std::set<JobId> refresh(const ClusterView& view, const RatioOf& ratio);
+  /// The next refresh() chooses for the job again: its ratio has become known.
+  void choose_again(JobId job) {
+    if (choices_.contains(job)) due_.insert(job);
+  }
   /// Null: there is none for the job.
   const MapRacks* of(JobId job) const;
   /// The part of maps with a choice that were launched in the chosen racks, lately; 1 at first.
@@ -64,7 +73,7 @@ class MapRackChoices {
     double bytes = 0;  // of input
   };
   void forget(JobId job);
-  void choose(const ClusterView& view, const JobInfo& job);
+  void choose(const ClusterView& view, const JobInfo& job, const RatioOf& ratio);
 
   std::set<JobId> due_;
   std::map<JobId, Choice> choices_;

@@ -69,11 +69,6 @@ constexpr std::string_view kOthersFirst =
 constexpr std::string_view kItsRacksFirst = "waits a little for room in the racks that were chosen for its maps";
 constexpr std::string_view kUplinkSaturated = "waits for its maps: the uplink of the rack that has room is saturated";
 
-std::size_t racks_with_nodes(const ClusterView& view) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(view.racks(), [](const auto& entry) { return !entry.second.nodes.empty(); }));
-}
-
 bool inputs_complete(const JobInfo& job, const StageInfo& stage) {
   return std::ranges::all_of(stage.parents, [&](StageId id) { return job.stage(id)->complete(); });
 }
@@ -166,7 +161,7 @@ void NetworkAware::decided(const ClusterView&, Decisions& decisions) {
 
 void NetworkAware::begin(const ClusterView& view, std::size_t nodes) {
   users_->begin(view, nodes);
-  if (on_ && options_.samp) map_racks_.refresh(view);
+  if (on_ && options_.samp) (void)map_racks_.refresh(view, [](const JobInfo& job) { return shuffle_ratio(job).value; });
 }
 
 std::optional<std::uint32_t> NetworkAware::far_prefetches(RackId rack) const {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "schedulers/parts/fair_ends.hpp"
 #include "schedulers/parts/ranked_jobs.hpp"
 #include "schedulers/parts/remote_sources.hpp"
 #include "schedulers/parts/stage_orders.hpp"
@@ -37,13 +38,16 @@ class Packing final : public OrderingPolicy {
   bool offers_all() const override { return options_.fairness == 0 && !options_.digits && !sources_.accounted(); }
   bool wants_all_nodes() override { return std::exchange(refused_, false); }
 
-  Result<void> start(const ClusterView& view, Part*) override {
+  Result<void> start(const ClusterView& view, Part* before) override {
+    const auto* old = dynamic_cast<const Packing*>(before);
+    if (options_.bounded) ends_.start(view, old != nullptr && old->options_.bounded ? &old->ends_ : nullptr);
     for (const auto& [id, job] : view.jobs()) place(job, false);
     return {};
   }
   void on_event(const ClusterView& view, const Notice& notice) override {
     const bool ended = notice.kind == Notice::Kind::job_ended;
     sources_.on_event(notice);
+    if (options_.bounded) ends_.on_event(view, notice);
     if (notice.kind == Notice::Kind::stage_added) work_.erase(notice.job);
     if (!ended && notice.kind != Notice::Kind::job_changed) return;
     work_.erase(notice.job);
@@ -53,8 +57,12 @@ class Packing final : public OrderingPolicy {
   void begin(const ClusterView& view, std::size_t nodes) override {
     if (view.capacity() != capacity_) {
       capacity_ = view.capacity();
+      if (options_.bounded) ends_.refresh(view);
       sources_.capacity_is(capacity_);
       work_.clear();
+    }
+    if (options_.bounded && std::exchange(measured_at_, ends_.changes()) != ends_.changes()) {
+      for (auto& [order, runnable] : runnable_) measure(runnable);
     }
     if (shapes_.size() > kMaxShapes) forget_shapes();
     several_ = nodes > 1;
@@ -102,6 +110,7 @@ class Packing final : public OrderingPolicy {
     bool known = false;
     std::vector<RunnableStage> stages;
     std::string_view last_reason;  // why it waits, as recorded
+    double due_at = 0, rank = 0;   // where bounded: see FairEnds
   };
   struct Candidate {
     const JobInfo* job;
@@ -109,7 +118,7 @@ class Packing final : public OrderingPolicy {
     Home home;
     std::uint32_t shape = 0;
     double factor = 1, work = 0;
-    bool barrier = false, spent = false;
+    bool due = false, barrier = false, spent = false;
   };
 
   /// A task on a node, and what it would draw from other nodes.
@@ -130,7 +139,14 @@ class Packing final : public OrderingPolicy {
       runnable.job = &job;
       runnable.known = false;
       runnable.last_reason = {};
+      measure(runnable);
     }
+  }
+
+  void measure(Runnable& runnable) const {
+    if (!options_.bounded || !ends_.contains(runnable.job->id)) return;
+    runnable.due_at = ends_.due_at(runnable.job->id);
+    runnable.rank = std::max(0.0, ends_.rank(runnable.job->id));
   }
 
   void consider_all(const ClusterView& view, const NodeInfo& node, Launcher& launcher) {
@@ -146,7 +162,7 @@ class Packing final : public OrderingPolicy {
     }
     for (const Runnable* runnable : jobs_) {
       for (const RunnableStage& stage : runnable->stages) {
-        if (shapes_[stage.shape].fits) consider(view, *runnable->job, stage, node, launcher);
+        if (shapes_[stage.shape].fits) consider(view, *runnable, stage, node, launcher);
       }
     }
   }
@@ -232,7 +248,9 @@ class Packing final : public OrderingPolicy {
                            : c.factor == 1 ? shape.near
                                            : shape.far;
       if (options_.digits && !options_.srtf && score <= 0) continue;
-      const bool better = best == nullptr || (c.barrier != best->barrier ? c.barrier : score > best_score);
+      const bool better = best == nullptr || (c.due != best->due           ? c.due
+                                              : c.barrier != best->barrier ? c.barrier
+                                                                           : score > best_score);
       if (!better) continue;
       best = &c;
       best_score = score;
@@ -282,15 +300,17 @@ class Packing final : public OrderingPolicy {
     jobs_.resize(keep);
   }
 
-  void consider(const ClusterView& view, const JobInfo& job, const RunnableStage& runnable, const NodeInfo& node,
+  void consider(const ClusterView& view, const Runnable& runnable, const RunnableStage& of, const NodeInfo& node,
                 Launcher& launcher) {
-    const StageInfo& stage = *runnable.info;
-    Candidate candidate{&job, &stage, runnable.home, runnable.shape};
+    const JobInfo& job = *runnable.job;
+    const StageInfo& stage = *of.info;
+    Candidate candidate{&job, &stage, of.home, of.shape};
     if (!weigh_input(candidate, node, launcher)) return;
     candidate.barrier = static_cast<double>(stage.finished) >= options_.barrier * static_cast<double>(stage.tasks.size());
-    if (options_.srtf) candidate.work = work_of(view, job);
+    candidate.due = options_.bounded && runnable.due_at <= ends_.clock();
+    if (options_.srtf) candidate.work = options_.bounded ? runnable.rank : work_of(view, job);
     candidates_.push_back(candidate);
-    if (!std::exchange(shapes_[runnable.shape].wanted, true)) wanted_.push_back(runnable.shape);
+    if (!std::exchange(shapes_[of.shape].wanted, true)) wanted_.push_back(of.shape);
   }
 
   double work_of(const ClusterView& view, const JobInfo& job) {
@@ -307,6 +327,8 @@ class Packing final : public OrderingPolicy {
   }
 
   PackingOptions options_;
+  FairEnds ends_{Weights()};  // where bounded
+  std::uint64_t measured_at_ = 0;
   std::map<JobOrder, Runnable> runnable_;
   Resources capacity_;
   std::map<JobId, double> work_;        // remaining, where it has not changed since it was computed

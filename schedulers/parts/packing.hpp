@@ -28,6 +28,9 @@ struct PackingOptions {
   double fairness = 0, barrier = 0.9, penalty = 0.9;
   Digits digits;
   bool srtf = true;
+  /// Jobs that must begin now to end when they would have ended if all had shared fairly go first, and what is not known of the
+  /// work of jobs is learned from other tasks. Otherwise as published.
+  bool bounded = false;
 };
 /// The options fairness, barrier, penalty, digits and srtf.
 Result<PackingOptions> take_packing(Options& options);

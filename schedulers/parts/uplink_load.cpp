@@ -29,6 +29,11 @@ Result<UplinkLoadOptions> take_uplink_load(Options& options) {
   return load;
 }
 
+std::size_t racks_with_nodes(const ClusterView& view) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(view.racks(), [](const auto& entry) { return !entry.second.nodes.empty(); }));
+}
+
 bool UplinkLoad::sample(const ClusterView& view) {
   const double passed = last_ ? std::chrono::duration<double>(view.now() - *last_).count() : 0;
   const double window = std::chrono::duration<double>(options_.window).count();

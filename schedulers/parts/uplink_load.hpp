@@ -24,6 +24,9 @@ struct UplinkLoadOptions {
 /// The options threshold, interval, window, aggregation and unknown_uplinks.
 Result<UplinkLoadOptions> take_uplink_load(Options& options);
 
+/// With fewer than two there are no uplinks to save.
+std::size_t racks_with_nodes(const ClusterView& view);
+
 /// Belongs to one scheduler.
 class UplinkLoad {
  public:
@@ -33,6 +36,8 @@ class UplinkLoad {
   bool sample(const ClusterView& view);
   /// The used part of the busier direction, by the aggregation. 0 before the first sample, and where nothing crosses.
   double utilisation(RackId rack) const;
+  /// The mean of the used parts of all racks.
+  double mean() const { return mean_; }
   bool saturated(RackId rack) const { return utilisation(rack) > options_.threshold; }
 
  private:

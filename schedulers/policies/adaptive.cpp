@@ -72,6 +72,8 @@ Result<Composition> make_adaptive(Options& options, const Registry&) {
   WEFT_ASSIGN(goals.late_first, options.choice<bool>("late", {{"first", true}, {"last", false}}, "last"));
   WEFT_ASSIGN(goals.by_need, options.choice<bool>("order", {{"need", true}, {"deadline", false}}, "deadline"));
   WEFT_ASSIGN(goals.rules.margin, options.number("margin", goals.by_need ? 0 : 0.1, 0, 100));
+  WEFT_ASSIGN(goals.by_fair_ends,
+              options.choice<bool>("rest", {{"ends", true}, {"even", false}}, goals.by_need || goals.late_first ? "even" : "ends"));
   WEFT_ASSIGN(const std::uint64_t delays, options.whole("delays", 0));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));

@@ -9,6 +9,7 @@
 #include "schedulers/config/queues.hpp"
 #include "schedulers/parts/altruism.hpp"
 #include "schedulers/parts/dominant_order.hpp"
+#include "schedulers/parts/due_jobs.hpp"
 #include "schedulers/parts/packing.hpp"
 #include "schedulers/parts/ranked_jobs.hpp"
 #include "schedulers/parts/stage_orders.hpp"
@@ -88,6 +89,8 @@ class TrustedOrder final : public StageOrder {
   std::unique_ptr<StageOrder> trusted_, other_;
 };
 
+enum class Mode : std::uint8_t { bounded, paper, safe, reference };
+
 std::unique_ptr<OrderingPolicy> leftover_pass(std::string_view name) {
   if (name == "packing") return packing_order();
   if (name == "fifo") return fifo_order();
@@ -95,11 +98,13 @@ std::unique_ptr<OrderingPolicy> leftover_pass(std::string_view name) {
   return least_work_order();
 }
 
-Result<std::unique_ptr<JobShares>> take_shares(Options& options, bool mean_of_all, Digits digits) {
+/// `grouped`: set where pools or queues have the shares.
+Result<std::unique_ptr<JobShares>> take_shares(Options& options, bool mean_of_all, Digits digits, bool& grouped) {
   constexpr std::array<std::string_view, 3> kInter{"drf", "fair", "capacity"};
   WEFT_ASSIGN(const std::size_t inter, options.choice("inter", kInter, "drf"));
   std::vector<ShareGroup> groups;
-  if (kInter[inter] == "drf") return closed_form_shares(mean_of_all, digits);
+  grouped = kInter[inter] != "drf";
+  if (!grouped) return closed_form_shares(mean_of_all, digits);
   if (kInter[inter] == "fair") {
     WEFT_ASSIGN(const auto file, options.file("pools"));
     if (!file) return group_shares({}, false);
@@ -120,9 +125,11 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
   constexpr std::array<std::string_view, 5> kLeftover{"srtf", "packing", "fifo", "drf", "planned"};
   AltruismOptions altruism;
   WEFT_ASSIGN(
-      altruism.plan.mode,
-      options.choice<PlanMode>(
-          "mode", {{"safe", PlanMode::safe}, {"faithful", PlanMode::faithful}, {"reference", PlanMode::reference}}, "faithful"));
+      const Mode mode,
+      options.choice<Mode>(
+          "mode", {{"bounded", Mode::bounded}, {"paper", Mode::paper}, {"safe", Mode::safe}, {"reference", Mode::reference}},
+          "bounded"));
+  altruism.plan.mode = mode == Mode::safe ? PlanMode::safe : mode == Mode::reference ? PlanMode::reference : PlanMode::faithful;
   WEFT_ASSIGN(const bool mean_of_all, options.choice<bool>("mean", {{"all", true}, {"remaining", false}}, "all"));
   WEFT_ASSIGN(altruism.altruism, options.number("altruism", 1, 0, 1));
   WEFT_ASSIGN(altruism.seed, options.whole("seed", 1));
@@ -137,15 +144,17 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
                                                    reference    ? "planned"
                                                    : altruistic ? "[srtf, packing]"
                                                                 : "drf"));
-  WEFT_ASSIGN(const bool shares_are_lent,
-              options.choice<bool>("loan", {{"task", false}, {"share", true}}, reference ? "share" : "task"));
+  WEFT_ASSIGN(const bool shares_are_lent, options.choice<bool>("loan", {{"task", false}, {"share", true}},
+                                                               reference || mode == Mode::bounded ? "share" : "task"));
   if (shares_are_lent && altruism.plan.mode == PlanMode::safe)
     return fail(Code::invalid_argument,
                 "mode=safe keeps what was planned inside a share, and with loan=share that changes: leave one out");
   Composition parts;
   const bool stages_given = options.given("stages");
   WEFT_ASSIGN(parts.stages, take_stage_order(options, altruistic ? "cpm" : "bfs"));
-  WEFT_ASSIGN(auto shares, take_shares(options, mean_of_all, altruism.plan.digits));
+  bool grouped = false;
+  WEFT_ASSIGN(auto shares, take_shares(options, mean_of_all, altruism.plan.digits, grouped));
+  if (mode == Mode::bounded && !grouped) parts.passes.emplace_back().jobs = std::make_unique<DueJobs>(Weights());
   if (shares_are_lent && altruistic) shares = adjusted_shares(std::move(shares), altruism.plan.digits);
   parts.admission = shares.get();
   Altruism* plans = nullptr;

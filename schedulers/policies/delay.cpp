@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "schedulers/parts/measured_wait.hpp"
 
 namespace weft::schedulers {
 
@@ -113,12 +114,20 @@ Result<Composition> make_delay(Options& options, const Registry& registry) {
   WEFT_ASSIGN(const std::string inner, options.text("inner", "fair"));
   WEFT_ASSIGN(Composition parts, registry.compose(inner, options.reader()));
   if (parts.locality_wait) return fail(Code::invalid_argument, "scheduler option inner is a delay scheduler itself");
+  const bool times_given = options.given("node_wait") || options.given("rack_wait");
   WEFT_ASSIGN(const Wanted node_wait, take_wait(options, "node_wait"));
   WEFT_ASSIGN(const Wanted rack_wait, take_wait(options, "rack_wait"));
   const bool counts = options.given("skips");
   WEFT_ASSIGN(const std::uint64_t skips, options.whole("skips", 0));
+  WEFT_ASSIGN(const bool as_published,
+              options.choice<bool>("mode", {{"measured", false}, {"paper", true}}, counts || times_given ? "paper" : "measured"));
+  if (!as_published && (counts || times_given))
+    return fail(Code::invalid_argument,
+                "scheduler option mode=measured measures how long to wait: leave out node_wait, rack_wait and skips");
   if (counts) {
     parts.locality_wait = std::make_unique<SkipCount>(skips);
+  } else if (!as_published) {
+    parts.locality_wait = std::make_unique<MeasuredWait>();
   } else {
     parts.locality_wait = std::make_unique<TwoLevels>(node_wait, rack_wait);
   }

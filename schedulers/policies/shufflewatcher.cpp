@@ -1,8 +1,12 @@
 #include "schedulers/policies/shufflewatcher.hpp"
 
-#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "schedulers/parts/network_aware.hpp"
+#include "schedulers/parts/network_gains.hpp"
 #include "schedulers/parts/preplacement.hpp"
 
 namespace weft::schedulers {
@@ -12,7 +16,8 @@ namespace {
 /// Places readers of shuffles while maps run, by the parts of racks.
 class BySharesOfRacks final : public Placement {
  public:
-  explicit BySharesOfRacks(const NetworkAware& order) : order_(order) {}
+  using PartsFor = std::function<RackParts(const ClusterView& view, const JobInfo& job, const StageInfo& reader)>;
+  explicit BySharesOfRacks(PartsFor parts_for) : parts_for_(std::move(parts_for)) {}
 
   bool places(const ClusterView&, const JobInfo&, const StageInfo&) const override { return false; }
   std::optional<std::uint32_t> choose(const ClusterView&, const JobInfo&, const StageInfo&, const NodeInfo&) override {
@@ -23,14 +28,14 @@ class BySharesOfRacks final : public Placement {
     const JobInfo* job = view.job(what.job);
     const StageInfo* reader = view.stage(what.job, what.reader);
     if (reader == nullptr) return false;
-    const RackParts parts = order_.parts_for(view, *job, *reader);
+    const RackParts parts = parts_for_(view, *job, *reader);
     if (parts.empty()) return false;
     preplace_by_size(view, what, decisions, std::map<RackId, double>(parts.begin(), parts.end()));
     return true;
   }
 
  private:
-  const NetworkAware& order_;
+  PartsFor parts_for_;
 };
 
 Result<void> take_techniques(Options& options, bool& nass, NetworkAwareOptions& network) {
@@ -42,10 +47,34 @@ Result<void> take_techniques(Options& options, bool& nass, NetworkAwareOptions& 
   return {};
 }
 
+/// Options that only the published rules have.
+Result<void> refuse_published_options(const Options& options) {
+  for (const char* key : {"jobs", "samp_wait", "relaxed", "starvation"}) {
+    if (options.given(key))
+      return fail(Code::invalid_argument, fmt::format("scheduler option {} needs mode=paper: add that, or leave it out", key));
+  }
+  return {};
+}
+
+/// The order decides from now on; `places`: where readers of shuffles are placed, too.
+template <class Order>
+void take_over(Composition& parts, std::unique_ptr<Order> order, bool places) {
+  if (places) {
+    parts.placement = std::make_unique<BySharesOfRacks>(
+        [from = order.get()](const ClusterView& view, const JobInfo& job, const StageInfo& reader) {
+          return from->parts_for(view, job, reader);
+        });
+  }
+  parts.prefetch_limits = order.get();
+  parts.jobs = std::move(order);
+}
+
 }  // namespace
 
 Result<Composition> make_shufflewatcher(Options& options, const Registry& registry) {
-  WEFT_ASSIGN(std::string users, options.text("users", "fair"));
+  WEFT_ASSIGN(const bool as_published, options.choice<bool>("mode", {{"measured", false}, {"paper", true}}, "measured"));
+  if (!as_published) WEFT_TRY(refuse_published_options(options));
+  WEFT_ASSIGN(std::string users, options.text("users", as_published ? "fair" : "delay"));
   if (users == "drf") users = "drf(by=user)";
   WEFT_ASSIGN(Composition parts, registry.compose(users, options.reader()));
   if (parts.jobs->asks() != Asks::jobs || parts.placement || !parts.passes.empty())
@@ -68,10 +97,14 @@ Result<Composition> make_shufflewatcher(Options& options, const Registry& regist
   WEFT_ASSIGN(network.starvation, options.duration("starvation", network.starvation));
   WEFT_ASSIGN(network.relaxed, options.duration("relaxed", parts.locality_wait ? Time(std::chrono::seconds(5)) : Time(0)));
   if (!nass) return parts;
-  auto order = std::make_unique<NetworkAware>(std::move(parts.jobs), parts.groups, network);
-  if (network.sarp) parts.placement = std::make_unique<BySharesOfRacks>(*order);
-  parts.prefetch_limits = order.get();
-  parts.jobs = std::move(order);
+  if (as_published) {
+    take_over(parts, std::make_unique<NetworkAware>(std::move(parts.jobs), parts.groups, network), network.sarp);
+  } else {
+    parts.in_turns = true;
+    const NetworkGainsOptions gains{network.sarp,           network.samp,           network.load,
+                                    network.map_completion, network.shapes_traffic, network.tokens};
+    take_over(parts, std::make_unique<NetworkGains>(std::move(parts.jobs), gains), network.sarp);
+  }
   parts.asks = Asks::jobs;
   parts.urgency = nullptr;  // goals, if users are ordered by them, do not decide which of their tasks a node gets
   parts.goals_decide = false;

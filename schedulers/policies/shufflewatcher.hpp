@@ -1,4 +1,7 @@
-// ShuffleWatcher (Ahmad, Chakradhar, Raghunathan, Vijaykumar, USENIX ATC 2014), around any order of users: that order (`users`)
+// ShuffleWatcher (Ahmad, Chakradhar, Raghunathan, Vijaykumar, USENIX ATC 2014), around any order of users.
+//
+// mode=measured, the default: jobs go in that order, and tasks pass on nodes outside the racks that SAMP or SARP would choose where
+// that is predicted to pay (parts/network_gains.hpp). The rest is about mode=paper (parts/network_aware.hpp): that order (`users`)
 // decides which user is next, and the load of the network which of the user's tasks a node gets.
 //
 // NetSat (parts/uplink_load.hpp) measures whether the uplink of the node's rack is saturated. NASS launches, of the tasks of the

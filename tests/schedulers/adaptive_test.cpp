@@ -202,7 +202,7 @@ TEST(Late, JobsWhoseGoalLiesInThePastAreRunAtBestEffort) {
 // ---- Nearest goals first ------------------------------------------------------------------------------------------------
 
 TEST(NearestGoal, GoesFirstAmongThoseThatNeedSlots) {
-  Goals goals("adaptive(reserve=0, margin=0)");
+  Goals goals("adaptive(rest=even, reserve=0, margin=0)");
   goals.job(1, 30, 10, 75);  // needs 4
   goals.job(2, 10, 10, 50);  // needs 2
   goals.nodes(6);
@@ -211,7 +211,7 @@ TEST(NearestGoal, GoesFirstAmongThoseThatNeedSlots) {
 }
 
 TEST(NearestGoal, JobsWithMuchWorkGiveUpSoThatMostGoalsAreMet) {
-  Goals goals("adaptive(reserve=0, margin=0)");
+  Goals goals("adaptive(rest=even, reserve=0, margin=0)");
   goals.job(1, 60, 10, 40);  // 600 s in 40 s on ten slots: not beside the others
   goals.job(2, 15, 10, 45);
   goals.job(3, 12, 10, 50);
@@ -224,7 +224,7 @@ TEST(NearestGoal, JobsWithMuchWorkGiveUpSoThatMostGoalsAreMet) {
 }
 
 TEST(NearestGoal, TheJobWithMostWorkGivesUpNotTheOneWhoseGoalIsNearest) {
-  Goals goals("adaptive(reserve=0, margin=0)");
+  Goals goals("adaptive(rest=even, reserve=0, margin=0)");
   goals.job(1, 30, 10, 40);  // 300 s and 150 before them: more than ten slots do in 40 s
   goals.job(2, 15, 10, 30);  // needs 5
   goals.job(3, 10, 10, 45);  // 2.2
@@ -234,7 +234,7 @@ TEST(NearestGoal, TheJobWithMostWorkGivesUpNotTheOneWhoseGoalIsNearest) {
 }
 
 TEST(NearestGoal, AJobIsKeptWhenThereIsRoomForAll) {
-  Goals goals("adaptive(reserve=0, margin=0)");
+  Goals goals("adaptive(rest=even, reserve=0, margin=0)");
   goals.job(1, 16, 10, 40);  // 160 + 60 s until 40, 400 until 50
   goals.job(2, 5, 10, 35);
   goals.job(3, 18, 10, 50);
@@ -244,7 +244,7 @@ TEST(NearestGoal, AJobIsKeptWhenThereIsRoomForAll) {
 }
 
 TEST(NearestGoal, AJobOfWhichNothingIsKnownHasAnEvenPartAtFirst) {
-  Goals goals("adaptive(reserve=0, margin=0)");
+  Goals goals("adaptive(rest=even, reserve=0, margin=0)");
   goals.job(1, 30, 10, 1000);
   goals.job(2, 30, 0, 1000);
   goals.job(3, 30, 10, 1000);
@@ -256,7 +256,7 @@ TEST(NearestGoal, AJobOfWhichNothingIsKnownHasAnEvenPartAtFirst) {
 
 TEST(NearestGoal, HasAMarginBeforeJobsThatCannotMeetTheirs) {
   for (const auto& [margin, order] : {std::pair("0", "22221"), {"0.3", "22222"}}) {
-    Goals goals(fmt::format("adaptive(reserve=0, margin={})", margin));
+    Goals goals(fmt::format("adaptive(rest=even, reserve=0, margin={})", margin));
     goals.job(1, 60, 10, 40);  // 600 s in 40 s on five slots
     goals.job(2, 19, 10, 50);  // needs 3.8
     goals.nodes(5);
@@ -268,7 +268,7 @@ TEST(NearestGoal, HasAMarginBeforeJobsThatCannotMeetTheirs) {
 TEST(NearestGoal, KeepsTheTimeOfATaskThatRunsForEachLaterPhase) {
   std::map<std::string, std::size_t> first;
   for (const std::string reserve : {"0", "1"}) {
-    Goals goals(fmt::format("adaptive(reserve={}, margin=0)", reserve));
+    Goals goals(fmt::format("adaptive(rest=even, reserve={}, margin=0)", reserve));
     goals.job(1, 40, 20, 0);
     goals.nodes(8);
     goals.world.schedule();
@@ -287,6 +287,51 @@ TEST(NearestGoal, KeepsTheTimeOfATaskThatRunsForEachLaterPhase) {
   EXPECT_GE(first["1"], 5u) << "in 60 - 10 - 20 s";
 }
 
+TEST(FairEndsOfTheRest, SmallJobsGoFirstWhereNoGoalNeedsTheSlots) {
+  for (const auto& [rest, order] : {std::pair("ends", "2211"), std::pair("even", "1212")}) {
+    Goals goals(fmt::format("adaptive(rest={})", rest));
+    goals.nodes(4);
+    goals.job(1, 20, 10, 0);
+    goals.job(2, 2, 10, 0);
+    goals.world.schedule();
+    EXPECT_EQ(goals.world.order(), order) << rest;
+  }
+}
+
+TEST(FairEndsOfTheRest, AGoalGetsWhatItNeedsAllTheSame) {
+  Goals goals("adaptive(reserve=0, margin=0)");
+  goals.nodes(4);
+  goals.job(1, 20, 10, 100);
+  goals.job(2, 2, 10, 0);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "1122") << "200 s of work in 100 s";
+}
+
+TEST(FairEndsOfTheRest, WhereAllJobsHaveGoalsTheyGetTheSameMore) {
+  Goals goals("adaptive");
+  goals.nodes(4);
+  goals.job(1, 20, 10, 10'000);
+  goals.job(2, 4, 10, 10'000);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.running(1), 2u);
+  EXPECT_EQ(goals.world.running(2), 2u);
+}
+
+TEST(FairEndsOfTheRest, GoalsDecideNothingWhileMostAreMissed) {
+  Goals goals("adaptive(reserve=0, margin=0)");
+  goals.nodes(4);
+  for (std::uint64_t id = 10; id < 14; ++id) goals.job(id, 1, 10, 5);
+  goals.world.schedule();
+  goals.world.at(10);
+  for (std::uint64_t id = 10; id < 14; ++id) goals.finish_all(id);
+  for (std::uint64_t id = 10; id < 14; ++id) goals.world.end(id);
+  goals.world.launched.clear();
+  goals.job(1, 20, 10, 110);
+  goals.job(2, 2, 10, 0);
+  goals.world.schedule();
+  EXPECT_EQ(goals.world.order(), "2211") << "by their ends if they shared fairly";
+}
+
 TEST(NearestGoal, AJobThatNeedsSlotsDoesNotWaitForTheNodeThatItsInputIsBroughtTo) {
   for (const auto& [goal, order] : {std::pair(0, "32"), {100, "31"}}) {
     Goals goals("adaptive");
@@ -302,8 +347,8 @@ TEST(NearestGoal, AJobThatNeedsSlotsDoesNotWaitForTheNodeThatItsInputIsBroughtTo
 }
 
 TEST(Options, OfAdaptiveAreChecked) {
-  for (const std::string spec : {"adaptive(late=never)", "adaptive(order=fifo)", "adaptive(reserve=-1)", "adaptive(margin=-1)",
-                                 "adaptive(speedup=0.5)", "adaptive(delays=-1)", "adaptive(delay=1)"})
+  for (const std::string spec : {"adaptive(late=never)", "adaptive(order=fifo)", "adaptive(rest=even, reserve=-1)",
+                                 "adaptive(margin=-1)", "adaptive(speedup=0.5)", "adaptive(delays=-1)", "adaptive(delay=1)"})
     EXPECT_FALSE(make_scheduler(spec)) << spec;
   EXPECT_TRUE(make_scheduler("adaptive(delays=3, attribute=kind, speedup=1.5, late=last, stages=cpm)"));
 }

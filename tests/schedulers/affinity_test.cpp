@@ -195,7 +195,7 @@ TEST(HardwareAffinity, WhenAllAcceleratedNodesAreLostTheOthersDoTheWork) {
 }
 
 TEST(HardwareAffinity, AJobThatGetsNoSlotWhereItIsFasterTakesOthers) {
-  Goals goals("adaptive(reserve=0, margin=0)");
+  Goals goals("adaptive(rest=even, reserve=0, margin=0)");
   goals.nodes(2);
   goals.accelerated(1, 101);
   goals.job(1, 100, 100, 0);
@@ -219,7 +219,7 @@ TEST(HardwareAffinity, AJobThatGetsNoSlotWhereItIsFasterTakesOthers) {
 }
 
 TEST(HardwareAffinity, WhoCanMeetItsGoalHasTheFastNodesBeforeWhoCannot) {
-  Classes classes(4, 2, 200, 120, 20, "adaptive(reserve=0, margin=0)");  // job 1: 5 times as fast there, and hopeless
+  Classes classes(4, 2, 200, 120, 20, "adaptive(rest=even, reserve=0, margin=0)");  // job 1: 5 times as fast there, and hopeless
   JobInfo& other = classes.world.job(2);
   other.deadline = seconds(200);
   StageInfo& stage = classes.world.stage(other, 0, anywhere(6));
@@ -232,14 +232,14 @@ TEST(HardwareAffinity, WhoCanMeetItsGoalHasTheFastNodesBeforeWhoCannot) {
 
 TEST(HardwareAffinity, ATaskOnASlowNodeMustEndInTimeWithTheMargin) {
   for (const auto& [margin, slow] : {std::pair("0", 2u), {"0.2", 0u}}) {
-    Classes classes(4, 1, 4, 206, 20, fmt::format("adaptive(reserve=0, margin={})", margin));  // two left, in 106 s
+    Classes classes(4, 1, 4, 206, 20, fmt::format("adaptive(rest=even, reserve=0, margin={})", margin));  // two left, in 106 s
     classes.world.schedule();
     EXPECT_EQ(classes.on(1, 1, 4), slow) << "100 s";
   }
 }
 
 TEST(HardwareAffinity, OfFewTasksTheProfilesRatioOfClassesCounts) {
-  World world("adaptive(reserve=0)");
+  World world("adaptive(rest=even, reserve=0)");
   world.node(1, "h1", "r", Resources{.cpu = 1});
   world.node(101, "h101", "r", Resources{.cpu = 1}, {{"accelerator", "gpu"}});
   JobInfo& job = world.job(1);
@@ -263,7 +263,7 @@ TEST(HardwareAffinity, OfFewTasksTheProfilesRatioOfClassesCounts) {
 }
 
 TEST(HardwareAffinity, AGoalIsGivenUpByWhatFastAndSlowNodesDoTogether) {
-  Classes classes(8, 2, 62, 500, 50, "adaptive(reserve=0, margin=0)");  // 60 tasks in 400 s, where 10 slots do 48
+  Classes classes(8, 2, 62, 500, 50, "adaptive(rest=even, reserve=0, margin=0)");  // 60 tasks in 400 s, where 10 slots do 48
   JobInfo& other = classes.world.job(2);
   other.deadline = seconds(550);
   classes.world.stage(other, 0, anywhere(200), {.cpu = 1}, 10);  // needs 4.4 slots

@@ -9,8 +9,8 @@
 namespace weft::schedulers::carbyne_rules {
 namespace {
 
-const char* const kSpecs[] = {"carbyne", "carbyne(mode=safe)", "carbyne(mode=safe, intra=dagps)", "carbyne(intra=critical-path)",
-                              "carbyne(loan=share)"};
+const char* const kSpecs[] = {"carbyne(mode=paper)", "carbyne(mode=safe)", "carbyne(mode=safe, intra=dagps)",
+                              "carbyne(mode=paper, intra=critical-path)", "carbyne(mode=paper, loan=share)"};
 const std::string kStrict = "drf(form=closed, mean=all, strict=true)";
 
 /// Figure 2: one resource of 1. The first job's last stage begins when both others have ended.
@@ -42,7 +42,7 @@ TEST(Carbyne, ThePapersExampleTakesOneAndAHalfInPlaceOfTwo) {
 
 TEST(Carbyne, OfTheExampleOnlyTheThirdTaskMustBeginAtOnce) {
   // Without passes for what is left: the second stage's third task, and one of the other job. The rest is lent.
-  DagRun run("carbyne(leftover=[])", paper_jobs(), {.cpu = 1});
+  DagRun run("carbyne(mode=paper, leftover=[])", paper_jobs(), {.cpu = 1});
   run.world.schedule();
   EXPECT_EQ(launches(run.world), (std::multiset<std::string>{"1.1", "2.0"}));
   EXPECT_NEAR(run.world.state.used().cpu, 0.5, 1e-12);
@@ -243,7 +243,7 @@ TEST(CarbyneTheorem, NoJobEndsLaterThanItsShareAloneWouldLetIt) {
 TEST(CarbyneWorkConservation, AfterPackingNothingIdlesThatATaskCouldUse) {
   for (std::uint64_t seed = 1; seed <= mixes(150, 5'000); ++seed) {
     Random random(seed);
-    DagRun run("carbyne", random_jobs(random));
+    DagRun run("carbyne(mode=paper)", random_jobs(random));
     ASSERT_TRUE(run.run([seed](const DagRun& at) {
       const NodeInfo& node = *at.world.state.node(NodeId(1));
       for (const auto& [id, job] : at.world.state.jobs()) {
@@ -295,8 +295,8 @@ TEST(CarbyneEstimates, AJobWhoseTasksTakeFarLongerThanBelievedLendsNothing) {
   const Resources tenth{.cpu = 0.1};
   for (const double told : {2.0, 1.0}) {
     SCOPED_TRACE(told);
-    DagRun run("carbyne(leftover=[])", {{1, {{1, tenth, 2, {}, told}, {1, tenth, 10, {0}}, {6, tenth, 1}}}, {2, {{1, tenth, 100}}}},
-               {.cpu = 1});
+    DagRun run("carbyne(mode=paper, leftover=[])",
+               {{1, {{1, tenth, 2, {}, told}, {1, tenth, 10, {0}}, {6, tenth, 1}}}, {2, {{1, tenth, 100}}}}, {.cpu = 1});
     ASSERT_TRUE(run.run([told](const DagRun& at) {
       if (at.world.state.now() != std::chrono::seconds(2)) return;
       EXPECT_EQ(at.world.running(1), told == 2 ? 1u : 5u);
@@ -308,7 +308,7 @@ TEST(CarbyneEstimates, AJobWhoseTasksTakeFarLongerThanBelievedLendsNothing) {
 }
 
 TEST(CarbyneBadInput, ADemandThatNoNodeHasHindersNobodyElse) {
-  for (const char* spec : {"carbyne", "carbyne(mode=safe)", "carbyne(intra=dagps)"}) {
+  for (const char* spec : {"carbyne(mode=paper)", "carbyne(mode=safe)", "carbyne(mode=paper, intra=dagps)"}) {
     DagRun run(spec, {{1, {{2, {.cpu = 5}, 1}, {1, {.cpu = 0.1}, 1, {0}}}}, {2, {{40, {.cpu = 0.1}, 1}}}}, {.cpu = 1});
     EXPECT_FALSE(run.run()) << "the first job waits for ever";
     EXPECT_DOUBLE_EQ(run.done.at(2), 4) << spec;
@@ -327,7 +327,7 @@ TEST(CarbyneBadInput, ADagOfThirtyThousandTasks) {
   for (std::uint32_t i = 0; i < 15; ++i)
     wide.push_back({2000, {.cpu = 0.001 * (1 + i % 4), .memory = 0.001 * (1 + i % 3)}, 1.0 + i % 5, {}});
   for (std::uint32_t i = 5; i < 15; ++i) wide[i].parents = {i - 5};
-  for (const char* spec : {"carbyne", "carbyne(mode=safe)", "carbyne(intra=dagps)"}) {
+  for (const char* spec : {"carbyne(mode=paper)", "carbyne(mode=safe)", "carbyne(mode=paper, intra=dagps)"}) {
     DagRun run(spec, {{1, wide}, {2, {{30, {.cpu = 0.1}, 2}}}});
     ASSERT_TRUE(run.run()) << spec;
     EXPECT_EQ(run.world.launched.size(), 30'030u);
@@ -338,7 +338,7 @@ TEST(CarbyneStarvation, EveryTaskThatIsDueBeginsWhereItFits) {
   for (std::uint64_t seed = 1; seed <= mixes(150, 5'000); ++seed) {
     Random random(seed);
     const MadeJobs jobs = random_jobs(random);
-    for (const char* spec : {"carbyne(leftover=[])", "carbyne(loan=share, leftover=[])"})
+    for (const char* spec : {"carbyne(mode=paper, leftover=[])", "carbyne(mode=paper, loan=share, leftover=[])"})
       ASSERT_TRUE(DagRun(spec, jobs).run()) << "plans alone bring every job to its end; " << spec << ", seed " << seed;
   }
 }
@@ -355,12 +355,12 @@ std::string decisions(const std::string& spec, std::uint64_t seed) {
 
 TEST(CarbyneAltruism, NoneIsDrf) {
   for (std::uint64_t seed = 1; seed <= mixes(100, 3'000); ++seed)
-    ASSERT_EQ(decisions("carbyne(altruism=0)", seed), decisions("drf(form=closed, mean=all)", seed));
+    ASSERT_EQ(decisions("carbyne(mode=paper, altruism=0)", seed), decisions("drf(form=closed, mean=all)", seed));
 }
 
 TEST(CarbyneAltruism, HardlyAnyDecidesAsDrfToo) {  // the coins are tossed, and always fall alike
   for (std::uint64_t seed = 1; seed <= 50; ++seed)
-    ASSERT_EQ(decisions("carbyne(mode=faithful, altruism=1e-300)", seed),
+    ASSERT_EQ(decisions("carbyne(mode=paper, altruism=1e-300)", seed),
               decisions("drf(form=closed, mean=all, leftover=[srtf, packing], stages=cpm)", seed));
 }
 
@@ -382,7 +382,7 @@ TEST(CarbyneAltruism, CoinsFallAsTheSeedSays) {
 TEST(CarbyneShares, OneThatHoldsNoTaskIsLentUntilItMustBegin) {
   const MadeJobs jobs{{1, {{40, {.cpu = 1}, 1}}}, {2, {{40, {.cpu = 1}, 1}}}, {3, {{9, {.cpu = 1}, 1}}}};
   std::map<double, std::size_t> running;  // of the third job, by second
-  DagRun run("carbyne(leftover=fifo)", jobs, {.cpu = 2});
+  DagRun run("carbyne(mode=paper, leftover=fifo)", jobs, {.cpu = 2});
   ASSERT_TRUE(run.run([&](const DagRun& at) {
     if (!at.done.contains(3)) running[std::chrono::duration<double>(at.world.state.now()).count()] = at.world.running(3);
   }));
@@ -396,7 +396,7 @@ TEST(CarbyneShares, OneThatHoldsNoTaskIsLentUntilItMustBegin) {
 /// The same without anybody to lend to: nothing happens until the shares have earned enough, and nothing else calls the scheduler.
 TEST(CarbyneShares, OneThatHoldsNoTaskAsksToBeCalledWhenItMustBegin) {
   const MadeJob one{{1, {.cpu = 1}, 9}};
-  DagRun run("carbyne(leftover=[])", {{1, one}, {2, one}, {3, one}}, {.cpu = 2});
+  DagRun run("carbyne(mode=paper, leftover=[])", {{1, one}, {2, one}, {3, one}}, {.cpu = 2});
   ASSERT_TRUE(run.run());
   EXPECT_NEAR(run.done.at(1), 13.5, 0.01) << "two thirds of a slot for as long";
   EXPECT_NEAR(run.done.at(2), 13.5, 0.01);
@@ -410,8 +410,9 @@ TEST(CarbyneShares, OneThatIsLentComesBackWithTheTaskOrWhenAJobEnds) {
     double third_takes;
     std::size_t running;  // of the second job, after three seconds
   };
-  for (const Case& one : {Case{"carbyne(leftover=fifo)", 30, 3}, Case{"carbyne(loan=share, leftover=fifo)", 30, 1},
-                          Case{"carbyne(loan=share, leftover=fifo)", 3, 3}}) {
+  for (const Case& one :
+       {Case{"carbyne(mode=paper, leftover=fifo)", 30, 3}, Case{"carbyne(mode=paper, loan=share, leftover=fifo)", 30, 1},
+        Case{"carbyne(mode=paper, loan=share, leftover=fifo)", 3, 3}}) {
     SCOPED_TRACE(fmt::format("{}, {}", one.spec, one.third_takes));
     std::map<double, std::size_t> running;
     DagRun run(
@@ -428,7 +429,7 @@ TEST(CarbyneShares, OneThatIsLentComesBackWithTheTaskOrWhenAJobEnds) {
 }
 
 TEST(CarbyneShares, ThoseThatAreLentGrowWithTheCluster) {
-  World world("carbyne(loan=share, leftover=[])");
+  World world("carbyne(mode=paper, loan=share, leftover=[])");
   world.node(1, "a", "r", 4);
   world.stage(world.job(1), 0, anywhere(16), {.cpu = 1}, 10);
   world.schedule();
@@ -450,18 +451,19 @@ std::map<std::uint64_t, std::size_t> running_inside(const std::string& spec, con
 
 TEST(CarbyneShares, AreThoseOfDrfFairPoolsOrQueues) {
   using Running = std::map<std::uint64_t, std::size_t>;
-  EXPECT_EQ(running_inside("carbyne(leftover=[])", {}), (Running{{1, 4}, {2, 4}, {3, 4}}));
-  EXPECT_EQ(running_inside("carbyne(inter=fair, leftover=[])", {}), (Running{{1, 3}, {2, 3}, {3, 6}}));
-  EXPECT_EQ(running_inside("carbyne(inter=fair, pools=p.toml, leftover=[])",
+  EXPECT_EQ(running_inside("carbyne(mode=paper, leftover=[])", {}), (Running{{1, 4}, {2, 4}, {3, 4}}));
+  EXPECT_EQ(running_inside("carbyne(mode=paper, inter=fair, leftover=[])", {}), (Running{{1, 3}, {2, 3}, {3, 6}}));
+  EXPECT_EQ(running_inside("carbyne(mode=paper, inter=fair, pools=p.toml, leftover=[])",
                            {{"p.toml", "[[pool]]\nname = 'a'\nweight = 2\n[[pool]]\nname = 'b'\n"}}),
             (Running{{1, 4}, {2, 4}, {3, 4}}));
-  EXPECT_EQ(running_inside("carbyne(inter=capacity, queues=q.toml, leftover=[])",
+  EXPECT_EQ(running_inside("carbyne(mode=paper, inter=capacity, queues=q.toml, leftover=[])",
                            {{"q.toml", "[[queue]]\nname = 'a'\ncapacity = 50\n[[queue]]\nname = 'b'\ncapacity = 50\n"}}),
             (Running{{1, 3}, {2, 3}, {3, 6}}));
 }
 
 TEST(CarbyneShares, AQueueThatIsNotThereIsRefused) {
-  for (const char* spec : {"carbyne(inter=capacity, queues=q.toml)", "carbyne(inter=capacity, queues=q.toml, loan=share)"}) {
+  for (const char* spec :
+       {"carbyne(mode=paper, inter=capacity, queues=q.toml)", "carbyne(mode=paper, inter=capacity, queues=q.toml, loan=share)"}) {
     World world(spec, {{"q.toml", "[[queue]]\nname = 'a'\ncapacity = 100\n"}});
     EXPECT_TRUE(world.scheduler->admit(world.state, world.job(1, "u", "a"))) << spec;
     EXPECT_FALSE(world.scheduler->admit(world.state, world.job(2, "u", "z"))) << spec;
@@ -473,19 +475,19 @@ TEST(CarbyneOptions, WrongOnesAreOneClearLine) {
     auto made = make_scheduler(spec);
     return made ? std::string() : made.error().to_string();
   };
-  EXPECT_NE(error_of("carbyne(inter=lottery)").find("drf, fair, capacity"), std::string::npos);
-  EXPECT_NE(error_of("carbyne(altruism=1.5)").find("altruism"), std::string::npos);
-  EXPECT_NE(error_of("carbyne(mode=paper)").find("faithful"), std::string::npos);
+  EXPECT_NE(error_of("carbyne(mode=paper, inter=lottery)").find("drf, fair, capacity"), std::string::npos);
+  EXPECT_NE(error_of("carbyne(mode=paper, altruism=1.5)").find("altruism"), std::string::npos);
+  EXPECT_NE(error_of("carbyne(mode=faithful)").find("bounded, paper"), std::string::npos);
   EXPECT_NE(error_of("carbyne(mode=safe, loan=share)").find("leave one out"), std::string::npos);
-  EXPECT_NE(error_of("carbyne(leftover=[srtf, luck])").find("'luck' is none of"), std::string::npos);
-  EXPECT_NE(error_of("carbyne(pools=p.toml)").find("unknown scheduler option 'pools'"), std::string::npos);
-  EXPECT_EQ(error_of("carbyne(leftover=packing, stages=dagps)"), "");
+  EXPECT_NE(error_of("carbyne(mode=paper, leftover=[srtf, luck])").find("'luck' is none of"), std::string::npos);
+  EXPECT_NE(error_of("carbyne(mode=paper, pools=p.toml)").find("unknown scheduler option 'pools'"), std::string::npos);
+  EXPECT_EQ(error_of("carbyne(mode=paper, leftover=packing, stages=dagps)"), "");
 }
 
 // ---- what is said -----------------------------------------------------------------------------------------------------------
 
 TEST(CarbyneExplains, WhatIsLentToWhomAndUntilWhen) {
-  DagRun run("carbyne", paper_jobs(), {.cpu = 1});
+  DagRun run("carbyne(mode=paper)", paper_jobs(), {.cpu = 1});
   run.world.schedule();
   EXPECT_EQ(run.world.holds.at(JobId(1)), "lent 1 slot to job 2 until @1000000000ns, needs it then");
 }
@@ -503,7 +505,7 @@ TEST(CarbyneExplains, PointsOfTimeAreShownAsTimesOfDay) {
 }
 
 TEST(CarbyneExplains, WhyAJobLendsNothing) {
-  World world("carbyne");
+  World world("carbyne(mode=paper)");
   world.node(1, "a", "r", 4);
   JobInfo& job = world.job(1);
   world.stage(job, 0, anywhere(20), {.cpu = 1}, 0);  // no estimate

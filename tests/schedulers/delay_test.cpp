@@ -44,9 +44,16 @@ TEST(DelayTimes, AutoIsOneAndAHalfHeartbeatsAndFifteenSecondsAtMost) {
 }
 
 TEST(DelayTimes, AreFiveSecondsEachUnlessSomethingElseIsAskedFor) {
-  EXPECT_EQ(waits("delay(inner=fifo)", std::chrono::seconds(2)), std::pair(5.0, 10.0));
+  EXPECT_EQ(waits("delay(inner=fifo, mode=paper)", std::chrono::seconds(2)), std::pair(5.0, 10.0));
   EXPECT_EQ(waits("delay(inner=fifo, node_wait=2s)", Time(0)), std::pair(2.0, 7.0));
   EXPECT_EQ(waits("delay(inner=fifo, rack_wait=1s)", Time(0)), std::pair(5.0, 6.0));
+}
+
+TEST(DelayTimes, AreMeasuredWhereNothingIsAskedFor) {
+  EXPECT_EQ(waits("delay(inner=fifo)", std::chrono::seconds(2)), std::pair(0.0, 0.0)) << "distance is not known to cost anything";
+  const auto both = make_scheduler("delay(inner=fifo, mode=measured, node_wait=5s)");
+  ASSERT_FALSE(both);
+  EXPECT_NE(both.error().to_string().find("leave out node_wait"), std::string::npos) << both.error().to_string();
 }
 
 TEST(DelayTimes, ALaunchInTheRackBeginsTheWaitForAnyNodeAgain) {

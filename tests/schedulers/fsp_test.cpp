@@ -49,7 +49,7 @@ TEST(FairSojourn, EqualJobsGoInTheOrderOfTheirSubmissionOneAfterTheOther) {
 }
 
 TEST(FairSojourn, ALargeJobIsNotStarvedByAnothersStreamOfSmallOnes) {
-  for (const std::string spec : {"fsp", "fsp(mode=paper)", "srtf"}) {
+  for (const std::string spec : {"fsp", "fsp(mode=paper)", "tetris", "carbyne", "adaptive", "ras", "srtf"}) {
     OneSlot slot(spec);
     slot.add(1, 30, "large");
     for (std::uint64_t i = 0; i < 62; ++i) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "schedulers/view/estimates.hpp"
 #include "tests/schedulers/world.hpp"
 
 namespace weft::schedulers::map_rack_rules {
@@ -124,7 +125,7 @@ struct Replicated {
     return maps;
   }
   std::string rack_of(std::uint64_t id) {
-    choices.refresh(world.state);
+    choices.refresh(world.state, [](const JobInfo& job) { return shuffle_ratio(job).value; });
     const MapRacks* chosen = choices.of(JobId(id));
     if (chosen == nullptr) return "none";
     return chosen->preferred.size() == 1 ? world.state.rack(chosen->preferred[0])->name : "several";

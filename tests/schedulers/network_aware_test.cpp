@@ -17,7 +17,7 @@ TEST(NetworkAwareOrder, MapsComeFirstWhereTheUplinkIsSaturatedAndReducesOtherwis
 }
 
 TEST(NetworkAwareOrder, TheThresholdIsAnOption) {
-  Cluster c("shufflewatcher(window=0s, threshold=0.95)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, threshold=0.95)");
   c.written(1, "a", 2, 3, 4);
   c.maps(c.job(2, "a", 2), anywhere(4));
   c.crossing(90);
@@ -53,7 +53,7 @@ TEST(NetworkAwareOrder, HeavyReducesGoWhereTheirInputIsFirst) {
 }
 
 TEST(NetworkAwareOrder, WithoutSarpJobsGoByTheirArrival) {
-  Cluster c("shufflewatcher(window=0s, sarp=false)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, sarp=false)");
   c.written(1, "a", 2, 3, 4);
   c.written(2, "a", 2, 1, 4);
   EXPECT_EQ(c.asks(1), "1.1");
@@ -62,7 +62,7 @@ TEST(NetworkAwareOrder, WithoutSarpJobsGoByTheirArrival) {
 TEST(NetworkAwareOrder, OfJobsThatAreAlikeOneComesFirst) {
   for (const auto& [jobs, order] :
        {std::pair("arrival", "1.0 1.0"), std::pair("fewest", "1.0 2.0"), std::pair("shortest", "2.0 2.0")}) {
-    Cluster c(fmt::format("shufflewatcher(window=0s, jobs={})", jobs));
+    Cluster c(fmt::format("shufflewatcher(mode=paper, window=0s, jobs={})", jobs));
     c.maps(c.job(1, "a", 2), anywhere(5));
     c.maps(c.job(2, "a", 2), anywhere(4));
     const std::string first = c.asks(1), second = c.asks(2);
@@ -88,7 +88,7 @@ TEST(NetworkAwareOrder, NoNodeIdlesForARackThatHoldsMore) {
 }
 
 TEST(NetworkAwareOrder, RelaxedAUserWaitsALittleForABetterRack) {
-  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, relaxed=5s)");
   c.written(1, "a", 2, 3, 4);
   c.written(2, "b", 2, 1, 1);
   c.fill({3, 4});
@@ -102,7 +102,7 @@ TEST(NetworkAwareOrder, RelaxedAUserWaitsALittleForABetterRack) {
 }
 
 TEST(NetworkAwareOrder, ItIsSaidThatAUserWaitsForABetterRack) {
-  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, relaxed=5s)");
   c.written(1, "a", 2, 3, 4);
   c.crossing(90);
   c.world.schedule();
@@ -111,14 +111,14 @@ TEST(NetworkAwareOrder, ItIsSaidThatAUserWaitsForABetterRack) {
 }
 
 TEST(NetworkAwareOrder, NobodyWaitsWhereTheUplinkIsNotSaturated) {
-  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, relaxed=5s)");
   c.written(1, "a", 2, 3, 4);
   c.crossing(70);
   EXPECT_EQ(c.asks(1), "1.1");
 }
 
 TEST(NetworkAwareOrder, MapsThatOnlyWriteElsewhereGoBeforeANodeIdles) {
-  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, relaxed=5s)");
   c.maps(c.job(1, "a", 2), std::vector<std::vector<std::string>>(4, {"h1", "h3"}));  // rack1 is chosen
   c.maps(c.job(2, "b", 2), std::vector<std::vector<std::string>>(1, {"h1", "h3"}));  // rack2
   c.fill({1, 2});
@@ -128,7 +128,7 @@ TEST(NetworkAwareOrder, MapsThatOnlyWriteElsewhereGoBeforeANodeIdles) {
 }
 
 TEST(NetworkAwareOrder, AroundDelayUsersWaitFiveSeconds) {
-  Cluster c("shufflewatcher(window=0s, users=delay(inner=fair))");
+  Cluster c("shufflewatcher(mode=paper, window=0s, users=delay(inner=fair))");
   c.written(1, "a", 2, 3, 4);
   c.fill({3, 4});
   c.crossing(90);
@@ -158,7 +158,7 @@ TEST(NetworkAwareMaps, GoToTheRacksThatSampChose) {
 }
 
 TEST(NetworkAwareMaps, WithoutSampTheyGoByLocalityAndArrival) {
-  Cluster c("shufflewatcher(window=0s, samp=false)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, samp=false)");
   c.maps(c.job(1, "a", 2), std::vector<std::vector<std::string>>(4, {"h2", "h3"}));
   c.maps(c.job(2, "a", 2), std::vector<std::vector<std::string>>(4, {"h1", "h3"}));
   EXPECT_EQ(c.asks(1), "2.0") << "on the node itself";
@@ -193,7 +193,7 @@ TEST(NetworkAwareEarly, ReducesComeAfterMapsAndNotAtAllWhenSaturated) {
 }
 
 TEST(NetworkAwareEarly, InUntypedSlotsTheyComeAfterTheMapsOfTheUser) {
-  Cluster c("shufflewatcher(window=0s, jobs=arrival)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, jobs=arrival)");
   JobInfo& job = c.job(1, "a", 2);
   c.maps(job, anywhere(1)).output = ShuffleSizes(1, 2);
   StageInfo& reduces = c.world.stage(job, 1, anywhere(2), c.reduce, 0, {0});
@@ -247,7 +247,7 @@ TEST(NetworkAwareUsers, ComeAndGo) {
 }
 
 TEST(NetworkAwareUsers, AQueueAtItsLimitGivesNothingOfAnotherJobOfTheUser) {
-  World world("shufflewatcher(window=0s, users=capacity(queues=q))",
+  World world("shufflewatcher(mode=paper, window=0s, users=capacity(queues=q))",
               {{"q", "[[queue]]\nname='x'\ncapacity=50\nmax_capacity=50\n[[queue]]\nname='y'\ncapacity=50\n"}});
   for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), i <= 2 ? "r1" : "r2", 1);
   for (std::uint64_t id = 1; id <= 3; ++id) world.stage(world.job(id, "a", "x"), 0, anywhere(4));
@@ -256,7 +256,7 @@ TEST(NetworkAwareUsers, AQueueAtItsLimitGivesNothingOfAnotherJobOfTheUser) {
 }
 
 TEST(NetworkAwareUsers, APoolThatLimitsItsJobsRunsNoOtherOne) {
-  World world("shufflewatcher(users=fair(pools=p))", {{"p", "[[pool]]\nname='x'\nmax_running_jobs=1\n"}});
+  World world("shufflewatcher(mode=paper, users=fair(pools=p))", {{"p", "[[pool]]\nname='x'\nmax_running_jobs=1\n"}});
   for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), i <= 2 ? "r1" : "r2", 2);
   world.stage(world.job(1, "a", "x"), 0, {{"h4"}, {"h4"}});
   world.stage(world.job(2, "a", "x"), 0, {{"h1"}, {"h1"}});
@@ -280,9 +280,9 @@ TEST(NetworkAwareOneRack, IsTheOrderOfUsers) {
 
 TEST(NetworkAwareTraffic, PrefetchesAcrossASaturatedUplinkGetTokens) {
   for (const auto& [spec, most] : std::vector<std::pair<std::string, std::optional<std::uint32_t>>>{
-           {"shufflewatcher(window=0s)", std::nullopt},
-           {"shufflewatcher(window=0s, shape=traffic)", 1},
-           {"shufflewatcher(window=0s, shape=traffic, tokens=3)", 3}}) {
+           {"shufflewatcher(mode=paper, window=0s)", std::nullopt},
+           {"shufflewatcher(mode=paper, window=0s, shape=traffic)", 1},
+           {"shufflewatcher(mode=paper, window=0s, shape=traffic, tokens=3)", 3}}) {
     Cluster c(spec);
     c.maps(c.job(1, "a", 2), anywhere(1));
     const RackId rack = c.world.state.node(NodeId(1))->rack;
@@ -297,7 +297,7 @@ TEST(NetworkAwareTraffic, PrefetchesAcrossASaturatedUplinkGetTokens) {
 }
 
 TEST(NetworkAwareOrder, AMapNearItsInputComesFirstWhereTheUplinkIsSaturated) {
-  Cluster c("shufflewatcher(window=0s, samp=false)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, samp=false)");
   c.maps(c.job(1, "a", 2), {{"h3"}, {"h3"}});
   c.maps(c.job(2, "a", 2), {{"h1"}, {"h3"}});
   c.crossing(90);
@@ -347,7 +347,7 @@ TEST(NetworkAwareOrder, AReduceOfWhichMostLiesElsewhereIsNoReasonToLeaveMaps) {
 }
 
 TEST(NetworkAwareOrder, AUserThatGotABetterTaskWaitsAnew) {
-  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, relaxed=5s)");
   c.written(1, "a", 2, 3, 4);  // crosses on node 1
   c.fill({3, 4});
   c.crossing(90);
@@ -362,7 +362,7 @@ TEST(NetworkAwareOrder, AUserThatGotABetterTaskWaitsAnew) {
 }
 
 TEST(NetworkAwareOrder, AUserThatComesAgainWaitsAnew) {
-  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, relaxed=5s)");
   c.written(1, "a", 2, 3, 1);
   c.fill({3, 4});
   c.crossing(90);
@@ -379,7 +379,7 @@ TEST(NetworkAwareOrder, AUserThatComesAgainWaitsAnew) {
 }
 
 TEST(NetworkAwareOrder, WhoWaitsIsAskedAgainWithTheNextCycle) {
-  Cluster c("shufflewatcher(window=0s, relaxed=5s)");
+  Cluster c("shufflewatcher(mode=paper, window=0s, relaxed=5s)");
   c.written(1, "a", 2, 3, 4);
   c.fill({2, 3, 4});
   c.crossing(90);
@@ -418,7 +418,7 @@ TEST(NetworkAwareTyped, MapSlotsAreGivenAwayFirst) {
 }
 
 TEST(NetworkAwareUsers, DrfIsThatOfUsers) {
-  World world("shufflewatcher(users=drf)");
+  World world("shufflewatcher(mode=paper, users=drf)");
   for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), i <= 2 ? "r1" : "r2", 1);
   for (std::uint64_t id = 1; id <= 4; ++id) world.stage(world.job(id, id < 4 ? "a" : "b"), 0, anywhere(4));
   world.schedule();
@@ -426,7 +426,7 @@ TEST(NetworkAwareUsers, DrfIsThatOfUsers) {
 }
 
 TEST(NetworkAwareUsers, WithoutNassTheyDecideAlone) {
-  Cluster c("shufflewatcher(nass=false)");
+  Cluster c("shufflewatcher(mode=paper, nass=false)");
   c.maps(c.job(1, "a", 2), anywhere(5));
   c.maps(c.job(2, "a", 2), anywhere(4));
   EXPECT_EQ(c.asks(1), "1.0") << "the first one, not the shortest";
@@ -478,29 +478,30 @@ TEST(NetworkAwareOneRack, IsNoticedWhenTheLastNodeOfTheOtherLeaves) {
 }
 
 TEST(NetworkAwareOptionsText, BadOnesAreRefusedInOneLine) {
-  for (const auto& [spec, says] :
-       std::vector<std::pair<std::string, std::string>>{{"shufflewatcher(users=tetris)", "must be an order of users"},
-                                                        {"shufflewatcher(users=cogrs)", "must be an order of users"},
-                                                        {"shufflewatcher(users=drf(form=closed))", "must be an order of users"},
-                                                        {"shufflewatcher(users=shufflewatcher)", "must be an order of users"},
-                                                        {"shufflewatcher(nass=false, sarp=true)", "needs nass=true"},
-                                                        {"shufflewatcher(sarp=false, samp=true)", "needs sarp=true"},
-                                                        {"shufflewatcher(interval=0s)", "interval must be more than 0"},
-                                                        {"shufflewatcher(threshold=-1)", "threshold"},
-                                                        {"shufflewatcher(aggregation=some)", "own, mean, busiest"},
-                                                        {"shufflewatcher(unknown_uplinks=some)", "largest, never"},
-                                                        {"shufflewatcher(map_completion=2)", "map_completion"},
-                                                        {"shufflewatcher(shape=some)", "launch, traffic"},
-                                                        {"shufflewatcher(jobs=some)", "shortest, fewest, arrival"},
-                                                        {"shufflewatcher(tokens=65536)", "at most 65535"},
-                                                        {"shufflewatcher(nonsense=1)", "unknown scheduler option 'nonsense'"}}) {
+  for (const auto& [spec, says] : std::vector<std::pair<std::string, std::string>>{
+           {"shufflewatcher(mode=paper, users=tetris)", "must be an order of users"},
+           {"shufflewatcher(mode=paper, users=cogrs)", "must be an order of users"},
+           {"shufflewatcher(mode=paper, users=drf(form=closed))", "must be an order of users"},
+           {"shufflewatcher(mode=paper, users=shufflewatcher)", "must be an order of users"},
+           {"shufflewatcher(mode=paper, nass=false, sarp=true)", "needs nass=true"},
+           {"shufflewatcher(mode=paper, sarp=false, samp=true)", "needs sarp=true"},
+           {"shufflewatcher(mode=paper, interval=0s)", "interval must be more than 0"},
+           {"shufflewatcher(mode=paper, threshold=-1)", "threshold"},
+           {"shufflewatcher(mode=paper, aggregation=some)", "own, mean, busiest"},
+           {"shufflewatcher(mode=paper, unknown_uplinks=some)", "largest, never"},
+           {"shufflewatcher(mode=paper, map_completion=2)", "map_completion"},
+           {"shufflewatcher(mode=paper, shape=some)", "launch, traffic"},
+           {"shufflewatcher(mode=paper, jobs=some)", "shortest, fewest, arrival"},
+           {"shufflewatcher(mode=paper, tokens=65536)", "at most 65535"},
+           {"shufflewatcher(mode=paper, nonsense=1)", "unknown scheduler option 'nonsense'"}}) {
     const auto made = make_scheduler(spec);
     ASSERT_FALSE(made) << spec;
     EXPECT_NE(made.error().to_string().find(says), std::string::npos) << made.error().to_string();
     EXPECT_EQ(made.error().to_string().find('\n'), std::string::npos);
   }
-  for (const char* spec : {"shufflewatcher(users=drf)", "shufflewatcher(users=capacity)", "shufflewatcher(nass=false)",
-                           "shufflewatcher(users=delay(inner=drf(by=user)), sarp=false)"})
+  for (const char* spec :
+       {"shufflewatcher(mode=paper, users=drf)", "shufflewatcher(mode=paper, users=capacity)",
+        "shufflewatcher(mode=paper, nass=false)", "shufflewatcher(mode=paper, users=delay(inner=drf(by=user)), sarp=false)"})
     EXPECT_TRUE(make_scheduler(spec)) << spec;
 }
 

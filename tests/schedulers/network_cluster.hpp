@@ -8,7 +8,7 @@
 
 namespace weft::schedulers::network_aware_rules {
 
-inline const char* const kAtOnce = "shufflewatcher(window=0s)";
+inline const char* const kAtOnce = "shufflewatcher(mode=paper, window=0s)";
 inline const Resources kMapSlot{.cpu = 1, .map_slots = 1}, kReduceSlot{.cpu = 1, .reduce_slots = 1};
 
 /// Nodes 1 and 2 in rack1, 3 and 4 in rack2; all full, so that a test makes room where it asks.

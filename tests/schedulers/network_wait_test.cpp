@@ -41,8 +41,8 @@ TEST(NetworkAwareMaps, WaitLessWhereTheUplinkCarriesMoreAndNotWhereThatIsNotKnow
 }
 
 TEST(NetworkAwareMaps, HowLongTheyWaitIsAnOption) {
-  AwayFromItsRacks none("shufflewatcher(window=0s, samp_wait=0)"), half("shufflewatcher(window=0s, samp_wait=0.5)"),
-      without("shufflewatcher(window=0s, samp=false)");
+  AwayFromItsRacks none("shufflewatcher(mode=paper, window=0s, samp_wait=0)"),
+      half("shufflewatcher(mode=paper, window=0s, samp_wait=0.5)"), without("shufflewatcher(mode=paper, window=0s, samp=false)");
   EXPECT_EQ(none.asks(3), "1.0");
   EXPECT_EQ(without.asks(3), "1.0");
   EXPECT_EQ(half.asks(3), "-");

@@ -252,7 +252,7 @@ TEST(StageOrders, FollowDefinitionDepthOrTheLongestPath) {
 }
 
 TEST(Tetris, PicksTheTaskBestAlignedWithWhatIsFree) {
-  World world("tetris(srtf=false)");
+  World world("tetris(mode=paper, srtf=false)");
   world.node(1, "a", "r", 10, 10 * kGiB);
   world.job(1, 0, Time(0), anywhere(9), {.cpu = 1, .memory = kGiB});
   world.job(2, 0, Time(0), anywhere(9), {.cpu = 4, .memory = kGiB});  // larger: better aligned while there is cpu
@@ -263,7 +263,7 @@ TEST(Tetris, PicksTheTaskBestAlignedWithWhatIsFree) {
 
 TEST(Tetris, RemoteInputCostsATenth) {
   for (const auto& [penalty, first] : {std::pair("0.9", 2u), std::pair("1", 1u)}) {
-    World world(fmt::format("tetris(srtf=false, penalty={})", penalty));
+    World world(fmt::format("tetris(mode=paper, srtf=false, penalty={})", penalty));
     world.node(1, "a", "r", 1);
     world.job(1, 0, Time(0), {{"elsewhere"}});
     world.job(2, 0, Time(1), {{"a"}});
@@ -274,7 +274,7 @@ TEST(Tetris, RemoteInputCostsATenth) {
 
 TEST(Tetris, ShortJobsWeighAgainstPacking) {
   for (const auto& [srtf, first] : {std::pair("false", 1u), std::pair("true", 2u)}) {
-    World world(fmt::format("tetris(srtf={})", srtf));
+    World world(fmt::format("tetris(mode=paper, srtf={})", srtf));
     world.node(1, "a", "r", 4);
     world.stage(world.job(1), 0, anywhere(100), {.cpu = 3}, 10);
     world.stage(world.job(2), 0, anywhere(1), {.cpu = 2}, 10);
@@ -284,7 +284,7 @@ TEST(Tetris, ShortJobsWeighAgainstPacking) {
 }
 
 TEST(Tetris, AStageThatComesLaterCountsAsWorkOfItsJob) {
-  World world("tetris");
+  World world("tetris(mode=paper)");
   world.node(1, "a", "r", 1);
   JobInfo& longer = world.job(1);
   world.stage(longer, 0, anywhere(2), {.cpu = 1}, 10);
@@ -299,7 +299,7 @@ TEST(Tetris, AStageThatComesLaterCountsAsWorkOfItsJob) {
 }
 
 TEST(Tetris, TheFairnessKnobKeepsToJobsBelowTheirShare) {
-  World world("tetris(srtf=false, fairness=0.5)");
+  World world("tetris(mode=paper, srtf=false, fairness=0.5)");
   world.node(1, "a", "r", 12);
   world.job(1, 0, Time(0), anywhere(9), {.cpu = 3});
   world.job(2, 0, Time(1), anywhere(9), {.cpu = 1});
@@ -309,7 +309,7 @@ TEST(Tetris, TheFairnessKnobKeepsToJobsBelowTheirShare) {
 }
 
 TEST(Tetris, StagesNearTheirBarrierGoFirst) {
-  World world("tetris(srtf=false, barrier=0.5)");
+  World world("tetris(mode=paper, srtf=false, barrier=0.5)");
   world.node(1, "a", "r", 1);
   world.job(1, 0, Time(0), anywhere(3), {.cpu = 0.5});
   world.schedule();
@@ -318,6 +318,34 @@ TEST(Tetris, StagesNearTheirBarrierGoFirst) {
   world.job(2, 0, Time(1), anywhere(1), {.cpu = 1});
   world.schedule();
   EXPECT_EQ(world.launched.at(2).task.job, JobId(1)) << "two of three are done: the last one frees what waits for it";
+}
+
+TEST(Tetris, SpreadsTheTasksOfAJobOverFreeNodes) {
+  for (const auto& [spec, first] : {std::pair("tetris", 2u), std::pair("tetris(mode=paper)", 4u)}) {
+    World world(spec);
+    world.node(1, "a", "r", 4);
+    world.node(2, "b", "r", 4);
+    world.job(1, 0, Time(0), anywhere(4));
+    world.schedule();
+    EXPECT_EQ(world.state.node(NodeId(1))->running.size(), first) << spec;
+    EXPECT_EQ(world.running(1), 4u);
+  }
+}
+
+TEST(Tetris, AMoreSuitableTaskWaitsForAJobThatWouldEndLaterThanWithItsShare) {
+  for (const auto& [spec, first] : {std::pair("tetris(srtf=false)", 1u), std::pair("tetris(mode=paper, srtf=false)", 2u)}) {
+    World world(spec);
+    world.node(1, "a", "r", {.cpu = 4});
+    world.stage(world.job(3, "many"), 0, anywhere(1), {.cpu = 4}, 100);
+    world.schedule();
+    world.stage(world.job(1, "few"), 0, anywhere(1), {.cpu = 1}, 10);
+    world.stage(world.job(2, "many"), 0, anywhere(100), {.cpu = 4}, 10);
+    world.schedule();
+    world.at(100);
+    world.finish(world.launched.at(0).task);
+    world.beat(1);
+    EXPECT_EQ(world.launched.at(1).task.job, JobId(first)) << spec;
+  }
 }
 
 }  // namespace

@@ -312,7 +312,7 @@ TEST(PackingInside, OrdersOfStagesAreNotForIt) {
 
 TEST(Packing, TriesOtherTasksOfAStageWhenTheSourcesOfTheNearestHaveNoRoom) {
   constexpr double kMega = 1e6;
-  World world("tetris(srtf=false, barrier=2)");
+  World world("tetris(mode=paper, srtf=false, barrier=2)");
   for (std::uint32_t id : {1u, 2u, 3u})
     world.node(id, fmt::format("h{}", id), "r", Resources{.cpu = 4, .network_in = 200 * kMega, .network_out = 100 * kMega});
   world.job(1, 0, Time(0), {{"h1"}, {"h1"}, {"h1"}, {"h2"}, {"h2"}}, {.cpu = 1, .network_in = 60 * kMega});

@@ -10,7 +10,7 @@ Resources takes(double cpu, double disk = 0, double memory = 0) { return {.cpu =
 
 /// Nodes of a hundred cores for the master and one of each resource for tasks.
 World cluster(std::uint32_t nodes, const std::string& options = "") {
-  World world("ras(node=[cpu=1,memory=1,disk_read=1],overcommit=0" + options + ")");
+  World world("ras(mode=paper, node=[cpu=1,memory=1,disk_read=1],overcommit=0" + options + ")");
   for (std::uint32_t i = 1; i <= nodes; ++i) world.node(i, fmt::format("h{}", i), "r", 100);
   return world;
 }
@@ -48,7 +48,7 @@ TEST(Ras, RunsAsManyTasksOnANodeAsItsScarcestResourceAllows) {
 TEST(Ras, MayOvercommitWhatIsSharedByAPartOfATask) {
   for (const auto& [use, most] : {std::pair(takes(0.30), 4u), std::pair(takes(0.1, 0.22), 5u), std::pair(takes(0.1, 0, 0.22), 4u),
                                   std::pair(takes(0.25), 4u)}) {
-    World world("ras(node=[cpu=1,memory=1,disk_read=1])");
+    World world("ras(mode=paper, node=[cpu=1,memory=1,disk_read=1])");
     world.node(1, "h1", "r", 100);
     maps(world, 1, 100, use);
     world.schedule();
@@ -57,7 +57,7 @@ TEST(Ras, MayOvercommitWhatIsSharedByAPartOfATask) {
 }
 
 TEST(Ras, WithoutAProfileATaskTakesItsDemand) {
-  World world("ras");
+  World world("ras(mode=paper)");
   world.node(1, "h1", "r", 4, 100);
   world.job(1, 0, Time(0), anywhere(10), {.cpu = 1, .memory = 40});
   world.schedule();
@@ -198,7 +198,7 @@ TEST(Ras, FindsOutThatAProfileLies) {
 
 /// A node of eight slots whose worker says that its tasks can use so many processors.
 World reporting(double processors) {
-  World world("ras");
+  World world("ras(mode=paper)");
   world.node(1, "h1", "r", {.cpu = 8, .memory = 100, .disk_read = 100});
   world.state.mutable_node(NodeId(1)).processors = processors;
   return world;
@@ -282,8 +282,39 @@ TEST(Ras, SaysWhatAJobHas) {
 TEST(Ras, RefusesOptionsThatMakeNoSense) {
   const auto error = [](const std::string& text) { return make_scheduler(text).error().to_string(); };
   EXPECT_NE(error("ras(cycle=0s)").find("scheduler option cycle must be more than 0"), std::string::npos);
-  EXPECT_NE(error("ras(node=[cups=1])").find("scheduler option node"), std::string::npos);
+  EXPECT_NE(error("ras(mode=paper, node=[cups=1])").find("scheduler option node"), std::string::npos);
   EXPECT_NE(error("ras(slots=3)").find("slots"), std::string::npos);
+}
+
+TEST(RasBounded, ASlotIsUsedWhereTheInputOfATaskIs) {
+  World world("ras");
+  for (std::uint32_t i = 1; i <= 4; ++i) world.node(i, fmt::format("h{}", i), "r", 1);
+  for (std::uint64_t job = 1; job <= 4; ++job) world.job(job, 0, Time(0), {{fmt::format("h{}", 5 - job)}});
+  world.schedule();
+  ASSERT_EQ(world.launched.size(), 4u);
+  for (const auto& launch : world.launched) EXPECT_EQ(launch.task.job.value(), 5 - launch.node.value());
+}
+
+TEST(RasBounded, SlotsThatNoGoalNeedsGoToSmallJobsFirst) {
+  World world("ras");
+  world.node(1, "h1", "r", 4);
+  world.stage(world.job(1), 0, anywhere(100), {.cpu = 1}, 10);
+  world.stage(world.job(2), 0, anywhere(3), {.cpu = 1}, 10);
+  world.schedule();
+  EXPECT_EQ(world.running(2), 3u);
+  EXPECT_EQ(world.running(1), 1u);
+}
+
+TEST(RasBounded, AGoalGetsTheSlotsThatItNeedsBeforeSmallJobs) {
+  World world("ras");
+  world.node(1, "h1", "r", 4);
+  JobInfo& goal = world.job(1);
+  goal.deadline = std::chrono::seconds(100);
+  world.stage(goal, 0, anywhere(20), {.cpu = 1}, 10);
+  world.stage(world.job(2), 0, anywhere(3), {.cpu = 1}, 10);
+  world.schedule();
+  EXPECT_EQ(world.running(1), 2u) << "200 s of work in 100 s";
+  EXPECT_EQ(world.running(2), 2u);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ World one_node(const std::string& spec, const std::vector<std::pair<double, doub
 
 TEST(ReverseAdaptive, RunsNowWhatWillHaveNoRoomLater) {
   for (const auto& [after, least, most] : {std::tuple(0.0, 9u, 9u), std::tuple(10.0, 2u, 6u)}) {
-    World world = one_node("reverse_adaptive", {{0, 10}, {1200, after}});
+    World world = one_node("reverse_adaptive(mode=paper)", {{0, 10}, {1200, after}});
     maps(world, 1, 20, 600, 7200);
     maps(world, 2, 100, 600);
     world.schedule();

@@ -8,7 +8,8 @@ namespace {
 
 struct Packing {
   World world;
-  explicit Packing(const std::string& options, double slots = 4, double memory = 0) : world(fmt::format("tetris({})", options)) {
+  explicit Packing(const std::string& options, double slots = 4, double memory = 0)
+      : world(fmt::format("tetris(mode=paper, {})", options)) {
     world.node(1, "a", "r1", slots, memory);
   }
   void add(std::uint64_t id, std::size_t tasks, const Resources& demand, double seconds = 1) {
@@ -103,13 +104,13 @@ TEST(TetrisDigits, WhatScoresNothingWaits) {
   packing.world.finish(packing.world.launched[0].task);
   packing.world.schedule();
   EXPECT_EQ(packing.world.order(), "12");
-  EXPECT_FALSE(make_scheduler("tetris(digits=10)"));
+  EXPECT_FALSE(make_scheduler("tetris(mode=paper, digits=10)"));
 }
 
 /// Nodes of 100 MB/s, of which jobs want some. Node a holds the input.
 struct Remote {
   static constexpr double kMega = 1e6;
-  World world{"tetris(srtf=false, barrier=2)"};
+  World world{"tetris(mode=paper, srtf=false, barrier=2)"};
   Remote() {
     for (std::uint32_t id : {1u, 2u, 3u})
       world.node(id, std::string(1, static_cast<char>('a' + id - 1)), "r",

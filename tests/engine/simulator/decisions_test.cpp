@@ -86,8 +86,8 @@ std::string decided(const std::string& spec) {
 
 /// Carbyne's probability of altruism at 0 is dominant resource fairness.
 TEST(Decisions, WithoutAltruismAreThoseOfDrf) {
-  EXPECT_EQ(decided("carbyne(altruism=0)"), decided("drf(form=closed, mean=all)"));
-  EXPECT_NE(decided("carbyne"), decided("carbyne(altruism=0)"));
+  EXPECT_EQ(decided("carbyne(mode=paper, altruism=0)"), decided("drf(form=closed, mean=all)"));
+  EXPECT_NE(decided("carbyne(mode=paper)"), decided("carbyne(mode=paper, altruism=0)"));
 }
 
 TEST(Decisions, StayWhatTheyWere) {
@@ -121,10 +121,10 @@ TEST(Decisions, StayWhatTheyWere) {
       {"sjf", "06398107ea83889e"},
       {"sjf(size=remaining_path)", "a9f5330ec8d60bb6"},
       {"srtf", "3becbdaf89d58ec2"},
-      {"tetris", "cd17f128063e1529"},
-      {"tetris(barrier=0.5, penalty=0.5)", "e5572723f0100a4a"},
-      {"tetris(fairness=0.5)", "bdb9090df3354936"},
-      {"tetris(srtf=false, barrier=2, penalty=1, digits=2)", "26887745fd299746"},
+      {"tetris(mode=paper)", "cd17f128063e1529"},
+      {"tetris(mode=paper, barrier=0.5, penalty=0.5)", "e5572723f0100a4a"},
+      {"tetris(mode=paper, fairness=0.5)", "bdb9090df3354936"},
+      {"tetris(mode=paper, srtf=false, barrier=2, penalty=1, digits=2)", "26887745fd299746"},
   };
   std::string all;
   for (const auto& [spec, number] : golden) {

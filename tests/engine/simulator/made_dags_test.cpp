@@ -56,7 +56,7 @@ TEST_P(MadeDags, TakeTheSecondsOfTheSerialProgram) {
 INSTANTIATE_TEST_SUITE_P(Policies, MadeDags,
                          ::testing::Values(Policy{"fifo", "fifo"}, Policy{"srtf", "srtf(stages=cpm)"}, Policy{"sjf", "sjf"},
                                            Policy{"drf", "drf"},
-                                           Policy{"tetris", "tetris(srtf=false, barrier=2, penalty=1, digits=8)"}),
+                                           Policy{"tetris", "tetris(mode=paper, srtf=false, barrier=2, penalty=1, digits=8)"}),
                          [](const auto& run) { return std::string(run.param.name); });
 
 }  // namespace

@@ -51,7 +51,7 @@ double crossed(const RunResult& result) {
 }
 
 TEST(ShuffleWatcherOnRacks, IsAboutAsGoodAsFairWhereUplinksHaveRoom) {
-  for (const char* spec : {"shufflewatcher", "shufflewatcher(relaxed=5s)"}) {
+  for (const char* spec : {"shufflewatcher", "shufflewatcher(mode=paper, relaxed=5s)"}) {
     double fair = 0, watcher = 0;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       const Workload workload = shuffling(seed, 60, 4, seconds(4));
@@ -73,7 +73,7 @@ TEST(ShuffleWatcherOnRacks, MovesLessBetweenRacksWhereUsersHaveSeveralJobs) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const Workload workload = shuffling(seed, 60, 4, milliseconds(500));
     const RunResult fair = run(workload, racks(4, 40e6, seed), "fair"),
-                    watcher = run(workload, racks(4, 40e6, seed), "shufflewatcher(relaxed=5s)");
+                    watcher = run(workload, racks(4, 40e6, seed), "shufflewatcher");
     EXPECT_LT(crossed(watcher), 0.85 * crossed(fair)) << seed;
     less += mean_completion(watcher) / mean_completion(fair) / 3;
   }
