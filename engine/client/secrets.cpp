@@ -9,8 +9,8 @@
 namespace weft::client {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSecretVariables{"AWS_SECRET_ACCESS_KEY=", "AWS_SESSION_TOKEN=",
-                                                           "AWS_CONTAINER_AUTHORIZATION_TOKEN="};
+constexpr std::array<std::string_view, 3> kSecretVariables{
+    "AWS_SECRET_ACCESS_KEY=", "AWS_SESSION_TOKEN=", "AWS_CONTAINER_AUTHORIZATION_TOKEN="};
 
 /// Of stores that weft reads; what user code makes of other URLs is its business.
 constexpr std::array<std::string_view, 6> kStores{"s3://", "s3a://", "s3n://", "hdfs://", "webhdfs://", "swebhdfs://"};
@@ -38,10 +38,11 @@ bool has_secret(std::string_view argument) {
 Result<void> refuse_secrets(const std::vector<std::string>& arguments) {
   const auto found = std::find_if(arguments.begin(), arguments.end(), has_secret);
   if (found == arguments.end()) return {};
-  return fail(Code::invalid_argument,
-              fmt::format("argument {} of the job holds a password or a key, which everybody would see who sees the job; put it into "
-                          "the environment or a file of the workers (docs/remote-stores.md)",
-                          found - arguments.begin() + 1));
+  return fail(
+      Code::invalid_argument,
+      fmt::format("argument {} of the job holds a password or a key, which everybody would see who sees the job; put it into "
+                  "the environment or a file of the workers (docs/remote-stores.md)",
+                  found - arguments.begin() + 1));
 }
 
 }  // namespace weft::client

@@ -31,8 +31,7 @@ class SecretsTest : public testing::Test {
                     {"TMPDIR", files_.path()}};
     service_.store("in", "to be or not to be\n");
     cluster_ = std::make_unique<FileCluster>(
-        2, FileClusterOptions{.master = {"--event-log", files_ / "events", "--http", "127.0.0.1:0"},
-                              .environment = environment_});
+        2, FileClusterOptions{.master = {"--event-log", files_ / "events", "--http", "127.0.0.1:0"}, .environment = environment_});
   }
   ProcessResult job(Words words) const {
     words.insert(words.end(), {"--cluster", cluster_->address()});
@@ -62,8 +61,8 @@ class SecretsTest : public testing::Test {
   }
   void expect_clean_everywhere() {
     for (const Words& words : {Words{"job", "list", "--json"}, Words{"job", "status", "1", "--json"}, Words{"job", "logs", "1"},
-                               Words{"job", "diagnose", "1", "--json"}, Words{"job", "diagnose", "1"}, Words{"node", "list", "--json"},
-                               Words{"job", "explain", "1"}}) {
+                               Words{"job", "diagnose", "1", "--json"}, Words{"job", "diagnose", "1"},
+                               Words{"node", "list", "--json"}, Words{"job", "explain", "1"}}) {
       const auto told = weft(words);
       EXPECT_TRUE(clean(told.out + told.err)) << words[1] << ": " << told.out << told.err;
     }
@@ -93,7 +92,8 @@ TEST_F(SecretsTest, OfAJobThatUsesThemAreNowhere) {
   const auto counted = job({program("wordcount"), "--input", "s3://books/in", "--output", "s3://books/counts"});
   ASSERT_EQ(counted.exit_code, 0) << counted.err;
   EXPECT_TRUE(clean(counted.out + counted.err));
-  const auto detached = weft({"submit", "--detach", program("wordcount"), "--", "--input", "s3://books/in", "--output", "s3://books/again"});
+  const auto detached =
+      weft({"submit", "--detach", program("wordcount"), "--", "--input", "s3://books/in", "--output", "s3://books/again"});
   ASSERT_EQ(detached.exit_code, 0) << detached.err;
   EXPECT_EQ(weft({"job", "wait", "2"}).exit_code, 0) << weft({"job", "logs", "2"}).out;
   expect_clean_arguments();
@@ -117,12 +117,14 @@ TEST_F(SecretsTest, InArgumentsAreRefusedBeforeAnybodySeesThem) {
   const auto driven = job({program("wordcount"), "--quiet", "--input", url, "--output", files_ / "out"});
   EXPECT_NE(driven.exit_code, 0);
   EXPECT_TRUE(has(driven.err, "holds a password or a key") && clean(driven.err)) << driven.err;
-  for (const std::string& argument : {url, std::string("AWS_SECRET_ACCESS_KEY=") + kToken, std::string("a,hdfs://u:") + kToken + "@host/x"}) {
+  for (const std::string& argument :
+       {url, std::string("AWS_SECRET_ACCESS_KEY=") + kToken, std::string("a,hdfs://u:") + kToken + "@host/x"}) {
     const auto detached = weft({"submit", "--detach", program("wordcount"), "--", "--input", argument});
     EXPECT_EQ(detached.exit_code, 1);
     EXPECT_TRUE(has(detached.err, "argument 2 of the job holds a password or a key") && clean(detached.err)) << detached.err;
   }
-  const auto harmless = weft({"submit", "--detach", program("wordcount"), "--", "--input", "hdfs://user@host:8020/in", "--output", "a@b:c"});
+  const auto harmless =
+      weft({"submit", "--detach", program("wordcount"), "--", "--input", "hdfs://user@host:8020/in", "--output", "a@b:c"});
   EXPECT_EQ(harmless.exit_code, 0) << harmless.err;
   EXPECT_NE(weft({"job", "list"}).out.find("wordcount"), std::string::npos);
   expect_clean_everywhere();
