@@ -48,6 +48,8 @@ int become(const Account& account) {
 int confine(const Confinement& confinement) {
   for (const int entry : confinement.group_entries)
     if (write(entry, "0", 1) != 1) return errno;
+  if (confinement.sandbox)
+    if (const int error = confinement.sandbox->enter(); error != 0) return error;
   // One byte, not zero: the kernel starts a program that core dumps are piped to whatever the limit, except with this one.
   if (const int error = limit(RLIMIT_CORE, 1); error != 0) return error;
   if (confinement.processes != 0) {

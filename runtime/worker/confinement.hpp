@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/account.hpp"
+#include "runtime/worker/sandbox.hpp"
 
 namespace weft::runtime {
 
@@ -17,6 +19,7 @@ struct Confinement {
   std::vector<int> group_entries{};
   int group_directory = -1;
   std::optional<Account> account{};  // whose it is from then on, instead of this process's user's
+  std::shared_ptr<const Sandbox> sandbox{};
 };
 
 /// How many processes and threads the machine has now, plus `more`: what a user's limit is set to, so that a job gets `more` at

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/private_directory.hpp"
 #include "base/rpc/credentials.hpp"
+#include "base/sanitized.hpp"
 #include "base/text.hpp"
 
 namespace weft::runtime {
@@ -38,11 +39,12 @@ std::vector<std::string> environment_of(const Account& account, bool certificate
 
 Result<std::unique_ptr<WorkerIsolation>> WorkerIsolation::open(const WorkerOptions& options, rpc::Reactor& background,
                                                                const std::string& directory) {
-  std::unique_ptr<WorkerIsolation> made(new WorkerIsolation(options, background));
-  if (options.run_as != kRunAsSelf) WEFT_TRY(made->let_others_pass(directory));
+  std::unique_ptr<WorkerIsolation> made(new WorkerIsolation(options, background, directory));
+  if (options.run_as != kRunAsSelf) WEFT_TRY(made->let_others_pass());
   if (options.run_as == kRunAsSelf && ::geteuid() == 0 && options.security.credentials)
     Log("worker").warn(
         "programs of all users run as root here, and can read this worker's key: --run-as submitter has them run as their users");
+  if (options.sandbox) WEFT_TRY(made->try_sandbox());
   if (options.cgroup != kNoCgroup) made->open_groups();
   return made;
 }
@@ -52,23 +54,30 @@ void WorkerIsolation::open_groups() {
   if (groups)
     groups_ = *std::move(groups);
   else
-    Log("worker").warn(
+    Log("worker").info(
         "jobs have no control groups: {}; how much memory and how many processes they take is limited for each process "
         "and each user only (--cgroup)",
         groups.error().to_string());
 }
 
-Result<void> WorkerIsolation::let_others_pass(const std::string& directory) {
+Result<void> WorkerIsolation::let_others_pass() {
   if (options_.run_as != kRunAsSubmitter) WEFT_TRY(find_account(options_.run_as));
-  for (const std::string& path : {directory, directory + "/jobs"}) {
+  for (const std::string& path : {directory_, directory_ + "/jobs"}) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0 || ::chmod(path.c_str(), (info.st_mode & 07777u) | S_IXGRP | S_IXOTH) != 0)
       return fail(errno_error("cannot let other users pass through " + path, errno));
   }
-  if (auto open = check_open_to_others(directory); !open)
+  if (auto open = check_open_to_others(directory_); !open)
     return fail(std::move(open).error().wrap(
         "jobs cannot run as other users than the worker's in its directory; name another one (--directory), or --run-as self"));
   return {};
+}
+
+Result<void> WorkerIsolation::try_sandbox() const {
+  const std::string jobs = directory_ + "/jobs";
+  const std::string why = why_not(Sandbox(directory_, jobs, jobs, options_.writable));
+  if (why.empty()) return {};
+  return fail(Code::io, "there can be no sandbox here (worker.sandbox), which needs the right to mount and Linux 5.12: " + why);
 }
 
 Result<std::optional<Account>> WorkerIsolation::account_for(const std::string& user) const {
@@ -93,8 +102,8 @@ Result<std::shared_ptr<const JobIsolation>> WorkerIsolation::isolate(const Isola
   }
   GroupLimits limits;
   if (options_.job_processes != 0) limits.processes = options_.job_processes + std::uint64_t{kThreadsOfTask} * job.task_slots;
-  // Map outputs count where they were written, until they are read.
-  limits.memory_bytes = job.memory_bytes + options_.store_bytes;
+  // Map outputs count where they were written, until they are read. Sanitizers take memory of their own.
+  if (!kSanitized) limits.memory_bytes = job.memory_bytes + options_.store_bytes;
   std::shared_ptr<JobIsolation> made(
       new JobIsolation(job.directory, limits, std::move(account)),
       [&background = background_](JobIsolation* last) { background.post([last = std::shared_ptr<JobIsolation>(last)] {}); });
@@ -102,6 +111,8 @@ Result<std::shared_ptr<const JobIsolation>> WorkerIsolation::isolate(const Isola
   if (made->account_)
     for (std::string& variable : environment_of(*made->account_, options_.security.credentials != nullptr))
       made->environment_.push_back(std::move(variable));
+  if (options_.sandbox)
+    made->sandbox_ = std::make_shared<const Sandbox>(directory_, job.directory, job.directory + kTemporary, options_.writable);
   if (groups_) {
     WEFT_ASSIGN(ControlGroup group, groups_->make(job.name, limits));
     made->group_.emplace(std::move(group));
@@ -116,6 +127,7 @@ Confinement JobIsolation::confinement() const {
     confinement.group_directory = group_->directory();
   }
   confinement.account = account_;
+  confinement.sandbox = sandbox_;
   if (!group_ || !group_->counts_processes()) confinement.processes = processes_beside(limits_.processes);
   return confinement;
 }

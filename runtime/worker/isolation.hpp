@@ -45,6 +45,7 @@ class JobIsolation {
   const GroupLimits limits_;
   const std::optional<Account> account_;
   std::vector<std::string> environment_;
+  std::shared_ptr<const Sandbox> sandbox_;  // null: all files are seen
   std::optional<ControlGroup> group_;
 };
 
@@ -62,7 +63,7 @@ class WorkerIsolation {
  public:
   /// Says in the log when jobs get no control groups. `background` removes them: their processes take a moment to end. `directory`:
   /// the worker's, in which those of jobs are; other users get the right to pass through it when jobs run as theirs. Error: they
-  /// cannot reach it, or the user that worker.run_as names is not there.
+  /// cannot reach it, the user that worker.run_as names is not there, or there can be no sandbox.
   static Result<std::unique_ptr<WorkerIsolation>> open(const WorkerOptions& options, rpc::Reactor& background,
                                                        const std::string& directory);
 
@@ -71,14 +72,17 @@ class WorkerIsolation {
   Result<std::shared_ptr<const JobIsolation>> isolate(const IsolatedJob& job);
 
  private:
-  WorkerIsolation(const WorkerOptions& options, rpc::Reactor& background) : options_(options), background_(background) {}
+  WorkerIsolation(const WorkerOptions& options, rpc::Reactor& background, std::string directory)
+      : options_(options), background_(background), directory_(std::move(directory)) {}
   void open_groups();
-  Result<void> let_others_pass(const std::string& directory);
+  Result<void> let_others_pass();
+  Result<void> try_sandbox() const;
   /// Nothing: the worker's own.
   Result<std::optional<Account>> account_for(const std::string& user) const;
 
   const WorkerOptions& options_;
   rpc::Reactor& background_;
+  const std::string directory_;
   std::optional<GroupParent> groups_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/machine.hpp"
 #include "base/rpc/rpc.hpp"
 #include "base/text.hpp"
+#include "runtime/worker/sandbox.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -64,6 +66,9 @@ void declare(Config& config, WorkerOptions& options) {
   config.text("worker.run_as", options.run_as,
               "As whom jobs' programs run, when the worker is root's: self, submitter (the job's user where this machine has him, "
               "nobody otherwise), or a user's name");
+  config.flag("worker.sandbox", options.sandbox,
+              "Show jobs' programs the machine's files read-only, and none of other jobs; needs worker.run_as");
+  config.list("worker.writable", options.writable, "Directories to which programs in a sandbox can write outputs");
   config.text("worker.cgroup", options.cgroup,
               "Where each job gets a control group for its memory, its processes and a fair share of the processors: auto (in the "
               "worker's own group), the name of a group, or none");
@@ -102,6 +107,18 @@ Result<void> complete(WorkerOptions& options) {
   if (options.run_as != kRunAsSelf && ::geteuid() != 0)
     return fail(Code::invalid_argument,
                 fmt::format("worker.run_as is {}: only a worker of root can run programs as other users", escaped(options.run_as)));
+  if (options.sandbox && options.run_as == kRunAsSelf)
+    return fail(
+        Code::invalid_argument,
+        "worker.sandbox keeps nobody in who has root's rights; say as whom programs run, too (worker.run_as, --run-as submitter)");
+  if (options.writable.size() > kMostWritable)
+    return fail(Code::invalid_argument, fmt::format("worker.writable has more than {} directories", kMostWritable));
+  for (std::string& path : options.writable) {
+    std::error_code error;
+    if (!path.starts_with('/') || !std::filesystem::is_directory(path, error))
+      return fail(Code::invalid_argument, fmt::format("worker.writable: '{}' is no absolute path of a directory", escaped(path)));
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  }
   if (options.private_cluster) options.cgroup = kNoCgroup;  // one job, of the user who started it
   if (options.cgroup != "auto" && options.cgroup != kNoCgroup && !options.cgroup.starts_with('/'))
     return fail(

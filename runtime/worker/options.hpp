@@ -51,6 +51,8 @@ struct WorkerOptions {
   std::string drain_chunks = "sole";  // which chunks must be copied before it ends: kDrainChunksSole or kDrainChunksAll
   ChunkServiceFactory chunks;         // of the cluster's files; empty: it keeps none
   std::string run_as = std::string(kRunAsSelf);
+  bool sandbox = false;  // jobs' processes see files read-only, and none of other jobs; needs another run_as than kRunAsSelf
+  std::vector<std::string> writable;   // directories that they can write to then
   std::string cgroup = "auto";         // where jobs' control groups are made (GroupParent::open()), or kNoCgroup
   std::uint32_t job_processes = 4096;  // of a job, threads included, besides those of its tasks; 0: as many as the system allows
   bool share = true;                   // map outputs, with workers of the same machine

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/machine.hpp"
+#include "base/sanitized.hpp"
 #include "tests/cluster/cluster.hpp"
 
 namespace weft::test {
@@ -98,6 +99,7 @@ TEST_F(ControlGroupTest, AForkBombReachesItsLimitAndOthersGoOn) {
 }
 
 TEST_F(ControlGroupTest, ProcessesThatTakeTooMuchMemoryAreEndedAndOthersGoOn) {
+  if (kSanitized) GTEST_SKIP() << "memory is limited without sanitizers only";
   cluster_.add_worker({"--memory", "64MiB", "--store-memory", "64MiB"});
   ASSERT_TRUE(cluster_.has_nodes(2));
   cluster_.worker(0).signal(SIGTERM);
@@ -137,9 +139,10 @@ class OtherUsersTest : public testing::Test {
       ASSERT_EQ(chown((files_ / name).c_str(), user, user), 0);
     }
     if (run({"unshare", "-m", "true"}).exit_code != 0) GTEST_SKIP() << "no namespaces can be made here";
-    master_ = std::make_unique<Process>(Words{program("weft"), "master", "--insecure", "--listen", "127.0.0.1:0", "--http",
-                                              "127.0.0.1:0", "--port-file", files_ / "port"},
-                                        ProcessOptions{.daemon = true});
+    if (certificates_) make_certificates();
+    master_ = std::make_unique<Process>(Words{program("weft"), "master", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0",
+                                              "--port-file", files_ / "port", "--data-dir", files_ / "data"},
+                                        ProcessOptions{.environment = {{"WEFT_SECURITY", security("master")}}, .daemon = true});
     ASSERT_TRUE(eventually([&] { return read_file(files_ / "port").ends_with('\n'); })) << master_->err_so_far();
     address_ = read_file(files_ / "port");
     address_.pop_back();
@@ -154,30 +157,79 @@ class OtherUsersTest : public testing::Test {
   }
   void start_worker(const Words& more) {
     Words words{"unshare", "-m", "sh", "-c", "mount --bind " + files_ / "passwd" + " /etc/passwd && exec \"$@\"", "sh"};
-    const Words worker{program("weft"), "worker",    "--insecure", "--master", address_,         "--name", "w1", "--slots", "2",
-                       "--run-as",      "submitter", "--memory",   "64MiB",    "--store-memory", "16MiB"};
+    const Words worker{program("weft"),  "worker", "--master",    address_,          "--name",          "w1",
+                       "--slots",        "2",      "--run-as",    "submitter",       "--memory",        "64MiB",
+                       "--store-memory", "16MiB",  "--chunk-dir", files_ / "chunks", "--chunk-reserve", "1MiB"};
     words.insert(words.end(), worker.begin(), worker.end());
     words.insert(words.end(), more.begin(), more.end());
     worker_ = std::make_unique<Process>(
-        words, ProcessOptions{.environment = {{"WORKERS_SECRET", "of root"}, {"TMPDIR", files_.path()}}, .daemon = true});
-    ASSERT_EQ(run({program("weft"), "node", "wait", "1", "--timeout", "15s", "--insecure", "--master", address_}).exit_code, 0)
-        << worker_->err_so_far();
+        words, ProcessOptions{
+                   .environment = {{"WORKERS_SECRET", "of root"}, {"TMPDIR", files_.path()}, {"WEFT_SECURITY", security("worker")}},
+                   .daemon = true});
+    ASSERT_EQ(weft({"node", "wait", "1", "--timeout", "15s"}).exit_code, 0) << worker_->err_so_far();
   }
   /// A program whose driver is a process of that user, too.
   ProcessResult as(unsigned user, Words words) const {
     const std::string id = std::to_string(user);
     words.insert(words.begin(), {"setpriv", "--reuid", id, "--regid", id, "--clear-groups"});
-    words.insert(words.end(), {"--quiet", "--insecure", "--cluster", address_, "--user", user == kAlice ? "alice" : "bob"});
-    return run(words, {.environment = {{"TMPDIR", files_ / (user == kAlice ? "alice" : "bob")}}});
+    words.insert(words.end(), {"--quiet", "--cluster", address_, "--user", name_of(user)});
+    return run(words, {.environment = {{"TMPDIR", files_ / name_of(user)}, {"WEFT_SECURITY", security(name_of(user))}}});
+  }
+  static std::string name_of(unsigned user) { return user == kAlice ? "alice" : "bob"; }
+  /// As alice, but by a process of root.
+  ProcessResult weft(Words words) const {
+    words.insert(words.begin(), {program("weft"), "--master", address_});
+    return run(words, {.environment = {{"WEFT_SECURITY", certificates_ ? files_ / "certificates/alice" : security("alice")}}});
+  }
+  /// What $WEFT_SECURITY says to processes of that name; users have theirs in their homes.
+  std::string security(const std::string& name) const {
+    if (!certificates_) return "insecure";
+    return name == "alice" || name == "bob" ? files_ / (name + "/.weft") : files_ / ("certificates/" + name);
+  }
+  void make_certificates() const {
+    const std::string all = files_ / "certificates";
+    ASSERT_EQ(run({program("weft"), "security", "init", all, "--user", "alice"}).exit_code, 0);
+    ASSERT_EQ(run({program("weft"), "security", "issue", all, "bob"}).exit_code, 0);
+    for (const char* const name : {"alice", "bob"}) {
+      ASSERT_EQ(run({"cp", "-r", all + "/" + name, security(name)}).exit_code, 0);
+      ASSERT_EQ(run({"chown", "-R", std::to_string(std::string(name) == "alice" ? kAlice : kBob), security(name)}).exit_code, 0);
+    }
   }
   ProcessResult script(unsigned user, const std::string& text) const {
     return as(user, {program("shell_probe"), "--max-attempts", "1", text});
   }
 
   ScratchDirectory files_;
+  bool certificates_ = false;
   std::string address_;
   std::unique_ptr<Process> master_, worker_;
 };
+
+class CertifiedUsersTest : public OtherUsersTest {
+ protected:
+  CertifiedUsersTest() { certificates_ = true; }
+};
+
+TEST_F(CertifiedUsersTest, TasksHaveTheirUsersCertificateAndCannotReadTheWorkers) {
+  const auto own = script(kAlice, "id -u; echo $WEFT_SECURITY");
+  EXPECT_EQ(own.out, "61701\n" + security("alice") + "\n") << own.err;
+  for (const std::string& attempt :
+       Words{"cat " + security("worker") + "/identity.pem", "cat " + security("bob") + "/identity.pem"}) {
+    const auto refused = script(kAlice, attempt);
+    EXPECT_TRUE(has(refused.err, "ermission denied")) << refused.err << refused.out;
+  }
+}
+
+TEST_F(CertifiedUsersTest, TasksAndDriversUseFilesOfTheCluster) {
+  write_file(files_ / "words", "to be or not to be\n");
+  ASSERT_EQ(weft({"fs", "put", files_ / "words", "weft://words"}).exit_code, 0);
+  const auto counted = as(kAlice, {program("wordcount"), "--input", "weft://words", "--output", "weft://counts"});
+  EXPECT_EQ(counted.exit_code, 0) << counted.err;
+  const auto submitted =
+      weft({"submit", "--detach", program("wordcount"), "--", "--input", "weft://words", "--output", "weft://again"});
+  ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+  EXPECT_EQ(weft({"job", "wait", "2"}).exit_code, 0) << weft({"job", "logs", "2"}).out;
+}
 
 TEST_F(OtherUsersTest, ATaskIsAProcessOfTheJobsUser) {
   const auto ran =
@@ -269,6 +321,55 @@ TEST_F(OtherUsersTest, ADetachedDriverIsAProcessOfTheJobsUserToo) {
   EXPECT_EQ(run({program("weft"), "job", "wait", "1", "--insecure", "--master", address_}).exit_code, 3);
   const std::string log = run({program("weft"), "job", "logs", "1", "--insecure", "--master", address_}).out;
   EXPECT_TRUE(has(log, "alice\n/") && has(log, "/tmp\n")) << log;
+}
+
+class SandboxTest : public OtherUsersTest {
+ protected:
+  void SetUp() override {
+    OtherUsersTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    worker_->signal(SIGTERM);
+    worker_->wait();
+    ASSERT_EQ(mkdir((files_ / "outputs").c_str(), 01777), 0);
+    ASSERT_EQ(chmod((files_ / "outputs").c_str(), 01777), 0);
+    // The worker's directory is not below the files of the test, which are where the sandbox has something empty.
+    start_worker({"--sandbox", "true", "--writable", files_ / "outputs", "--writable", files_ / "alice"});
+  }
+};
+
+TEST_F(SandboxTest, FilesAreReadOnlyAndThoseOfOthersAreNotThere) {
+  const auto ran = script(kAlice, "ls /tmp; touch /tmp/mine && echo mine > $TMPDIR/too && cat /tmp/too; ls /dev/shm | wc -l");
+  EXPECT_TRUE(has(ran.out, "mine\n0\n")) << ran.out << ran.err;
+  EXPECT_FALSE(has(ran.out, "weft-worker-w") || has(ran.out, "passwd")) << ran.out;
+  const auto read_only = script(kAlice, "mount | grep -c ' / .*[(,]ro[,)]' > /dev/null; touch /etc/new");
+  EXPECT_TRUE(has(read_only.err, "Read-only file system") || has(read_only.err, "ermission denied")) << read_only.err;
+  const auto outside = script(kAlice, "touch " + files_ / "bob/new" + " || touch $HOME/../new");
+  EXPECT_NE(outside.exit_code, 0);
+  const auto processes =
+      script(kAlice, "cat /proc/" + std::to_string(worker_->pid()) + "/stat /proc/1/stat; ls -d /proc/[0-9]* | wc -l");
+  EXPECT_TRUE(has(processes.out, "No such file") && !has(processes.out, "weft")) << processes.out << processes.err;
+  const auto directory = script(kAlice, "cd $TMPDIR/../../.. && ls -d jobs; ls -d logs store binaries; true");
+  EXPECT_TRUE(directory.out.starts_with("jobs\n")) << directory.out << directory.err;
+  for (const char* const name : {"logs", "store", "binaries"})
+    EXPECT_TRUE(has(directory.out, "'" + std::string(name) + "': No such file")) << directory.out;
+}
+
+TEST_F(SandboxTest, JobsReadTheirInputsAndWriteTheirOutputs) {
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += "the word " + std::to_string(i) + "\n";
+  write_file(files_ / "alice/in", text);
+  ASSERT_EQ(chown((files_ / "alice/in").c_str(), kAlice, kAlice), 0);
+  const auto counted =
+      as(kAlice, {program("wordcount"), "--input", files_ / "alice/in", "--output", files_ / "outputs/counts", "--memory", "8MiB"});
+  EXPECT_EQ(counted.exit_code, 0) << counted.err;
+  EXPECT_EQ(part_lines(files_ / "outputs/counts").size(), 100002u);
+}
+
+TEST(RunAs, ASandboxNeedsIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "it needs root";
+  const auto refused = run({program("weft"), "worker", "--master", "127.0.0.1:1", "--sandbox", "true"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(has(refused.err, "--run-as submitter") && one_line(refused.err)) << refused.err;
 }
 
 TEST(RunAs, NeedsRootAndADirectoryThatOthersCanEnter) {

@@ -101,6 +101,8 @@ constexpr KeyOption kWorkerOptions[] = {
      "As whom jobs' programs run, when the worker is root's: submitter is the job's user, or nobody where this machine has no such "
      "user "
      "(default: self)"},
+    {"--sandbox", "worker.sandbox", "true|false",
+     "Whether jobs' programs see the machine's files read-only, and none of other jobs; with --run-as (default: false)"},
     {"--cgroup", "worker.cgroup", "auto|GROUP|none",
      "Where each job gets a control group for its memory, processes and share of the processors (default: auto, the worker's own "
      "group)"},
@@ -140,6 +142,7 @@ void add_settings(CLI::App& command, std::vector<std::string>& settings) {
                            "File of what it will be given, by the hours of a day: lines of 09:00 50%"};
   add_key_option(command, forecast, settings)->check([](const std::string& path) { return why_not(path, master::parse_forecast); });
   list({"--attribute", "worker.attributes", "NAME=VALUE", "A fact for schedulers, such as gpu=1; may be repeated"});
+  list({"--writable", "worker.writable", "DIR", "Directory to which programs in a sandbox can write outputs; may be repeated"});
   list({"--local-data", "worker.local_data", "DIR",
         "Directory, as inputs name it, whose files lie on this machine; may be repeated"});
 }
