@@ -14,6 +14,7 @@
 
 #include "base/hash.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "storage/acting_user.hpp"
 
 namespace weft::client {
 namespace {
@@ -68,6 +69,8 @@ class ClusterSessionTest : public testing::Test {
                                 rpc::Handler handler;
                                 handler.on_request = [this](const rpc::ConnectionPtr& peer, const rpc::Message& message,
                                                             rpc::Responder responder) {
+                                  if (message.type == storage::kActFor)
+                                    return responder.reply(storage::encode(storage::ActedFor{}));
                                   asked.push_back(message.type);
                                   if (message.type == hangs_up_on) return peer->close();
                                   if (message.type == lost.request) {
