@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint32_t kThreadsOfTask = 4;  // its slot's, and what libraries start
 constexpr const char* kTemporary = "/tmp";   // within the job's directory
 constexpr uid_t kLeastUser = 1000;           // those below are the system's own
+constexpr const char* kShellCannotFork = "annot fork";
 constexpr const char* kRoot = "root";
 constexpr const char* kNobody = "nobody";
 
@@ -140,7 +141,8 @@ std::string JobIsolation::limit_reached(const std::string& message) const {
     return fmt::format("; {} {} of memory, and the kernel killed one of them (weft worker --memory, --store-memory)", kProcesses,
                        human_bytes(limits_.memory_bytes));
   const bool counted = group_ && group_->counts_processes();
-  if (counted || limits_.processes == 0 || message.find(std::strerror(EAGAIN)) == std::string::npos) return {};
+  const auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
+  if (counted || limits_.processes == 0 || !(says(std::strerror(EAGAIN)) || says(kShellCannotFork))) return {};
   return fmt::format("; perhaps {} {} (weft worker --job-processes)", kProcesses, limits_.processes);
 }
 

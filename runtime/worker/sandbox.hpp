@@ -9,7 +9,8 @@ namespace weft::runtime {
 inline constexpr std::size_t kMostWritable = 32;
 
 /// A mount namespace in which all files are read-only. Its own are: /tmp, /var/tmp and /dev/shm, which begin empty; the job's
-/// directory, of all that is in the worker's directory; and the directories for outputs. /proc shows processes of the same user only.
+/// directory, of all that is in the worker's directory; and the directories for outputs. /proc shows processes of the same user
+/// only.
 ///
 /// It keeps out processes without root's rights: a confined process of root could leave it.
 class Sandbox {
@@ -19,8 +20,8 @@ class Sandbox {
   /// in the places that begin empty is not seen, unless it is in one of these.
   Sandbox(std::string worker, std::string job, std::string temporary, std::vector<std::string> writable);
 
-  /// For the child between fork and exec, which has root's rights yet; afterwards it is in the directory "/". Calls async-signal-safe
-  /// functions only. Returns 0, or the errno of what the system refused.
+  /// For the child between fork and exec, which has root's rights yet; afterwards it is in the directory "/". Calls
+  /// async-signal-safe functions only. Returns 0, or the errno of what the system refused.
   int enter() const;
 
  private:

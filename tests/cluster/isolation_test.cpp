@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/machine.hpp"
 #include "base/sanitized.hpp"
 #include "tests/cluster/cluster.hpp"
 
@@ -43,8 +42,8 @@ TEST_F(IsolationTest, AProcessOfAJobGetsNoMoreRightsAndWritesNoCore) {
 }
 
 TEST_F(IsolationTest, AJobHasADirectoryOfItsOwnForTemporaryFilesUntilItEnds) {
-  const auto ran = run_script("touch \"$TMPDIR/file\" && stat -c '%a %U' \"$TMPDIR\" && echo \"$TMPDIR\"");
-  EXPECT_TRUE(ran.out.starts_with("700 " + user_name() + "\n/")) << ran.out << ran.err;
+  const auto ran = run_script("touch \"$TMPDIR/file\" && stat -c '%a %u' \"$TMPDIR\" && echo \"$TMPDIR\"");
+  EXPECT_TRUE(ran.out.starts_with("700 " + std::to_string(::geteuid()) + "\n/")) << ran.out << ran.err;
   const std::string directory = ran.out.substr(ran.out.find('/'), ran.out.rfind('\n') - ran.out.find('/'));
   EXPECT_TRUE(eventually([&] { return entries(directory).empty(); })) << directory;
 }
@@ -71,6 +70,20 @@ TEST_F(IsolationTest, AProcessThatADriverLeavesBehindEndsWithIt) {
   EXPECT_EQ(cluster_.admin({"job", "wait", "1"}).exit_code, 3);
   EXPECT_TRUE(has(log("1"), "-driver-") && has(log("1"), "/tmp\n")) << log("1");
   EXPECT_TRUE(eventually([&] { return left_behind("driver").empty(); }));
+}
+
+TEST_F(IsolationTest, WithoutControlGroupsTheProcessesOfTheUserAreCounted) {
+  if (::geteuid() == 0) GTEST_SKIP() << "the kernel does not count those of root";
+  cluster_.add_worker({"--cgroup", "none", "--job-processes", "100"});
+  ASSERT_TRUE(cluster_.has_nodes(2));
+  cluster_.worker(0).signal(SIGTERM);
+  ASSERT_EQ(cluster_.worker(0).wait().exit_code, 0);
+  const auto bomb =
+      run_script("i=0; while [ $i -lt 10000 ]; do (LEFT_BEHIND=bomb exec sleep 1000 > /dev/null 2>&1) & i=$((i+1)); done",
+                 {"--max-attempts", "1"});
+  EXPECT_NE(bomb.exit_code, 0) << bomb.out;
+  EXPECT_TRUE(has(bomb.err, "; perhaps the job's processes reached the limit of 108 (weft worker --job-processes)")) << bomb.err;
+  EXPECT_TRUE(eventually([&] { return left_behind("bomb").empty(); }));
 }
 
 /// Where workers can make control groups.
