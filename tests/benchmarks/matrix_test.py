@@ -60,14 +60,19 @@ class Ratios(unittest.TestCase):
 
 
 class Bounds(unittest.TestCase):
-    def misses(self, means, tails=(1.0, 1.0, 1.0)):
+    def misses(self, means, tails=(1.0, 1.0, 1.0), missed=None):
         scheduler = next(iter(BOUNDS))
-        row = {"completion_mean": list(means), "completion_p95": list(tails), "worst_user": [1.0] * 3, "unfinished": 0}
+        row = {"completion_mean": list(means), "completion_p95": list(tails), "worst_user": [1.0] * 3, "unfinished": 0,
+               "missed": missed, "missed_by_base": 0.1, "cross_rack_bytes": [1.0] * 3}
         return list(matrix.misses(scheduler, {"row": {scheduler: row}}))
 
     def test_what_is_worse_beyond_doubt_is_told(self):
         self.assertTrue(self.misses([1.5, 1.52, 1.51]))
         self.assertTrue(self.misses([0.5, 0.5, 0.5], [2.0, 2.01, 2.02]))
+
+    def test_deadlines_that_are_missed_more_often_are_told(self):
+        self.assertTrue(self.misses([0.6, 0.61, 0.62], missed=0.9))
+        self.assertEqual(self.misses([0.6, 0.61, 0.62], missed=0.1), [])
 
     def test_what_may_be_chance_is_not(self):
         self.assertEqual(self.misses([0.6, 1.6, 0.7]), [])
