@@ -162,6 +162,12 @@ class ParquetColumnBuffer {
   }
   void end_elements() { ends_.push_back(static_cast<std::int64_t>(children_[0].presence_.size())); }
   std::vector<ParquetColumnBuffer>& children() { return children_; }
+  /// Of its texts, which alone may be of any size.
+  std::uint64_t text_bytes() const {
+    std::uint64_t bytes = text_.size();
+    for (const ParquetColumnBuffer& child : children_) bytes += child.text_bytes();
+    return bytes;
+  }
 
   void clear() {
     all_there_ = true;
@@ -227,7 +233,8 @@ class ParquetTaskFile::Impl {
 
   ParquetColumnBuffer& rows() { return rows_; }
   void end_record() {
-    if (++count_ >= kBatchRows) flush();
+    ++count_;
+    if (count_ >= kBatchRows || (count_ % kRowsBetweenLooks == 0 && rows_.text_bytes() >= kBatchTextBytes)) flush();
   }
   Buffer close() {
     flush();
@@ -238,7 +245,8 @@ class ParquetTaskFile::Impl {
   }
 
  private:
-  static constexpr std::size_t kBatchRows = 8192;
+  static constexpr std::size_t kBatchRows = 8192, kRowsBetweenLooks = 16;
+  static constexpr std::uint64_t kBatchTextBytes = 4u << 20;
 
   void begin() {
     const pq::Module* const module = value_or_throw(pq::load_module());

@@ -19,7 +19,8 @@ namespace weft::storage::parquet {
 namespace {
 
 constexpr std::int64_t kBatchRows = 8192;
-constexpr std::int64_t kReadAhead = 1 << 20;  // bytes of a column that are read at once; a whole chunk may not fit into memory
+constexpr std::int64_t kBatchBytes = 8 << 20;  // about, where rows are large
+constexpr std::int64_t kReadAhead = 1 << 20;   // bytes of a column that are read at once; a whole chunk may not fit into memory
 
 class ArrowReader : public Reader {
  public:
@@ -32,6 +33,7 @@ class ArrowReader : public Reader {
 
  private:
   void find_row_groups();
+  std::int64_t batch_rows(std::size_t row_group) const;
   Result<bool> next(::arrow::RecordBatchReader& batches);
   ::arrow::Status take(const ::arrow::RecordBatch& arrow);
   bool mark_wanted();
@@ -75,7 +77,6 @@ Result<void> ArrowReader::open(std::unique_ptr<Source> source, const std::string
     properties.enable_buffered_stream();
     properties.set_buffer_size(kReadAhead);
     ::parquet::ArrowReaderProperties of_arrow(false);
-    of_arrow.set_batch_size(kBatchRows);
     of_arrow.set_pre_buffer(false);
     auto parquet = ::parquet::ParquetFileReader::Open(arrow_file(std::move(source), kept_), properties);
     return ::parquet::arrow::FileReader::Make(::arrow::default_memory_pool(), std::move(parquet), of_arrow).Value(&file_);
@@ -134,9 +135,16 @@ Result<bool> ArrowReader::next(::arrow::RecordBatchReader& batches) {
   return more;
 }
 
+std::int64_t ArrowReader::batch_rows(std::size_t row_group) const {
+  const auto group = file_->parquet_reader()->metadata()->RowGroup(static_cast<int>(row_group));
+  const std::int64_t bytes_of_row = group->total_byte_size() / std::max<std::int64_t>(group->num_rows(), 1);
+  return std::clamp<std::int64_t>(kBatchBytes / std::max<std::int64_t>(bytes_of_row, 1), 1, kBatchRows);
+}
+
 Result<void> ArrowReader::read(std::size_t row_group, const std::function<Result<void>(const Batch&)>& visit) {
   std::unique_ptr<::arrow::RecordBatchReader> batches;
   WEFT_TRY(guarded(kept_, Code::corrupt, path_, [&]() -> ::arrow::Status {
+    file_->set_batch_size(batch_rows(row_group));
     return file_->GetRecordBatchReader({static_cast<int>(row_group)}, selection_.leaves).Value(&batches);
   }));
   for (;;) {
