@@ -1,4 +1,4 @@
-// A job program whose tasks run what a shell is told: user code that attempts what it is not allowed.
+// A job program whose tasks run a shell script: for tests of what user code must not be able to do.
 #include <array>
 #include <cstdint>
 #include <cstdio>
