@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -19,6 +18,7 @@
 #include "base/file.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "base/unguessable.hpp"
 
 namespace weft {
 namespace {
@@ -148,9 +148,7 @@ NamedFile& NamedFile::operator=(NamedFile&& other) noexcept {
 /// Under a name that has nothing of the target's: that one may be as long as names may be.
 Result<void> NamedFile::open_beside(const std::string& target) {
   do {  // not mkostemp(): the umask decides the mode
-    std::uint64_t chance = 0;
-    if (::getrandom(&chance, sizeof chance, 0) != sizeof chance) return fail(errno_error("no random bytes", errno));
-    temporary_ = (folder_of(target) / fmt::format(".weft-{:016x}", chance)).string();
+    temporary_ = (folder_of(target) / fmt::format(".weft-{:016x}", unguessable_number())).string();
     fd_ = Fd(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   } while (!fd_.valid() && errno == EEXIST);
   if (!fd_.valid()) {

@@ -4,7 +4,6 @@
 #include <ctime>
 #include <filesystem>
 #include <optional>
-#include <random>
 #include <set>
 
 #include <fmt/core.h>
@@ -16,6 +15,7 @@
 #include "base/rpc/credentials.hpp"
 #include "base/rpc/token.hpp"
 #include "base/text.hpp"
+#include "base/unguessable.hpp"
 
 namespace weft::certificates {
 namespace {
@@ -87,10 +87,7 @@ Result<std::string> newest(const std::string& certificates) {
   return certificates.substr(0, end + kEndOfCertificate.size());
 }
 
-std::string authority_name() {
-  std::random_device source;
-  return fmt::format("weft {:08x}{:08x}", source(), source());
-}
+std::string authority_name() { return fmt::format("weft {:016x}", unguessable_number()); }
 
 }  // namespace
 

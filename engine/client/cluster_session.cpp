@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <random>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "base/machine.hpp"
 #include "base/rpc/credentials.hpp"
+#include "base/unguessable.hpp"
 #include "engine/client/binary_upload.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/stop_signal.hpp"
@@ -24,11 +24,6 @@ constexpr Duration kCallDeadline = std::chrono::seconds(30);
 constexpr Duration kPollWait = std::chrono::milliseconds(250);
 constexpr Duration kPollDeadline = std::chrono::seconds(20);  // then the master hangs, or cannot be reached any more
 constexpr Duration kSlotsDeadline = std::chrono::seconds(20);
-
-std::uint64_t drawn_number() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32 | random()) | 1;
-}
 
 constexpr storage::Retry::Pauses kPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 
@@ -227,7 +222,7 @@ class ClusterSession final : public Session {
   Progress progress_;
   MasterLink link_;
   DriverKey driver_;
-  const std::uint64_t submitter_ = drawn_number();
+  const std::uint64_t submitter_ = unguessable_number();
   std::uint32_t slots_ = 0;
   bool interrupted_ = false;  // by a signal
   master::JobStatus status_;

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <set>
 
 #include <fcntl.h>
@@ -22,6 +21,7 @@
 #include "base/private_directory.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/run_directory.hpp"
+#include "base/unguessable.hpp"
 #include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/departure.hpp"
 #include "runtime/worker/isolation.hpp"
@@ -157,7 +157,7 @@ class WorkerImpl final : public Worker {
                                     data_->prefetch_bytes()};
     registration.usable_processors = machine_processors();
     registration.named = context_.options.named;
-    registration.process = std::random_device()() | std::uint64_t{std::random_device()()} << 32;
+    registration.process = unguessable_number();
     if (context_.options.yield) describe_machine(registration);
     Registration::Callbacks callbacks;
     callbacks.on_registered = [this](const protocol::Registered& as) {

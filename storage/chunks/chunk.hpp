@@ -59,7 +59,9 @@ struct Salvaged {
 
 constexpr std::uint64_t page_count(std::uint64_t length) { return (length + kPageBytes - 1) / kPageBytes; }
 
-/// "chunk 17"
-inline std::string to_string(ChunkId id) { return "chunk " + std::to_string(id.value()); }
+/// 16 hexadecimal digits, as its file is named.
+std::string digits_of(ChunkId id);
+/// "chunk 00000000000000fa"
+inline std::string to_string(ChunkId id) { return "chunk " + digits_of(id); }
 
 }  // namespace weft::storage

@@ -30,12 +30,10 @@ constexpr std::string_view kIdentityFile = "weft-chunks";
 constexpr std::string_view kFirstLine = "weft chunk directory";
 constexpr std::uint32_t kVersion = 1;
 
-std::string name_of(ChunkId id) { return fmt::format("{:016x}", id.value()); }
-
 std::optional<ChunkId> id_of_file(const std::string& name) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value, 16);
-  if (error != std::errc() || end != name.data() + name.size() || value == 0 || name != name_of(ChunkId(value)))
+  if (error != std::errc() || end != name.data() + name.size() || value == 0 || name != digits_of(ChunkId(value)))
     return std::nullopt;
   return ChunkId(value);
 }
@@ -89,9 +87,11 @@ std::optional<Identity> parse_identity(const std::string& text) {
 
 }  // namespace
 
-fs::path Directory::unsealed_path(ChunkId id) const { return path_ / "unsealed" / name_of(id); }
-fs::path Directory::chunk_path(ChunkId id) const { return path_ / "chunks" / name_of(id); }
-fs::path Directory::quarantine_path(ChunkId id) const { return path_ / "quarantine" / name_of(id); }
+std::string digits_of(ChunkId id) { return fmt::format("{:016x}", id.value()); }
+
+fs::path Directory::unsealed_path(ChunkId id) const { return path_ / "unsealed" / digits_of(id); }
+fs::path Directory::chunk_path(ChunkId id) const { return path_ / "chunks" / digits_of(id); }
+fs::path Directory::quarantine_path(ChunkId id) const { return path_ / "quarantine" / digits_of(id); }
 
 Result<std::unique_ptr<Directory>> Directory::open(const fs::path& path, const std::string& cluster_id, FoundChunks& found) {
   std::unique_ptr<Directory> directory(new Directory(path, hash64(as_bytes(cluster_id))));
@@ -169,7 +169,7 @@ Result<void> Directory::recover(FoundChunks& found) {
   WEFT_ASSIGN(auto files, entries(path_ / "chunks"));
   WEFT_ASSIGN(const auto indexed, load_index());
   for (const ChunkInfo& info : indexed) {
-    const auto file = files.find(name_of(info.id));
+    const auto file = files.find(digits_of(info.id));
     if (file == files.end()) {
       found.lost.push_back(info);
       forget(info.id);

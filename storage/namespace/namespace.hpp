@@ -43,9 +43,10 @@ class Namespace {
   /// A new chunk for the file and where it is to be written: `writer` is the writer's host, or the name of the worker there. The
   /// `excluded` nodes just failed. resource_exhausted when no node has room, unavailable when there may be others later. An earlier
   /// chunk that was not sealed is given up. Nodes need room for `bytes`, what the writer expects of the chunk (0: it does not know,
-  /// and little is asked for); it may become longer, up to its file's chunk size, where the node has room then.
+  /// and little is asked for); it may become longer, up to its file's chunk size, where the node has room then. `id`: of the chunk,
+  /// a number that nobody can guess, because workers give a chunk to whoever knows its id; 0: the next one.
   Result<Allocation> allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now,
-                              std::uint64_t bytes = 0);
+                              std::uint64_t bytes = 0, ChunkId id = {});
   /// The chunk allocated last is durable on these nodes and is now the end of the file. Repeating it is fine.
   Result<void> seal(LeaseId lease, const ChunkInfo& chunk, const std::vector<NodeId>& durable, Time now);
   /// The file becomes visible. Repeating it is fine.

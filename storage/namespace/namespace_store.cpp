@@ -7,7 +7,6 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <thread>
 #include <vector>
 
@@ -18,6 +17,7 @@
 
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
+#include "base/unguessable.hpp"
 #include "storage/rocks.hpp"
 
 namespace weft::storage {
@@ -41,12 +41,7 @@ Error error_of(const rocksdb::Status& status, const std::string& directory, std:
   return Error(code, fmt::format("{} the namespace in {}: {}{}", what, directory, words_of(status), remedy));
 }
 
-std::string new_cluster_id() {
-  std::random_device random;
-  std::string id;
-  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
-  return id;
-}
+std::string new_cluster_id() { return fmt::format("{:016x}{:016x}", unguessable_number(), unguessable_number()); }
 
 class Records final : public NamespaceRecords {
  public:

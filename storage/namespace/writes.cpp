@@ -65,9 +65,10 @@ Result<void> Namespace::renew(LeaseId lease, Time now) {
 }
 
 Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, const std::vector<NodeId>& excluded, Time now,
-                                       std::uint64_t bytes) {
+                                       std::uint64_t bytes, ChunkId id) {
   Impl& impl = *impl_;
   WEFT_ASSIGN(OpenFile * file, impl.leases.find_file(lease));
+  if (impl.chunks.contains(id)) return fail(Code::unavailable, fmt::format("{} is there already", to_string(id)));
   const Quota& quota = file->account->quota;
   if (quota.bytes != 0 && file->account->bytes >= quota.bytes)
     return fail(Code::resource_exhausted, fmt::format("{}: the quota of {} for {} (replicas counted) is used up",
@@ -76,7 +77,7 @@ Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, c
   bytes = std::min(bytes == 0 ? kUnknownBytes : bytes, file->options.chunk_bytes);
   const std::string_view path = file->path;
   const std::string_view together = file->options.together ? path.substr(0, path.rfind('/') + 1) : std::string_view();
-  const std::vector<NodeId> targets = choose_nodes(impl.nodes, {.chunk = impl.ids.coming_chunk(),
+  const std::vector<NodeId> targets = choose_nodes(impl.nodes, {.chunk = id == ChunkId{} ? impl.ids.coming_chunk() : id,
                                                                 .together = together,
                                                                 .writer = writer,
                                                                 .count = file->options.replication,
@@ -93,7 +94,7 @@ Result<Allocation> Namespace::allocate(LeaseId lease, std::string_view writer, c
   impl.drop_pending(*file);
   impl.leases.renew(*file, impl.clock);
   Chunk chunk;
-  chunk.info.id = impl.ids.chunk();
+  chunk.info.id = id == ChunkId{} ? impl.ids.chunk() : id;
   chunk.lease = lease;
   file->pending = chunk.info.id;
   file->targets = targets;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <deque>
-#include <random>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "base/log.hpp"
+#include "base/unguessable.hpp"
 #include "storage/http/range_reader.hpp"
 
 namespace weft::storage::objects {
@@ -41,12 +41,7 @@ constexpr std::uint32_t kMostParts = 10'000;
 constexpr std::size_t kUploadsAtOnce = 2;
 
 /// Given to no other upload.
-std::string new_name() {
-  std::random_device random;
-  std::string name;
-  for (int i = 0; i < 4; ++i) name += fmt::format("{:08x}", random());
-  return name;
-}
+std::string new_name() { return fmt::format("{:016x}{:016x}", unguessable_number(), unguessable_number()); }
 
 class ObjectWriter final : public RemoteOutput {
  public:

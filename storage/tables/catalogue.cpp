@@ -2,6 +2,7 @@
 #include "storage/tables/catalogue.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/core.h>
 
@@ -13,12 +14,21 @@ namespace {
 constexpr std::size_t kCommitsRemembered = 64;
 constexpr std::size_t kMostTables = 10'000, kMostSnapshots = 1000, kMostTransactions = 1000;
 constexpr const char* kIdsKey = "ti";
+constexpr std::string_view kAccessKey = "ta";
+constexpr int kHexadecimal = 16;
 
 struct CatalogueIds {
   std::uint64_t table = 1, id = 1;
 };
 
 std::string key_of(TableId id) { return fmt::format("tt{:016x}", id.value()); }
+std::string access_key_of(TableId id) { return fmt::format("{}{:016x}", kAccessKey, id.value()); }
+/// The id in a key of access_key_of().
+std::optional<TableId> id_in(std::string_view key) {
+  std::uint64_t id = 0;
+  std::from_chars(key.data() + kAccessKey.size(), key.data() + key.size(), id, kHexadecimal);
+  return key == access_key_of(TableId(id)) ? std::optional(TableId(id)) : std::nullopt;
+}
 
 template <class T>
 std::string bytes_of(const T& record) {
@@ -30,12 +40,19 @@ std::string bytes_of(const T& record) {
 }  // namespace
 
 Result<void> TableCatalogue::restore(std::string_view key, std::string_view value) {
+  const auto damaged = [&] { return fail(Code::corrupt, fmt::format("the record '{}' of the tables is damaged", escaped(key))); };
   try {
     Decoder in(as_bytes(value));
     if (key == kIdsKey) {
       const CatalogueIds ids = Codec<CatalogueIds>::decode(in);
       next_table_ = ids.table, next_id_ = ids.id;
       return {};
+    }
+    if (key.starts_with(kAccessKey)) {
+      const auto id = id_in(key);
+      AccessRecord access = Codec<AccessRecord>::decode(in);
+      if (id && in.empty() && access_.emplace(*id, std::move(access)).second) return {};
+      return damaged();
     }
     TableRecord record = Codec<TableRecord>::decode(in);
     const TableId id = record.id;
@@ -45,7 +62,7 @@ Result<void> TableCatalogue::restore(std::string_view key, std::string_view valu
     }
   } catch (const CodecError&) {
   }
-  return fail(Code::corrupt, fmt::format("the record '{}' of the tables is damaged", escaped(key)));
+  return damaged();
 }
 
 void TableCatalogue::restored(Time now) {
@@ -62,6 +79,10 @@ std::vector<Change> TableCatalogue::take_changes() {
   for (const TableId id : std::exchange(dirty_, {})) {
     const auto found = tables_.find(id);
     changes.push_back({key_of(id), found == tables_.end() ? std::nullopt : std::optional(bytes_of(found->second.record))});
+  }
+  for (const TableId id : std::exchange(dirty_access_, {})) {
+    const auto found = access_.find(id);
+    changes.push_back({access_key_of(id), found == access_.end() ? std::nullopt : std::optional(bytes_of(found->second))});
   }
   if (std::exchange(dirty_ids_, false)) changes.push_back({kIdsKey, bytes_of(CatalogueIds{next_table_, next_id_})});
   return changes;
@@ -89,7 +110,7 @@ void TableCatalogue::changed(Table& table) {
 }
 
 Result<void> TableCatalogue::create(const std::string& name, std::uint32_t partitions, std::uint32_t replication,
-                                    std::uint64_t token) {
+                                    std::uint64_t token, AccessRecord access) {
   WEFT_TRY(check_table_name("table", name));
   if (partitions == 0 || partitions > kMostPartitions)
     return fail(Code::invalid_argument, fmt::format("tables have 1 to {} partitions, not {}", kMostPartitions, partitions));
@@ -123,6 +144,8 @@ Result<void> TableCatalogue::create(const std::string& name, std::uint32_t parti
     ++loads[partition.primary].primaries;
   }
   dirty_ids_ = true;
+  access_[id] = std::move(access);
+  dirty_access_.insert(id);
   return {};
 }
 
@@ -131,6 +154,7 @@ Result<void> TableCatalogue::drop(const std::string& name, TableId id) {
   if (id != TableId() && table->record.id != id)
     return fail(Code::not_found, fmt::format("the table '{}' was dropped, and another one made under its name", name));
   changed(*table);
+  if (access_.erase(table->record.id) > 0) dirty_access_.insert(table->record.id);
   names_.erase(name);
   tables_.erase(table->record.id);
   return {};

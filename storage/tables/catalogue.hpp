@@ -5,6 +5,7 @@
 // its orders with the answer to its next heartbeat; changed_workers() names those that should send one at once.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -42,11 +43,24 @@ class TableCatalogue {
 
   /// Partitions go to as many workers as wanted, spread over racks, or to as many as there are. unavailable when there is none.
   /// `token`: the same when a client asks again (0: none): then it is done already.
-  Result<void> create(const std::string& name, std::uint32_t partitions, std::uint32_t replication, std::uint64_t token = 0);
+  Result<void> create(const std::string& name, std::uint32_t partitions, std::uint32_t replication, std::uint64_t token = 0,
+                      AccessRecord access = {});
   /// Drops the table if it has this id, or whatever id it has when that is 0.
   Result<void> drop(const std::string& name, TableId id = {});
   std::vector<TableStatus> list() const;
   Result<TableStatus> describe(const std::string& name) const;
+  /// With the keys of the rights that this user has, and why he has not the others.
+  Result<TableStatus> describe(const std::string& name, const Actor& actor) const;
+
+  // Rights. What does not exist is refused to nobody: the operation says so. Errors are permission_denied.
+  Result<void> may(const Actor& actor, const std::string& table, TableRight right) const;
+  /// It is his.
+  Result<void> may_own(const Actor& actor, const std::string& table, std::string_view what) const;
+  /// `keys`: new ones, which replace those that users without a right may still have.
+  Result<void> set_mode(const std::string& table, std::uint32_t mode, TableKeys keys);
+  Result<void> set_owner(const std::string& table, const std::string& user, TableKeys keys);
+  /// Of a snapshot: whether it has a name. False when there is no such snapshot.
+  bool is_named(const std::string& table, SnapshotId id) const;
 
   /// A snapshot begins to be made: partitions keep it from now on. complete_snapshot() when all of them have marked it.
   Result<SnapshotId> begin_snapshot(const std::string& table, const std::string& name, std::uint64_t token, std::int64_t clock_ms,
@@ -124,6 +138,8 @@ class TableCatalogue {
   const Node* live(const std::string& name) const;
   void changed(Table& table);  // for all its partitions
   void changed(Table& table, PartitionRecord& partition);
+  const AccessRecord& access_of(const Table& table) const;
+  Result<void> set_access(const std::string& name, TableKeys keys, const std::function<Result<void>(AccessRecord&)>& change);
   Assignment assignment_of(const Table& table, std::uint32_t partition) const;
   PartitionStatus status(const Table& table, std::uint32_t partition, bool whole) const;
   TableStatus status(const Table& table, bool whole) const;
@@ -169,6 +185,7 @@ class TableCatalogue {
 
   CatalogueOptions options_;
   std::map<TableId, Table> tables_;
+  std::map<TableId, AccessRecord> access_;  // none: a table of an earlier release
   std::map<std::string, TableId> names_;
   std::map<std::string, Node> nodes_;
   std::uint64_t next_table_ = 1;
@@ -177,7 +194,7 @@ class TableCatalogue {
   std::set<std::string> draining_;
   std::map<std::string, bool> leaving_;  // and whether it comes back
 
-  std::set<TableId> dirty_;  // also those that are gone
+  std::set<TableId> dirty_, dirty_access_;  // also those that are gone
   bool dirty_ids_ = false;
   std::set<std::string> changed_workers_;
 };

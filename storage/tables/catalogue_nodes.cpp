@@ -67,6 +67,7 @@ Assignment TableCatalogue::assignment_of(const Table& table, std::uint32_t numbe
   made.next_id = next_id_;
   made.commit = table.record.commit;
   made.made = partition.made;
+  made.keys = access_of(table).keys;
   return made;
 }
 
@@ -98,6 +99,8 @@ TableStatus TableCatalogue::status(const Table& table, bool whole) const {
   const TableRecord& record = table.record;
   TableStatus all;
   all.id = record.id, all.name = record.name, all.replication = record.replication;
+  const AccessRecord& access = access_of(table);
+  all.owner = access.owner, all.mode = access.mode;
   all.partition_count = static_cast<std::uint32_t>(record.partitions.size());
   for (const SnapshotRecord& snapshot : record.snapshots) all.snapshots.push_back({snapshot.id, snapshot.name, snapshot.made_ms});
   for (std::uint32_t p = 0; p < record.partitions.size(); ++p) {

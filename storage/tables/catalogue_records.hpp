@@ -36,6 +36,13 @@ struct TableRecord {
   std::uint64_t token = 0;               // of the request that made it
 };
 
+/// Whose a table is. A record of its own, which tables of earlier releases do not have.
+struct AccessRecord {
+  std::string owner;  // empty: nobody
+  std::uint32_t mode = kOpenTableMode;
+  TableKeys keys;
+};
+
 inline bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }

@@ -21,9 +21,6 @@ namespace weft::storage::tables {
 
 class Answers;
 
-/// For a request that makes or writes something: it marks a repeated request as the same one. Never 0 in practice.
-std::uint64_t new_token();
-
 class TableClientImpl final : public TableClient, public std::enable_shared_from_this<TableClientImpl> {
  public:
   TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options, rpc::Security security);
@@ -37,6 +34,8 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   Result<void> drop(const std::string& table) override;
   Result<std::vector<TableStatus>> list() override;
   Result<TableStatus> describe(const std::string& table) override;
+  Result<void> set_mode(const std::string& table, std::uint32_t mode) override;
+  Result<void> set_owner(const std::string& table, const std::string& user) override;
   Result<std::vector<RemainingReplica>> promote_remaining(const std::string& table, bool accept_loss) override;
   Result<void> put(const std::string& table, std::vector<TableWrite> writes) override;
   Result<std::vector<std::optional<std::string>>> get(const std::string& table, const std::vector<std::string>& keys,

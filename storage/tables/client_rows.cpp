@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "base/unguessable.hpp"
 #include "storage/tables/client_impl.hpp"
 
 namespace weft::storage::tables {
@@ -156,6 +157,15 @@ bool reads_snapshot(const PartitionOperation& operation) {
   return (get != nullptr && get->snapshot != SnapshotId()) || (scan != nullptr && scan->snapshot != SnapshotId());
 }
 
+/// What the master gave for the right that the request needs.
+Result<void> show_key(const TableStatus& table, PartitionRequest& request) {
+  const TableRight right = right_for(request.operation).value();
+  const std::string& refusal = right == TableRight::read ? table.read_refusal : table.write_refusal;
+  if (!refusal.empty()) return fail(Code::permission_denied, refusal);
+  request.key = table.keys.of(right);
+  return {};
+}
+
 /// It may have been carried out though its answer was lost.
 void say_repeated(PartitionOperation& operation) {
   if (auto* const put = std::get_if<PutRows>(&operation)) put->repeated = true;
@@ -199,7 +209,10 @@ Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::s
     if (id && *id != where->id)
       return fail(Code::not_found, fmt::format("the table '{}' was dropped, and another one made under its name", table));
     id = where->id;
-    for (PartitionRequest& request : requests) request.place.table = where->id;
+    for (PartitionRequest& request : requests) {
+      request.place.table = where->id;
+      WEFT_TRY(show_key(*where, request));
+    }
     auto arrived = send(*where, requests, open, tries)->wait();
     std::vector<std::size_t> again;
     std::optional<Error> why;
@@ -249,13 +262,15 @@ Result<void> TableClientImpl::write(const std::string& table, std::vector<TableW
 }
 
 Result<void> TableClientImpl::put(const std::string& table, std::vector<TableWrite> writes) {
-  return write(table, std::move(writes), [](std::vector<TableWrite> some) { return PutRows{std::move(some), new_token()}; });
+  return write(table, std::move(writes), [](std::vector<TableWrite> some) {
+    return PutRows{std::move(some), unguessable_number()};
+  });
 }
 
 Result<void> TableClientImpl::stage(const std::string& table, TransactionId id, std::uint64_t token,
                                     std::vector<TableWrite> writes) {
   return write(table, std::move(writes), [&](std::vector<TableWrite> some) {
-    return StageRows{id, token, std::move(some), new_token()};
+    return StageRows{id, token, std::move(some), unguessable_number()};
   });
 }
 

@@ -19,6 +19,8 @@ struct TableRequest {
     commit @8 :CommitTransaction;
     abort @9 :IdOfTable;
     promote @10 :PromoteRemaining;
+    mode @11 :SetMode;
+    owner @12 :SetOwner;
   }
 
   struct MakeTable {
@@ -50,6 +52,14 @@ struct TableRequest {
   struct PromoteRemaining {
     table @0 :Text;
     acceptLoss @1 :Bool;
+  }
+  struct SetMode {
+    table @0 :Text;
+    mode @1 :UInt32;
+  }
+  struct SetOwner {
+    table @0 :Text;
+    user @1 :Text;
   }
 }
 
@@ -97,6 +107,12 @@ struct TableStatus {
   downPartitions @6 :UInt32;
   snapshots @7 :List(Snapshot);
   partitions @8 :List(Partition);
+  owner @9 :Text;
+  mode @10 :UInt32;
+  readRefusal @11 :Text;
+  writeRefusal @12 :Text;
+  readKey @13 :UInt64;
+  writeKey @14 :UInt64;
 
   struct Snapshot {
     id @0 :UInt64;
@@ -123,6 +139,7 @@ struct PartitionRequest {
   place @0 :Place;
   epoch @1 :UInt64;
   operation @2 :Operation;
+  key @3 :UInt64;
 
   struct Place {
     table @0 :UInt64;
@@ -285,6 +302,8 @@ struct TableOrders {
     nextId @8 :UInt64;
     commit @9 :TableCommit;
     made @10 :Bool;
+    readKey @11 :UInt64;
+    writeKey @12 :UInt64;
   }
   struct Member {
     name @0 :Text;

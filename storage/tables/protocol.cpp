@@ -49,6 +49,12 @@ class Limits {
 
 }  // namespace
 
+std::optional<TableRight> right_for(const PartitionOperation& operation) {
+  if (std::holds_alternative<GetRows>(operation) || std::holds_alternative<ScanRows>(operation)) return TableRight::read;
+  if (std::holds_alternative<PutRows>(operation) || std::holds_alternative<StageRows>(operation)) return TableRight::write;
+  return std::nullopt;
+}
+
 rpc::Payload encode(const TableRequest& request) { return {rpc::encode_versioned<wire::TableRequest>(request), {}, {}}; }
 rpc::Payload encode(const TableReply& reply) { return {rpc::encode_versioned<wire::TableReply>(reply), {}, {}}; }
 rpc::Payload encode(const PartitionRequest& request) { return {rpc::encode_versioned<wire::PartitionRequest>(request), {}, {}}; }

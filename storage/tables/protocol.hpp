@@ -59,6 +59,11 @@ struct TableStatus {
   std::uint32_t down_partitions = 0;   // without a primary
   std::vector<SnapshotStatus> snapshots;
   std::vector<PartitionStatus> partitions;
+  std::string owner;       // empty: nobody, as of tables of earlier releases
+  std::uint32_t mode = 0;  // 0640; 0: of a master of an earlier release, which does not say
+  // Of the user who asks; not in lists of tables.
+  std::string read_refusal, write_refusal;  // why he may not; empty: he may
+  TableKeys keys;                           // of the rights that he has
 };
 struct TableList {
   std::vector<TableStatus> tables;  // without partitions
@@ -144,8 +149,18 @@ struct PromoteRemaining {
   bool accept_loss = false;
   using Reply = RemainingReplicas;
 };
-using TableRequest = std::variant<MakeTable, DropTable, ListTables, DescribeTable, TakeSnapshot, DropSnapshot, RenewLease,
-                                  BeginTransaction, CommitTransaction, AbortTransaction, PromoteRemaining>;
+struct SetTableMode {
+  std::string table;
+  std::uint32_t mode = 0;
+  using Reply = Done;
+};
+struct SetTableOwner {
+  std::string table, user;
+  using Reply = Done;
+};
+using TableRequest =
+    std::variant<MakeTable, DropTable, ListTables, DescribeTable, TakeSnapshot, DropSnapshot, RenewLease, BeginTransaction,
+                 CommitTransaction, AbortTransaction, PromoteRemaining, SetTableMode, SetTableOwner>;
 
 // ---- workers and the master -------------------------------------------------------------------------------------------
 
@@ -167,6 +182,7 @@ struct Assignment {
   std::uint64_t next_id = 0;                // ids of both from here on are newer than this
   std::optional<TableCommit> commit;        // decided: to be carried out before anything else is served
   bool made = false;                        // it holds data: members in sync must not begin with an empty database
+  TableKeys keys;                           // what users' programs have to show; none: of a master of an earlier release
 };
 
 enum class ReplicaState : std::uint8_t {
@@ -322,7 +338,11 @@ struct PartitionRequest {
   PlaceId place{};
   std::uint64_t epoch = 0;  // of the primary that is meant or that asks; clients say none
   PartitionOperation operation{};
+  std::uint64_t key = 0;  // of clients: that of the right which the operation needs
 };
+
+/// What a request of a client needs of its table: the right to read or to write it. Nothing: only masters and workers make it.
+std::optional<TableRight> right_for(const PartitionOperation& operation);
 
 rpc::Payload encode(const TableRequest& request);
 rpc::Payload encode(const TableReply& reply);

@@ -31,6 +31,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   /// Closes it and removes its directory.
   void erase(std::function<void()> done);
   const PlaceId& place() const { return place_; }
+  /// What users' programs have to show; none while it has no assignment.
+  TableKeys keys() const { return assignment_ ? assignment_->keys : TableKeys(); }
   /// To be called now and then: when its disk has become full it says so, and looks for room from then on.
   void look_at_disk();
 

@@ -2,7 +2,6 @@
 #include "storage/tables/table_client.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include <fmt/core.h>
 
@@ -10,6 +9,7 @@
 #include "base/machine.hpp"
 #include "base/rpc/credentials.hpp"
 #include "base/text.hpp"
+#include "base/unguessable.hpp"
 #include "storage/tables/client_impl.hpp"
 
 namespace weft::storage::tables {
@@ -53,11 +53,6 @@ Result<std::shared_ptr<TableClient>> TableClient::connect(const std::string& mas
   return std::shared_ptr<TableClient>(std::move(client));
 }
 
-std::uint64_t new_token() {
-  std::random_device source;
-  return std::uint64_t{source()} << 32 | source();
-}
-
 TableClientImpl::TableClientImpl(std::string master, rpc::Endpoint endpoint, TableClientOptions options, rpc::Security security)
     : options_(std::move(options)),
       reactor_(rpc::Reactor::start("weft-tables", std::move(security))),
@@ -90,7 +85,7 @@ Result<TableReply> TableClientImpl::ask_for(const TableRequest& request, bool* r
 void TableClientImpl::tell(const TableRequest& request) { (void)master_.call(kTableRequest, encode(request), kAskDeadline); }
 
 Result<void> TableClientImpl::create(const std::string& table, const CreateTable& options) {
-  WEFT_TRY(ask(MakeTable{table, options.partitions, options.replication, new_token()}));
+  WEFT_TRY(ask(MakeTable{table, options.partitions, options.replication, unguessable_number()}));
   const TimePoint end = SystemClock().now() + kReplicasWait;
   while (SystemClock().now() < end) {
     WEFT_ASSIGN(const TableStatus status, describe(table));
@@ -116,6 +111,14 @@ Result<std::vector<TableStatus>> TableClientImpl::list() {
 
 Result<TableStatus> TableClientImpl::describe(const std::string& table) { return ask(DescribeTable{table}); }
 
+Result<void> TableClientImpl::set_mode(const std::string& table, std::uint32_t mode) {
+  return ask(SetTableMode{table, mode}).map([](Done) {});
+}
+
+Result<void> TableClientImpl::set_owner(const std::string& table, const std::string& user) {
+  return ask(SetTableOwner{table, user}).map([](Done) {});
+}
+
 Result<std::vector<RemainingReplica>> TableClientImpl::promote_remaining(const std::string& table, bool accept_loss) {
   return ask(PromoteRemaining{table, accept_loss}).map([](RemainingReplicas&& all) { return std::move(all.replicas); });
 }
@@ -134,7 +137,7 @@ Result<std::shared_ptr<const TableStatus>> TableClientImpl::route(const std::str
 }
 
 Result<SnapshotId> TableClientImpl::snapshot(const std::string& table, const std::string& name) {
-  return ask(TakeSnapshot{table, name, new_token()}).map([](const TakenSnapshot& taken) { return taken.id; });
+  return ask(TakeSnapshot{table, name, unguessable_number()}).map([](const TakenSnapshot& taken) { return taken.id; });
 }
 
 Result<std::unique_ptr<TemporarySnapshot>> TableClientImpl::temporary_snapshot(const std::string& table) {

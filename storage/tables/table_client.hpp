@@ -70,6 +70,10 @@ class TableClient {
   /// With partitions and replicas.
   virtual Result<TableStatus> describe(const std::string& table) = 0;
 
+  /// Gives it another mode, or another owner. permission_denied: it belongs to somebody else; owners are changed by administrators.
+  virtual Result<void> set_mode(const std::string& table, std::uint32_t mode) = 0;
+  virtual Result<void> set_owner(const std::string& table, const std::string& user) = 0;
+
   /// The newest replicas of partitions that no member in sync can serve. With `accept_loss` these become primaries, and what they
   /// lack is lost. invalid_argument: there are no such partitions.
   virtual Result<std::vector<RemainingReplica>> promote_remaining(const std::string& table, bool accept_loss) = 0;

@@ -15,6 +15,23 @@ using namespace std::chrono_literals;
 constexpr auto kInterval = 200ms;
 constexpr auto kMasterDeadline = 5s;
 
+/// Programs of users show the key of the right that they need. Masters and workers have none: their certificates are enough, and
+/// where nothing is encrypted all are processes of one user.
+Result<void> may(const rpc::Connection& peer, const PartitionRequest& request, const TableKeys& keys) {
+  const rpc::Identity* const who = peer.identity();
+  if (who == nullptr || who->role != rpc::Role::user) return {};
+  const auto right = right_for(request.operation);
+  if (!right)
+    return fail(Code::permission_denied, fmt::format("user {} may not do this: only masters and workers do", escaped(who->name)));
+  const std::uint64_t wanted = keys.of(*right);
+  if (request.key == wanted) return {};
+  if (request.key == 0)
+    return fail(Code::permission_denied,
+                fmt::format("user {} shows no key to {} partition {}: a program of an earlier release has none; build it again",
+                            escaped(who->name), *right == TableRight::read ? "read" : "write", to_string(request.place)));
+  return fail(not_now(request.place, "has other keys now"));  // the master says which, or why not
+}
+
 }  // namespace
 
 class TableServer::Impl : public std::enable_shared_from_this<Impl> {
@@ -39,13 +56,14 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
     replicas_.clear();
   }
 
-  void serve(const rpc::Message& message, rpc::Responder responder) {
+  void serve(const rpc::Connection& peer, const rpc::Message& message, rpc::Responder responder) {
     if (message.type != kPartitionRequest)
       return responder.fail(Error(Code::invalid_argument, fmt::format("this worker does not know message {}", message.type)));
     auto request = decode_partition_request(message);
     if (!request) return responder.fail(request.error());
     const auto replica = replicas_.find(request->place);
     if (replica == replicas_.end()) return responder.fail(not_now(request->place, "is not on this worker"));
+    if (const auto allowed = may(peer, *request, replica->second->keys()); !allowed) return responder.fail(allowed.error());
     replica->second->serve(std::move(*request),
                            [to = std::make_shared<rpc::Responder>(std::move(responder))](const Result<PartitionReply>& reply) {
                              reply ? to->reply(encode(*reply)) : to->fail(reply.error());
@@ -211,7 +229,7 @@ rpc::Handler TableServer::handler(rpc::Handler others) {
     }
     const auto self = weak.lock();
     if (!self) return responder.fail(Error(Code::unavailable, "this worker is ending"));
-    self->serve(message, std::move(responder));
+    self->serve(*connection, message, std::move(responder));
   };
   return handler;
 }

@@ -26,6 +26,12 @@ Result<void> check_table_name(std::string_view what, std::string_view name) {
                           escaped(name.substr(0, 2 * kLargestTableNameBytes)), what, kLargestTableNameBytes));
 }
 
+Error refusal(std::string_view user, std::string_view what, std::string_view table, std::string_view owner, std::uint32_t mode) {
+  return {Code::permission_denied,
+          fmt::format("{} may not {} the table '{}': it belongs to {} and has mode {:o} (weft table chmod)", escaped(user), what,
+                      escaped(table), owner.empty() ? "nobody" : escaped(owner), mode)};
+}
+
 std::size_t bytes_of(const std::vector<TableWrite>& writes) {
   std::size_t bytes = 0;
   for (const TableWrite& write : writes) bytes += write.key.size() + (write.value ? write.value->size() : 0);

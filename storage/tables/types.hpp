@@ -22,6 +22,19 @@ inline constexpr std::size_t kLargestTableNameBytes = 128;
 inline constexpr std::uint32_t kMostPartitions = 4096;
 inline constexpr std::uint32_t kDefaultPartitions = 16;
 
+/// By its bit in a digit of a mode.
+enum class TableRight : std::uint8_t { read = 4, write = 2 };
+
+/// Secrets that stand for a right: the master gives them to those who have it, and workers ask users' programs for them. 0: none.
+struct TableKeys {
+  std::uint64_t read = 0, write = 0;
+  std::uint64_t of(TableRight right) const { return right == TableRight::read ? read : write; }
+  friend bool operator==(const TableKeys&, const TableKeys&) = default;
+};
+
+inline constexpr std::uint32_t kTableMode = 0644;      // of a table that is made
+inline constexpr std::uint32_t kOpenTableMode = 0666;  // of one that an earlier release made
+
 struct TableWrite {
   std::string key;
   std::optional<std::string> value;  // none: the key is deleted
@@ -66,6 +79,9 @@ std::string to_string(const PlaceId& place);
 
 /// Which partition has the key. Stable: tables on disk depend on it.
 std::uint32_t partition_of(std::string_view key, std::uint32_t partitions);
+
+/// permission_denied: the user lacks that right. `what` he wants: "write".
+Error refusal(std::string_view user, std::string_view what, std::string_view table, std::string_view owner, std::uint32_t mode);
 
 /// Names of tables and snapshots: 1 to 128 letters, digits, '_', '-' and '.', not beginning with a '.'.
 Result<void> check_table_name(std::string_view what, std::string_view name);

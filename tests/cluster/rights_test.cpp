@@ -1,13 +1,17 @@
 // What users of a cluster may do with each other's jobs and with the cluster, tried by processes with their certificates. alice has
 // jobs, bob is somebody else, carol administers.
 #include <filesystem>
+#include <future>
 #include <regex>
+#include <set>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "base/rpc/credentials.hpp"
 #include "engine/client/admin.hpp"
+#include "storage/tables/partition_peers.hpp"
+#include "storage/tables/table_client.hpp"
 #include "tests/cluster/secure_cluster.hpp"
 
 namespace weft::test {
@@ -225,6 +229,105 @@ TEST_F(RightsTest, FilesAreForWhomTheirModeLets) {
   EXPECT_EQ(done({"cat", "weft://hers/words"}, "bob"), "to be or not to be\n");
   is_refused(fs({"ls", "weft://hers"}, "alice"), "/hers belongs to bob");
   done({"rm", "-r", "weft://hers"}, "bob");
+}
+
+TEST_F(RightsTest, TablesAreForWhomTheirModeLets) {
+  const auto table = [&](Words words, const std::string& who) {
+    words.insert(words.begin(), "table");
+    return weft(words, who);
+  };
+  const auto done = [&](const Words& words, const std::string& who) {
+    const auto result = table(words, who);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  done({"create", "hers", "--partitions", "2", "--replication", "1"}, "alice");
+  done({"put", "hers", "ann", "42"}, "alice");
+  EXPECT_EQ(done({"get", "hers", "ann"}, "bob"), "42\n") << "all read what is new";
+  EXPECT_EQ(done({"scan", "hers"}, "bob"), "ann\t42\n");
+  const std::string why = "it belongs to alice and has mode 644 (weft table chmod)";
+  is_refused(table({"put", "hers", "ann", "43"}, "bob"), "bob may not write the table 'hers': " + why);
+  is_refused(table({"delete", "hers", "ann"}, "bob"), "bob may not write the table 'hers': " + why);
+  is_refused(table({"snapshot", "create", "hers", "monday"}, "bob"), "bob may not write the table 'hers': " + why);
+  is_refused(table({"drop", "hers"}, "bob"), "bob may not drop the table 'hers': " + why);
+  is_refused(table({"chmod", "666", "hers"}, "bob"), "bob may not change the mode of the table 'hers': " + why);
+  is_refused(table({"chown", "bob", "hers"}, "alice"), "alice may not give tables to another user");
+  done({"chmod", "600", "hers"}, "alice");
+  is_refused(table({"get", "hers", "ann"}, "bob"), "bob may not read the table 'hers': it belongs to alice and has mode 600");
+  is_refused(table({"scan", "hers"}, "bob"), "bob may not read the table 'hers'");
+  is_refused(table({"stat", "hers"}, "bob"), "bob may not read the table 'hers'");
+  const std::string list = done({"list"}, "bob");
+  EXPECT_TRUE(has(list, "rw-------") && has(list, "alice")) << list;
+  EXPECT_EQ(done({"get", "hers", "ann"}, "carol"), "42\n") << "administrators may";
+  done({"chown", "bob", "hers"}, "carol");
+  done({"put", "hers", "ann", "44"}, "bob");
+  is_refused(table({"get", "hers", "ann"}, "alice"), "alice may not read the table 'hers': it belongs to bob");
+  done({"drop", "hers"}, "bob");
+  const std::string log = read_file(files_ / "data/audit/requests");
+  EXPECT_TRUE(has(log, "\"user\":\"bob\"") && has(log, "\"action\":\"drop table\",\"object\":\"hers\"")) << log;
+}
+
+/// What a program of a user can ask of a worker past the master.
+TEST_F(RightsTest, AWorkerAsksUsersForTheKeyOfATable) {
+  using namespace storage::tables;
+  ASSERT_EQ(weft({"table", "create", "hers", "--partitions", "1", "--replication", "1"}, "alice").exit_code, 0);
+  ASSERT_EQ(weft({"table", "put", "hers", "ann", "42"}, "alice").exit_code, 0);
+  const auto status_for = [&](const std::string& who) {
+    ::setenv("WEFT_SECURITY", identity(who).c_str(), 1);
+    const TableStatus status = TableClient::connect(address_).value()->describe("hers").value();
+    ::unsetenv("WEFT_SECURITY");
+    return status;
+  };
+  const TableStatus hers = status_for("alice"), his = status_for("bob");
+  ASSERT_NE(hers.keys.write, 0U);
+  EXPECT_EQ(his.keys.read, hers.keys.read);
+  EXPECT_EQ(his.keys.write, 0U);
+  const std::string worker = his.partitions.at(0).members.at(0).address;
+  const auto reactor = rpc::Reactor::start("bob", rpc::Security{.credentials = rpc::Credentials::open(identity("bob")).value()});
+  std::unique_ptr<PartitionPeers> peers;
+  reactor->run([&] { peers = std::make_unique<PartitionPeers>(*reactor); });
+  const auto ask = [&](PartitionOperation operation, std::uint64_t key) {
+    std::promise<Result<PartitionReply>> answer;
+    reactor->run([&] {
+      peers->ask(worker, {{his.id, 0}, 0, std::move(operation), key}, std::chrono::seconds(20),
+                 [&](Result<PartitionReply> reply) { answer.set_value(std::move(reply)); });
+    });
+    return answer.get_future().get();
+  };
+  const GetRows get{{}, {"ann"}};
+  const auto read = ask(get, his.keys.read);
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(std::get<Values>(*read).values.at(0).value, "42");
+  const PutRows put{{{"ann", "43"}}};
+  EXPECT_TRUE(has(ask(get, 0).error().to_string(), "user bob shows no key to read partition"));
+  EXPECT_EQ(ask(get, his.keys.read + 1).error().code(), Code::unavailable);
+  EXPECT_EQ(ask(put, 0).error().code(), Code::permission_denied);
+  EXPECT_FALSE(ask(put, his.keys.read)) << "to read is not to write";
+  EXPECT_TRUE(ask(put, hers.keys.write)) << "the key is what counts";
+  for (const PartitionOperation& operation : std::vector<PartitionOperation>{
+           Hold{1, true}, Release{99}, NextPage{}, StartCopy{1, "nowhere:1"}, BeginStream{1, "nowhere:1"}})
+    EXPECT_TRUE(has(ask(operation, hers.keys.write).error().to_string(), "only masters and workers do"));
+  // What he has kept is of no use when she takes the right away.
+  ASSERT_EQ(weft({"table", "chmod", "600", "hers"}, "alice").exit_code, 0);
+  EXPECT_TRUE(eventually([&] { return !ask(get, his.keys.read); }));
+  EXPECT_EQ(weft({"table", "get", "hers", "ann"}, "alice").out, "43\n");
+  reactor->run([&] { peers.reset(); });
+  reactor->stop();
+}
+
+/// A worker gives a chunk to whoever knows its id, so that nobody may guess one.
+TEST_F(RightsTest, IdsOfChunksCannotBeGuessed) {
+  write_file(files_ / "words", "to be or not to be\n");
+  std::set<std::string> ids;
+  for (const std::string name : {"a", "b", "c"}) {
+    ASSERT_EQ(weft({"fs", "put", files_ / "words", "weft://" + name}, "alice").exit_code, 0);
+    const std::string found = weft({"fs", "fsck", "--blocks", "--json", "weft://" + name}, "alice").out;
+    std::smatch id;
+    ASSERT_TRUE(std::regex_search(found, id, std::regex("\"id\":\"([0-9a-f]{16})\""))) << found;
+    ids.insert(id[1].str().substr(0, 8));
+  }
+  EXPECT_EQ(ids.size(), 3U) << "the upper halves of three random numbers";
+  EXPECT_FALSE(ids.contains("00000000"));
 }
 
 class PoolRightsTest : public RightsTest {

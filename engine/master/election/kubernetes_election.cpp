@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "base/unguessable.hpp"
 #include "engine/master/election/leader_record.hpp"
 #include "engine/master/election/lease_client.hpp"
 #include "engine/master/election/lease_object.hpp"
@@ -19,10 +19,7 @@ namespace {
 constexpr int kMostTries = 8;  // each but the first needs a change of others to the object meanwhile
 
 /// Of this object, whatever its member did before: a process that starts again does not hold the lease of its predecessor.
-std::string identity_of(const std::string& member) {
-  std::random_device random;
-  return fmt::format("{}_{:08x}{:08x}", member, random(), random());
-}
+std::string identity_of(const std::string& member) { return fmt::format("{}_{:016x}", member, unguessable_number()); }
 
 class KubernetesElection final : public Election {
  public:

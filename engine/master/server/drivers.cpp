@@ -1,7 +1,6 @@
 #include "engine/master/server/drivers.hpp"
 
 #include <algorithm>
-#include <random>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "base/guarded.hpp"
 #include "base/text.hpp"
+#include "base/unguessable.hpp"
 #include "engine/master/protocol/driver_paths.hpp"
 
 namespace weft::master {
@@ -37,9 +37,7 @@ DriverState state_of(JobId job, DriverFact fact) {
 }
 
 std::uint64_t Drivers::new_key() {
-  std::random_device random;
-  const std::uint64_t of_job = (random() | std::uint64_t{random()} << 32) | 1;  // 0 stands for none
-  return of_job << client::kDriverStartBits;
+  return (unguessable_number() | 1) << client::kDriverStartBits;  // 0 stands for none
 }
 
 Drivers::Driver* Drivers::find(JobId job) {

@@ -1,7 +1,6 @@
 #include "engine/master/standby/group_member.hpp"
 
 #include <filesystem>
-#include <random>
 #include <thread>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "base/directory_claim.hpp"
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
+#include "base/unguessable.hpp"
 #include "engine/master/standby/leader_link.hpp"
 #include "engine/master/standby/lease_keeper.hpp"
 #include "engine/master/standby/succession.hpp"
@@ -23,10 +23,7 @@ constexpr Duration kLook = std::chrono::milliseconds(200);  // between two looks
 constexpr Duration kFollowAgain = std::chrono::seconds(5);  // after this member's disk has failed
 constexpr Duration kSayAgain = std::chrono::seconds(10);    // the same line in the log
 
-std::string new_id() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
-}
+std::string new_id() { return fmt::format("{:016x}", unguessable_number()); }
 
 /// A disk may have room again, and a master that ends would not be there then.
 tl::unexpected<Error> cannot_lead(Result<void> saved) {

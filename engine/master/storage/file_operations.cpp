@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/unguessable.hpp"
 #include "engine/master/storage/storage_service.hpp"
 #include "engine/master/storage/storage_time.hpp"
 
@@ -63,7 +64,8 @@ struct Operations {
     return leased(tree.create(it.path, it.user, it.options, steady_now()));
   }
   Result<FileReply> operator()(const AllocateChunk& it) const {
-    WEFT_ASSIGN(const Allocation made, tree.allocate(it.lease, it.writer, it.excluded, steady_now(), it.bytes));
+    WEFT_ASSIGN(const Allocation made,
+                tree.allocate(it.lease, it.writer, it.excluded, steady_now(), it.bytes, ChunkId(unguessable_number())));
     return FileReply(Allocated{made.chunk, sites(made.targets)});
   }
   Result<FileReply> operator()(const SealChunk& it) const { return done(tree.seal(it.lease, it.chunk, it.durable, steady_now())); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/master/storage/audited.hpp"
 #include "engine/master/storage/caller.hpp"
 #include "storage/files/protocol.hpp"
 #include "storage/namespace/namespace.hpp"
@@ -21,12 +22,6 @@ struct DrainedTables {
 /// permission_denied: the caller may not do that. On the thread of the namespace.
 Result<void> may(const Caller& caller, const storage::files::FileRequest& request, const storage::Namespace& tree);
 
-/// What the audit log has of a request.
-struct Audited {
-  std::string_view action, object;
-  std::string_view to{};  // of a renaming
-  bool noted = true;      // also when it was done, and not only when it is refused
-};
 Audited audited(const storage::files::FileRequest& request);
 
 /// Whoever the request says that he is, what it makes belongs to this user.

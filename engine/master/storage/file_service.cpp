@@ -74,20 +74,20 @@ class FileService final : public StorageService {
   NodeId first_node() const override { return namespace_.next_node(); }
 
   void on_client_request(const Caller& caller, const rpc::Message& message, rpc::Responder responder) override {
-    if (message.type == tables::kTableRequest) return tables_.on_client_request(message, std::move(responder));
+    if (message.type == tables::kTableRequest) return tables_.on_client_request(caller, message, std::move(responder));
     if (message.type != kFileRequest)
       return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
     auto request = decode_file_request(message);
     if (!request) return responder.fail(request.error());
     if (const auto allowed = may(caller, *request, namespace_); !allowed) {
-      audit(caller, *request, &allowed.error());
+      note(shell_.audit, caller, audited(*request), &allowed.error());
       return responder.fail(allowed.error());
     }
     if (!caller.user.empty()) set_owner(*request, caller.user);
     const bool at_once = std::visit([]<class Operation>(const Operation&) { return AnsweredAtOnce<Operation>; }, *request);
     if (const auto full = store_->full(); full && !at_once) return responder.fail(*full);
     const auto reply = apply(caller, *request, namespace_, drained_tables_);
-    audit(caller, *request, reply ? nullptr : &reply.error());
+    note(shell_.audit, caller, audited(*request), reply ? nullptr : &reply.error());
     if (!reply) return responder.fail(reply.error());
     answer(encode(*reply), at_once, std::move(responder));
   }
@@ -172,17 +172,6 @@ class FileService final : public StorageService {
       (void)namespace_.copy_failed(worker, copy.chunk, copy.to, steady_now());  // refused when it was given up before
     }
     return {};
-  }
-
-  void audit(const Caller& caller, const FileRequest& request, const Error* refused) const {
-    if (!shell_.audit) return;
-    const Audited what = audited(request);
-    if (!what.noted && (refused == nullptr || refused->code() != Code::permission_denied)) return;
-    AuditEntry entry{caller.user, caller.peer, what.action};
-    entry.object = what.object;
-    if (!what.to.empty()) entry.object += fmt::format(" to {}", what.to);
-    if (refused != nullptr) entry.error = refused->to_string();
-    shell_.audit(std::move(entry));
   }
 
   /// Questions are answered at once; what changes something when it, and all that it may be a repetition of, is on disk.

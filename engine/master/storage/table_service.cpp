@@ -1,5 +1,7 @@
 #include "engine/master/storage/table_service.hpp"
 
+#include "base/unguessable.hpp"
+#include "engine/master/storage/audited.hpp"
 #include "engine/master/storage/storage_time.hpp"
 
 namespace weft::master {
@@ -8,11 +10,32 @@ namespace {
 using namespace storage;
 using namespace storage::tables;
 
+Actor actor_of(const Caller& caller) { return {caller.user, caller.administrator}; }
+
+TableKeys new_keys() { return {unguessable_number(), unguessable_number()}; }
+
+struct AuditOfTable {
+  Audited operator()(const MakeTable& it) const { return {"make table", it.table}; }
+  Audited operator()(const DropTable& it) const { return {"drop table", it.table}; }
+  Audited operator()(const ListTables&) const { return {"list tables", "", "", false}; }
+  Audited operator()(const DescribeTable& it) const { return {"open table", it.table}; }
+  Audited operator()(const TakeSnapshot& it) const { return {"take snapshot", it.table, it.name}; }
+  Audited operator()(const DropSnapshot& it) const { return {"drop snapshot", it.table}; }
+  Audited operator()(const RenewLease& it) const { return {"open table", it.table, "", false}; }
+  Audited operator()(const BeginTransaction& it) const { return {"write table", it.table}; }
+  Audited operator()(const CommitTransaction& it) const { return {"commit to table", it.table}; }
+  Audited operator()(const AbortTransaction& it) const { return {"write table", it.table, "", false}; }
+  Audited operator()(const PromoteRemaining& it) const { return {"promote replicas", it.table, "", it.accept_loss}; }
+  Audited operator()(const SetTableMode& it) const { return {"change mode", it.table}; }
+  Audited operator()(const SetTableOwner& it) const { return {"change owner", it.table, it.user}; }
+};
+
 }  // namespace
 
 TableService::TableService(const StorageShell& shell, Time lost_grace, std::function<void(Published)> publish,
                            std::function<std::optional<Error>()> full)
     : send_(shell.send),
+      audit_(shell.audit),
       publish_(std::move(publish)),
       full_(std::move(full)),
       catalogue_(CatalogueOptions{.lost_grace = lost_grace}),
@@ -51,6 +74,7 @@ void TableService::answer(TableReply reply, SharedResponder responder) {
 
 struct TableService::Operations {
   TableService& service;
+  const Caller& caller;
   const SharedResponder responder;
 
   template <class T, class Answer>
@@ -64,12 +88,12 @@ struct TableService::Operations {
   }
 
   void operator()(const MakeTable& it) const {
-    answer(service.catalogue_.create(it.table, it.partitions, it.replication, it.token));
+    answer(service.catalogue_.create(it.table, it.partitions, it.replication, it.token, {caller.user, kTableMode, new_keys()}));
   }
   void operator()(const DropTable& it) const { answer(service.catalogue_.drop(it.table, it.id)); }
   void operator()(const ListTables&) const { service.answer(TableList{service.catalogue_.list()}, responder); }
   void operator()(const DescribeTable& it) const {
-    answer(service.catalogue_.describe(it.table), [](const TableStatus& status) { return status; });
+    answer(service.catalogue_.describe(it.table, actor_of(caller)), [](const TableStatus& status) { return status; });
   }
   void operator()(const TakeSnapshot& it) const {
     service.coordinator_.take_snapshot(it, unix_milliseconds(), [to = responder](const Result<SnapshotId>& id) {
@@ -90,25 +114,57 @@ struct TableService::Operations {
            [](const RemainingReplicas& replicas) { return replicas; });
   }
   void operator()(const AbortTransaction& it) const { answer(service.catalogue_.abort(it.table, it.id)); }
+  void operator()(const SetTableMode& it) const { answer(service.catalogue_.set_mode(it.table, it.mode, new_keys())); }
+  void operator()(const SetTableOwner& it) const { answer(service.catalogue_.set_owner(it.table, it.user, new_keys())); }
+};
+
+/// Each operation has a line here, so that a new one does not compile without.
+struct TableService::MayDo {
+  const Caller& caller;
+  const TableCatalogue& catalogue;
+  const Actor actor = actor_of(caller);
+
+  Result<void> read(const std::string& table) const { return catalogue.may(actor, table, TableRight::read); }
+  Result<void> write(const std::string& table) const { return catalogue.may(actor, table, TableRight::write); }
+  Result<void> either(const std::string& table) const { return write(table) ? Result<void>() : read(table); }
+
+  Result<void> operator()(const MakeTable&) const { return {}; }
+  Result<void> operator()(const DropTable& it) const { return catalogue.may_own(actor, it.table, "drop"); }
+  Result<void> operator()(const ListTables&) const { return {}; }
+  Result<void> operator()(const DescribeTable& it) const { return either(it.table); }
+  Result<void> operator()(const TakeSnapshot& it) const { return it.name.empty() ? read(it.table) : write(it.table); }
+  Result<void> operator()(const DropSnapshot& it) const {
+    return catalogue.is_named(it.table, it.id) ? write(it.table) : read(it.table);
+  }
+  Result<void> operator()(const RenewLease& it) const { return either(it.table); }
+  Result<void> operator()(const BeginTransaction& it) const { return write(it.table); }
+  Result<void> operator()(const CommitTransaction& it) const { return write(it.table); }
+  Result<void> operator()(const AbortTransaction& it) const { return write(it.table); }
+  Result<void> operator()(const PromoteRemaining& it) const { return catalogue.may_own(actor, it.table, "promote replicas of"); }
+  Result<void> operator()(const SetTableMode& it) const { return catalogue.may_own(actor, it.table, "change the mode of"); }
+  Result<void> operator()(const SetTableOwner&) const { return caller.must_administer("give tables to another user"); }
 };
 
 /// The answer to what changes nothing.
-std::optional<Result<TableReply>> TableService::question(const TableRequest& request) const {
+std::optional<Result<TableReply>> TableService::question(const Caller& caller, const TableRequest& request) const {
   if (std::holds_alternative<ListTables>(request)) return TableReply(TableList{catalogue_.list()});
   const auto* describe = std::get_if<DescribeTable>(&request);
   if (describe == nullptr) return std::nullopt;
-  auto status = catalogue_.describe(describe->table);
+  auto status = catalogue_.describe(describe->table, actor_of(caller));
   return status ? Result<TableReply>(TableReply(std::move(*status))) : fail(std::move(status).error());
 }
 
-void TableService::on_client_request(const rpc::Message& message, rpc::Responder to) {
+void TableService::on_client_request(const Caller& caller, const rpc::Message& message, rpc::Responder to) {
   const auto request = decode_table_request(message);
   if (!request) return to.fail(request.error());
+  const auto allowed = std::visit(MayDo{caller, catalogue_}, *request);
+  note(audit_, caller, std::visit(AuditOfTable{}, *request), allowed ? nullptr : &allowed.error());
+  if (!allowed) return to.fail(allowed.error());
   if (const auto full = full_()) {
-    const auto reply = question(*request);
+    const auto reply = question(caller, *request);
     return !reply ? to.fail(*full) : *reply ? to.reply(encode(**reply)) : to.fail(reply->error());
   }
-  std::visit(Operations{*this, std::make_shared<rpc::Responder>(std::move(to))}, *request);
+  std::visit(Operations{*this, caller, std::make_shared<rpc::Responder>(std::move(to))}, *request);
 }
 
 void TableService::on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder to) {

@@ -30,7 +30,7 @@ class TableService {
   void begin(std::string cluster, storage::Time now);
 
   static bool is_for_tables(rpc::MessageType type);
-  void on_client_request(const rpc::Message& message, rpc::Responder responder);
+  void on_client_request(const Caller& caller, const rpc::Message& message, rpc::Responder responder);
   void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder);
   void worker_lost(NodeId worker, storage::Time now);
   void drain(const std::string& worker, bool on) { catalogue_.drain(worker, on); }
@@ -44,7 +44,9 @@ class TableService {
  private:
   using SharedResponder = std::shared_ptr<rpc::Responder>;
   struct Operations;
-  std::optional<Result<storage::tables::TableReply>> question(const storage::tables::TableRequest& request) const;
+  struct MayDo;
+  std::optional<Result<storage::tables::TableReply>> question(const Caller& caller,
+                                                              const storage::tables::TableRequest& request) const;
   void on_heartbeat(const WorkerSite& worker, const storage::tables::TableHeartbeat& heartbeat, SharedResponder responder);
   void answer(storage::tables::TableReply reply, SharedResponder responder);
   void publish(Published then);
@@ -52,6 +54,7 @@ class TableService {
   void publish(SharedResponder responder, std::function<void()> then);
 
   const std::function<void(NodeId, rpc::MessageType, rpc::Payload)> send_;
+  const std::function<void(AuditEntry)> audit_;  // null: there is no audit log
   const std::function<void(Published)> publish_;
   const std::function<std::optional<Error>()> full_;
   Log log_{"tables"};

@@ -38,11 +38,12 @@ CLI::Option* add_value(CLI::App& command, const std::string& name, T& value, con
 
 /// parse(text) gives a Result<T>; its error is what the user sees.
 template <class T, class Parse>
-void add_parsed(CLI::App& command, const std::string& name, T& value, const char* type, Parse parse, const std::string& help) {
+CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& value, const char* type, Parse parse,
+                        const std::string& help) {
   const auto set = [&value, parse](const std::string& text) {
     if (auto parsed = parse(text)) value = std::move(*parsed);
   };
-  command.add_option_function<std::string>(name, set, help)->type_name(type)->check(parsed_by(parse));
+  return command.add_option_function<std::string>(name, set, help)->type_name(type)->check(parsed_by(parse));
 }
 
 /// A command that does run(options) when it is chosen. Options are declared one after the other; each function returns the command.

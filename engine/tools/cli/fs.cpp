@@ -85,13 +85,10 @@ void add_care(CLI::App& fs, Action& action) {
   setrep.argument("REPLICAS", &FsOptions::replication, "How many");
   setrep.paths(1, "Paths or patterns; of directories, all files below");
   FsCommand chmod(fs, action, "chmod", "Change who may read and write files and directories", fs_change_mode);
-  chmod.app()
-      .add_option_function<std::string>(
-          "MODE", [&mode = chmod.options().mode](const std::string& text) { mode = storage::parse_mode(text).value_or(mode); },
-          "Octal digits of the owner, of a group that nobody is in, and of all others: 644, 600, 755; with 1 before them\n"
-          "only owners remove names from a directory")
-      ->required()
-      ->check(parsed_by(storage::parse_mode));
+  add_parsed(chmod.app(), "MODE", chmod.options().mode, "TEXT", storage::parse_mode,
+             "Octal digits of the owner, of a group that nobody is in, and of all others: 644, 600, 755; with 1 before them\n"
+             "only owners remove names from a directory")
+      ->required();
   chmod.paths(1, "Paths or patterns").flag("-R,--recursive", &FsOptions::recursive, kRecursively);
   FsCommand chown(fs, action, "chown", "Give files and directories to another user; for administrators", fs_change_owner);
   chown.argument("USER", &FsOptions::owner, "The new owner");

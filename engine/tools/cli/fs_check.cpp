@@ -75,7 +75,7 @@ class JsonReport final : public CheckReport {
       members(json, "offset", range.offset, "bytes", range.length);
     };
     const auto chunks = [&lost](JsonWriter& json, const CheckedChunk& chunk) {
-      members(json, "id", chunk.place.info.id.value(), "offset", chunk.place.offset, "bytes", chunk.place.info.length, "state",
+      members(json, "id", digits_of(chunk.place.info.id), "offset", chunk.place.offset, "bytes", chunk.place.info.length, "state",
               chunk.state, "wanted", chunk.place.wanted, "replicas", chunk.workers.size(), "workers", chunk.workers, "corrupt_on",
               chunk.corrupt_on, "lost", objects(chunk.lost, lost));
     };

@@ -1,4 +1,4 @@
-// weft table create, list, stat, drop, snapshot.
+// weft table create, list, stat, chmod, chown, drop, snapshot.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -12,6 +12,7 @@
 #include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/storage_json.hpp"
 #include "engine/tools/display/text_table.hpp"
+#include "storage/namespace/mode.hpp"
 
 namespace weft::tools {
 
@@ -54,10 +55,10 @@ Result<void> table_list(const TableOptions& options) {
   WEFT_ASSIGN(const auto client, tables_at(options.master));
   WEFT_ASSIGN(const auto tables, client->list());
   if (options.json) return print(tables_json(tables));
-  TextTable text({"TABLE", "PARTITIONS", "REPLICAS", "SNAPSHOTS", "SIZE", "STATE"});
+  TextTable text({"TABLE", "MODE", "OWNER", "PARTITIONS", "REPLICAS", "SNAPSHOTS", "SIZE", "STATE"});
   for (const TableStatus& table : tables)
-    text.row(table.name, table.partition_count, table.replication, named_snapshots(table), human_bytes(table.bytes),
-             state_of(table));
+    text.row(table.name, storage::mode_text(table.mode), table.owner.empty() ? "-" : table.owner, table.partition_count,
+             table.replication, named_snapshots(table), human_bytes(table.bytes), state_of(table));
   return print(text.text());
 }
 
@@ -65,8 +66,9 @@ Result<void> table_stat(const TableOptions& options) {
   WEFT_ASSIGN(const auto client, tables_at(options.master));
   WEFT_ASSIGN(const TableStatus table, client->describe(options.table));
   if (options.json) return print(table_json(table));
-  fmt::print("{}: {} partitions, {} replicas, {} snapshots, {}, {}\n", table.name, table.partition_count, table.replication,
-             named_snapshots(table), human_bytes(table.bytes), state_of(table));
+  fmt::print("{}: of {}, mode {}, {} partitions, {} replicas, {} snapshots, {}, {}\n", table.name,
+             table.owner.empty() ? "nobody" : escaped(table.owner), storage::mode_text(table.mode), table.partition_count,
+             table.replication, named_snapshots(table), human_bytes(table.bytes), state_of(table));
   TextTable text({"PARTITION", "PRIMARY", "IN SYNC", "BEHIND", "EPOCH", "SIZE", "FAULT"});
   for (std::size_t p = 0; p < table.partitions.size(); ++p) {
     const auto& partition = table.partitions[p];
@@ -103,6 +105,16 @@ Result<void> table_promote(const TableOptions& options) {
                 fmt::format("nothing is left of {} partitions of '{}': start a worker that has them, or drop the table", without,
                             options.table));
   return {};
+}
+
+Result<void> table_change_mode(const TableOptions& options) {
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
+  return tables->set_mode(options.table, options.mode);
+}
+
+Result<void> table_change_owner(const TableOptions& options) {
+  WEFT_ASSIGN(const auto tables, tables_at(options.master));
+  return tables->set_owner(options.table, options.owner);
 }
 
 Result<void> table_drop(const TableOptions& options) {

@@ -24,6 +24,8 @@ struct TableOptions {
   storage::tables::CreateTable create;
   bool json = false, overwrite = false;
   bool accept_loss = false;
+  std::uint32_t mode = 0;
+  std::string owner;
 };
 
 // Each connects, does it, and prints to stdout.
@@ -32,6 +34,8 @@ Result<void> table_list(const TableOptions& options);
 Result<void> table_stat(const TableOptions& options);
 /// Fails when something would be lost and that is not accepted.
 Result<void> table_promote(const TableOptions& options);
+Result<void> table_change_mode(const TableOptions& options);
+Result<void> table_change_owner(const TableOptions& options);
 Result<void> table_drop(const TableOptions& options);
 Result<void> table_snapshot_create(const TableOptions& options);
 Result<void> table_snapshot_list(const TableOptions& options);

@@ -1,6 +1,7 @@
 // weft table: the options. What the commands do is in table_admin.cpp and table_rows.cpp.
 #include "engine/tools/cli/command.hpp"
 #include "engine/tools/cli/table_commands.hpp"
+#include "storage/namespace/mode.hpp"
 
 namespace weft::tools {
 
@@ -55,6 +56,14 @@ void add_tables(CLI::App& table, Action& action) {
                        table_promote);
   promote.table().app().add_flag("--accept-loss", promote.options().accept_loss,
                                  "Do it, although what the remaining replicas lack is lost (default: say what that is)");
+  TableCommand chmod(table, action, "chmod", "Change who may read and write a table", table_change_mode);
+  add_parsed(chmod.app(), "MODE", chmod.options().mode, "TEXT", storage::parse_mode,
+             "Octal digits of the owner, of a group that nobody is in, and of all others: 644, 600")
+      ->required();
+  chmod.table();
+  TableCommand chown(table, action, "chown", "Give a table to another user; for administrators", table_change_owner);
+  chown.argument("USER", &TableOptions::owner, "The new owner");
+  chown.table();
   TableCommand(table, action, "drop", "Remove a table with its snapshots", table_drop).table();
   CLI::App& snapshots = add_group(table, "snapshot", "Tables as they were at one moment");
   TableCommand(snapshots, action, "create", "Keep the table as it is now, under a name", table_snapshot_create).table().name();

@@ -14,9 +14,9 @@ using storage::tables::TableStatus;
 namespace {
 
 void add_members(JsonWriter& json, const TableStatus& table) {
-  members(json, "name", table.name, "partitions", table.partition_count, "replication", table.replication, "bytes", table.bytes,
-          "snapshots", named_snapshots(table), "short_partitions", table.short_partitions, "down_partitions",
-          table.down_partitions);
+  members(json, "name", table.name, "owner", table.owner, "mode", fmt::format("{:04o}", table.mode), "partitions",
+          table.partition_count, "replication", table.replication, "bytes", table.bytes, "snapshots", named_snapshots(table),
+          "short_partitions", table.short_partitions, "down_partitions", table.down_partitions);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::vector<std::string> names_of(const std::vector<NodeId>& ids, const std::vec
 
 std::string file_chunks_json(const storage::FileChunks& file, const std::vector<storage::NodeSite>& nodes) {
   const auto chunk = [&nodes](JsonWriter& json, const storage::ChunkPlace& place) {
-    members(json, "id", place.info.id.value(), "offset", place.offset, "bytes", place.info.length, "state", chunk_state(place),
+    members(json, "id", digits_of(place.info.id), "offset", place.offset, "bytes", place.info.length, "state", chunk_state(place),
             "wanted", place.wanted, "replicas", place.nodes.size(), "workers", names_of(place.nodes, nodes), "corrupt_on",
             names_of(place.corrupt, nodes));
   };

@@ -367,5 +367,66 @@ TEST_F(CatalogueTest, SomebodyTakesOverLongBeforeAnythingIsCopied) {
   EXPECT_EQ(catalogue.replicas_on("d"), 1u);
 }
 
+TEST_F(CatalogueTest, ATableIsForItsOwnerAndForWhomItsModeLets) {
+  heartbeat("a", true);
+  const TableKeys first{11, 12};
+  ASSERT_TRUE(catalogue.create("t", 1, 1, 0, {"alice", 0640, first}));
+  const Actor alice{"alice"}, bob{"bob"}, root{"carol", true};
+  EXPECT_TRUE(catalogue.may(alice, "t", TableRight::write));
+  EXPECT_TRUE(catalogue.may(root, "t", TableRight::write));
+  const auto refused = catalogue.may(bob, "t", TableRight::read);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::permission_denied);
+  EXPECT_EQ(refused.error().message(), "bob may not read the table 't': it belongs to alice and has mode 640 (weft table chmod)");
+  EXPECT_EQ(catalogue.may_own(bob, "t", "drop").error().message(),
+            "bob may not drop the table 't': it belongs to alice and has mode 640 (weft table chmod)");
+  EXPECT_TRUE(catalogue.may(bob, "nothing", TableRight::read)) << "the operation says that there is none";
+
+  // Keys are told to those who have the right, and to workers.
+  EXPECT_EQ(catalogue.describe("t", alice)->keys, first);
+  EXPECT_EQ(catalogue.describe("t", bob)->keys, TableKeys());
+  EXPECT_EQ(heartbeat("a").assignments.at(0).keys, first);
+  const TableKeys second{21, 22};
+  ASSERT_TRUE(catalogue.set_mode("t", 0644, second));
+  EXPECT_FALSE(catalogue.set_mode("t", 01644, second));
+  const TableStatus seen = catalogue.describe("t", bob).value();
+  EXPECT_EQ(seen.keys, (TableKeys{second.read, 0}));
+  EXPECT_EQ(seen.read_refusal, "");
+  EXPECT_EQ(seen.write_refusal, "bob may not write the table 't': it belongs to alice and has mode 644 (weft table chmod)");
+  EXPECT_EQ(heartbeat("a").assignments.at(0).keys, second) << "those of before are of no use any more";
+  EXPECT_EQ(catalogue.list().at(0).keys, TableKeys());
+  EXPECT_EQ(catalogue.list().at(0).owner, "alice");
+
+  restart();
+  EXPECT_EQ(catalogue.describe("t", bob)->mode, 0644U);
+  ASSERT_TRUE(catalogue.set_owner("t", "bob", first));
+  EXPECT_FALSE(catalogue.set_owner("t", "", first));
+  EXPECT_FALSE(catalogue.may(alice, "t", TableRight::write));
+  EXPECT_TRUE(catalogue.may(bob, "t", TableRight::write));
+  ASSERT_TRUE(catalogue.drop("t"));
+  restart();
+  EXPECT_FALSE(kept.contains("ta0000000000000001")) << "it goes with the table";
+}
+
+TEST_F(CatalogueTest, ATableOfAnEarlierReleaseIsEverybodysUntilItIsGivenAnOwner) {
+  make({"a"});
+  restart();
+  kept.erase("ta0000000000000001");
+  restart();
+  EXPECT_TRUE(catalogue.may({"bob"}, "t", TableRight::write));
+  EXPECT_FALSE(catalogue.may_own({""}, "t", "drop")) << "but nobody's";
+  EXPECT_EQ(catalogue.describe("t")->keys, TableKeys());
+  ASSERT_TRUE(catalogue.set_owner("t", "alice", {1, 2}));
+  ASSERT_TRUE(catalogue.set_mode("t", 0600, {3, 4}));
+  EXPECT_FALSE(catalogue.may({"bob"}, "t", TableRight::write));
+}
+
+TEST_F(CatalogueTest, ADamagedRecordOfRightsIsNamed) {
+  const auto damaged = catalogue.restore("ta000000000000000g", "");
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code(), Code::corrupt);
+  EXPECT_EQ(damaged.error().message(), "the record 'ta000000000000000g' of the tables is damaged");
+}
+
 }  // namespace
 }  // namespace weft::storage::tables
