@@ -36,6 +36,7 @@ struct Response {
   int status = 200;
   std::string type = "application/json";  // MIME
   std::string body{};
+  std::string cookie{};                   // to be kept by the browser: what Set-Cookie says; empty: none
   std::shared_ptr<EventStream> events{};  // instead of a body: it stays open until one side closes it
 };
 

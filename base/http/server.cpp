@@ -24,6 +24,7 @@
 #include "base/fd.hpp"
 #include "base/http/deadlines.hpp"
 #include "base/http/encryption.hpp"
+#include "base/http/sign_in.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "base/rpc/credentials.hpp"
@@ -108,10 +109,15 @@ void end_reading(void* reader) {
 
 void log_nothing(void*, const char*, va_list) {}
 
-/// Of the header Authorization; empty where it has none.
+/// Of the header Authorization; without one, of a browser that has signed in. Empty where there is none.
 std::string token_of(MHD_Connection* connection) {
   constexpr std::string_view kBearer = "Bearer ";
-  const std::string said = header(connection, MHD_HTTP_HEADER_AUTHORIZATION).value_or("");
+  const auto authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
+  if (!authorization) {
+    const char* const kept = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, kTokenCookie);
+    return kept == nullptr ? "" : kept;
+  }
+  const std::string& said = *authorization;
   const bool bearer = said.size() > kBearer.size() && ::strncasecmp(said.data(), kBearer.data(), kBearer.size()) == 0;
   return bearer ? std::string(trim(std::string_view(said).substr(kBearer.size()))) : std::string();
 }
@@ -281,7 +287,7 @@ MHD_Result ServerImpl::on_request(void* self, MHD_Connection* connection, const 
   exchange->request.path = url;
   MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &note_parameter, &exchange->request);
   if (auto allowed = server.check_peer(*exchange); !allowed)
-    exchange->response = error_response(403, allowed.error().to_string());
+    exchange->response = error_response(server.options_.security.encrypted() ? 401 : 403, allowed.error().to_string());
   else
     exchange->response = server.refusal(connection, method);
   return exchange->response ? server.reply(*exchange) : MHD_YES;
@@ -304,9 +310,8 @@ std::vector<MHD_OptionItem> ServerImpl::encryption() {
 
 /// Whether this peer may ask for anything. The error says what it lacks.
 Result<void> ServerImpl::check_peer(Exchange& exchange) const {
-  const auto& paths = options_.open_paths;
-  const bool open = std::find(paths.begin(), paths.end(), exchange.request.path) != paths.end();
-  if (open || options_.security.insecure) return {};
+  if (options_.security.insecure || options_.open(exchange.request.path)) return {};
+  if (options_.security.encrypted() && exchange.request.path == kSignInPath) return {};
   if (!options_.security.encrypted()) {
     const MHD_ConnectionInfo* const info = MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     const auto user = info == nullptr ? std::nullopt : rpc::user_of_peer(info->connect_fd);
@@ -387,6 +392,8 @@ MHD_Result ServerImpl::reply(Exchange& exchange) {
                   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
                   "'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")})
     MHD_add_response_header(response, name, value);
+  if (!answer.cookie.empty()) MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, answer.cookie.c_str());
+  if (answer.status == 401) MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
   if (answer.status == 400) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");  // what follows is unknown
   if (answer.status == 405) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST, DELETE");
   const MHD_Result queued = MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
@@ -451,6 +458,7 @@ void ServerImpl::answer_requests() {
 
 Response ServerImpl::answer_to(const Request& request) {
   try {
+    if (encryption_ && request.path == kSignInPath) return sign_in(request, *options_.security.credentials);
     return answer_(request);
   } catch (const std::exception& error) {
     Log("http").error("{} {}: {}", request.method, escaped(request.path), error.what());

@@ -18,19 +18,20 @@ struct ServerOptions {
   std::string listen{};              // "host:port"; port 0 takes any
   std::vector<std::string> names{};  // besides the host in `listen`, for clients that are not on loopback (refused())
   unsigned connections = 500;        // more wait until one ends
-  /// Encrypted: HTTPS, and only those who show a certificate or a token (`Authorization: Bearer`) are answered, also on connections
-  /// that were there before it was revoked; streams end within seconds then. A certificate that is renewed is shown to connections
-  /// that begin after that. Insecure: everybody is. Otherwise it listens on loopback only, and answers to the user who runs it, and
-  /// to root.
+  /// Encrypted: HTTPS, and only those who show a certificate or a token (`Authorization: Bearer`, or the cookie of a browser that
+  /// has signed in, sign_in.hpp) are answered, also on connections that were there before it was revoked; streams end within
+  /// seconds then. A certificate that is renewed is shown to connections that begin after that. Insecure: everybody is. Otherwise
+  /// it listens on loopback only, and answers to the user who runs it, and to root.
   rpc::Security security{};
-  std::vector<std::string> open_paths{"/healthz", "/readyz"};  // that everybody may read who can connect
-  std::size_t header_bytes = 32u << 10;                        // of a request, with its line; more is answered with 431 or 414
-  std::size_t body_bytes = 1u << 20;                           // more is answered with 413
-  unsigned threads = 2;                                        // that answer
-  std::size_t queued = 256;                                    // requests that wait for them; more are answered with 503
-  Duration request = std::chrono::seconds(20);                 // until a connection has sent a whole request; then it is closed
-  Duration response = std::chrono::minutes(2);                 // until it has taken the answer; not for streams of events
-  Duration keep_alive = std::chrono::seconds(15);              // how often streams of events are written to
+  /// Which paths everybody may read who can connect.
+  std::function<bool(std::string_view path)> open = [](std::string_view path) { return path == "/healthz" || path == "/readyz"; };
+  std::size_t header_bytes = 32u << 10;            // of a request, with its line; more is answered with 431 or 414
+  std::size_t body_bytes = 1u << 20;               // more is answered with 413
+  unsigned threads = 2;                            // that answer
+  std::size_t queued = 256;                        // requests that wait for them; more are answered with 503
+  Duration request = std::chrono::seconds(20);     // until a connection has sent a whole request; then it is closed
+  Duration response = std::chrono::minutes(2);     // until it has taken the answer; not for streams of events
+  Duration keep_alive = std::chrono::seconds(15);  // how often streams of events are written to
 };
 
 /// Answers a request on one of the server's threads; may block, which delays the others. What it throws is answered with 500.

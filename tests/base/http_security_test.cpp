@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -138,7 +139,7 @@ TEST_F(HttpsTest, OnlyThoseWithACertificateAreAnswered) {
   const std::string alice = authority_.issue({rpc::Role::user, "alice", {}}).value();
   EXPECT_EQ(status_of(get("/jobs", alice)), 200);
   const std::string refused = get("/jobs");
-  EXPECT_EQ(status_of(refused), 403);
+  EXPECT_EQ(status_of(refused), 401);
   EXPECT_NE(refused.find("show a certificate of this cluster"), std::string::npos) << refused;
   EXPECT_EQ(status_of(get("/healthz")), 200);
   EXPECT_EQ(status_of(get("/readyz")), 200);
@@ -153,7 +154,7 @@ TEST_F(HttpsTest, CertificatesOfOthersAndRevokedOnesAreRefused) {
   const auto end = SystemClock().now() + seconds(30);
   while (status_of(get("/jobs", bob)) == 200 && SystemClock().now() < end) {
   }
-  EXPECT_EQ(status_of(get("/jobs", bob)), 403);
+  EXPECT_EQ(status_of(get("/jobs", bob)), 401);
 }
 
 TEST_F(HttpsTest, ConnectionsThatAUserHadBeforeHeWasRevokedAreOfNoUseToHim) {
@@ -170,7 +171,7 @@ TEST_F(HttpsTest, ConnectionsThatAUserHadBeforeHeWasRevokedAreOfNoUseToHim) {
   ASSERT_TRUE(authority_.revoke("bob"));
   stream.read_until();  // its end
   requests.ask(again);
-  EXPECT_EQ(status_of(requests.read_until("revoked")), 403);
+  EXPECT_EQ(status_of(requests.read_until("revoked")), 401);
   server_.reset();
   EXPECT_EQ(other.read_until().find("HTTP/1.1"), std::string::npos);
 }
@@ -195,14 +196,49 @@ TEST_F(HttpsTest, ATokenIsAnsweredUntilItIsRevoked) {
                                         "Bearer " + token.substr(0, token.size() - 2),
                                         "Bearer " + token_of(other, "carol"),
                                         "Bearer " + token + "00"};
-  for (const std::string& wrong : others) EXPECT_EQ(status_with(wrong), 403) << wrong;
+  for (const std::string& wrong : others) EXPECT_EQ(status_with(wrong), 401) << wrong;
   HttpsConnection stream(server_->address(), "");
   stream.ask(question("/events", "Authorization: Bearer " + token + "\r\n"));
   stream.read_until("begun");
   ASSERT_TRUE(authority_.revoke_tokens("carol"));
   stream.read_until();  // its end
-  EXPECT_EQ(status_with("Bearer " + token), 403);
+  EXPECT_EQ(status_with("Bearer " + token), 401);
   EXPECT_EQ(status_with("Bearer " + token_of(authority_, "carol")), 200);
+}
+
+TEST_F(HttpsTest, ABrowserSignsInWithATokenAndOutAgain) {
+  const std::string token =
+      std::string(trim(read_file(authority_.issue_token("carol", std::chrono::hours(1)).value() + "/token").value()));
+  const auto send = [&](const std::string& method, const std::string& path, const std::string& headers,
+                        const std::string& body = "") {
+    HttpsConnection connection(server_->address(), "");
+    connection.ask(fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n{}\r\n{}", method,
+                               path, body.size(), headers, body));
+    return connection.read_until();
+  };
+  const std::string in = send("POST", "/sign-in", "X-Weft: 1\r\n", token + "\n");
+  EXPECT_EQ(status_of(in), 200) << in;
+  EXPECT_NE(in.find("{\"user\":\"carol\"}"), std::string::npos) << in;
+  const std::string cookie = "__Host-weft-token=" + token;
+  EXPECT_NE(in.find("Set-Cookie: " + cookie + "; Path=/; Secure; HttpOnly; SameSite=Strict\r\n"), std::string::npos) << in;
+  EXPECT_EQ(status_of(send("GET", "/jobs", "Cookie: theme=dark; " + cookie + "\r\n")), 200);
+  EXPECT_EQ(status_of(send("GET", "/jobs", "Cookie: weft-token=" + token + "\r\n")), 401) << "that one can come from elsewhere";
+  EXPECT_EQ(status_of(send("GET", "/jobs", "Authorization: Bearer x\r\nCookie: " + cookie + "\r\n")), 401) << "what is said counts";
+  // A cookie comes with what other pages send, too, which is why it is not enough to change something.
+  EXPECT_EQ(status_of(send("POST", "/jobs", "Cookie: " + cookie + "\r\n")), 403);
+  EXPECT_EQ(status_of(send("POST", "/jobs", "X-Weft: 1\r\nOrigin: https://evil.example\r\nCookie: " + cookie + "\r\n")), 403);
+  EXPECT_EQ(status_of(send("POST", "/sign-in", "", token)), 403) << "nobody is signed in by another page";
+  for (const std::string& wrong : {std::string(), std::string("x"), token + "00", std::string(2000, '0')}) {
+    const std::string refused = send("POST", "/sign-in", "X-Weft: 1\r\n", wrong);
+    EXPECT_EQ(status_of(refused), 401) << wrong;
+    EXPECT_EQ(refused.find("Set-Cookie"), std::string::npos) << refused;
+  }
+  const std::string out = send("DELETE", "/sign-in", "X-Weft: 1\r\n");
+  EXPECT_NE(out.find("Set-Cookie: __Host-weft-token=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0"), std::string::npos)
+      << out;
+  EXPECT_EQ(status_of(send("GET", "/sign-in", "")), 405);
+  ASSERT_TRUE(authority_.revoke_tokens("carol"));
+  EXPECT_EQ(status_of(send("GET", "/jobs", "Cookie: " + cookie + "\r\n")), 401);
 }
 
 TEST_F(HttpsTest, ARenewedCertificateIsShownToConnectionsThatBeginAfterThat) {

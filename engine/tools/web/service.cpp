@@ -13,7 +13,7 @@ namespace weft::web {
 
 namespace {
 
-constexpr std::string_view kEvents = "/api/v1/events";
+constexpr std::string_view kEvents = "/api/v1/events", kMetrics = "/metrics";
 constexpr std::size_t kMostUsers = 64;                                                      // whose connections are kept
 constexpr Duration kPause = std::chrono::seconds(1), kPauseOfPast = std::chrono::hours(1);  // what is past does not change
 
@@ -29,6 +29,8 @@ http::Request as_request(const std::string& resource) {
   if (equals != std::string::npos) request.query[parameter.substr(0, equals)] = parameter.substr(equals + 1);
   return request;
 }
+
+bool is_api(std::string_view path) { return path.starts_with(kApi) && (path.size() == kApi.size() || path[kApi.size()] == '/'); }
 
 /// For whom the request is made. Masters ask for themselves, and so does everybody where nobody says who he is.
 std::string user_of(const http::Request& request) {
@@ -82,6 +84,8 @@ Result<void> Service::begin(const std::string& listen) {
   options.listen = listen;
   WEFT_ASSIGN(options.security, rpc::security_of_environment());
   insecure_ = options.security.insecure;
+  // The page itself says nothing of the cluster. It asks who somebody is when it is refused what it shows.
+  if (options.security.encrypted()) options.open = [](std::string_view path) { return !is_api(path) && path != kMetrics; };
   WEFT_ASSIGN(server_, http::Server::start(std::move(options), [this](const http::Request& request) { return reply(request); }));
   return {};
 }
@@ -105,14 +109,14 @@ std::shared_ptr<Service::View> Service::view_for(const http::Request& request) {
 
 http::Response Service::reply(const http::Request& request) {
   const bool events = request.path == kEvents;
-  if (events || (request.path.starts_with(kApi) && (request.path.size() == kApi.size() || request.path[kApi.size()] == '/'))) {
+  if (is_api(request.path)) {
     const auto view = view_for(request);
     if (view == nullptr) return http::error_response(503, "too many users watch at a time; try again");
     return events ? view->live.watch(request) : answer(view->cluster, request);
   }
   if (request.method != "GET") return http::error_response(405, "pages are read");
   if (request.path == "/healthz") return health();
-  if (request.path == "/metrics") return metrics();
+  if (request.path == kMetrics) return metrics();
   return page(request.path, cluster_.past() == nullptr ? "" : cluster_.past()->grows() ? "growing" : "logs", insecure_);
 }
 

@@ -184,7 +184,9 @@ function subscribe(handlers) {
     lost = true;
     say(logs ? 'weft history has ended; what is shown is old' : 'the master does not answer; what is shown is old', true);
     // A browser tries again by itself, but not after an answer that is none.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (sources.includes(source)) show(); }, 3000);
+    if (source.readyState !== EventSource.CLOSED) return;
+    ask('/scheduler').catch(() => {});  // does it want to know who asks?
+    setTimeout(() => { if (sources.includes(source)) show(); }, 3000);
   };
   source.onopen = () => { if (lost) show(); else say(of === 'logs' ? 'from logs' : 'live'); };  // perhaps another master
   return source;
@@ -197,6 +199,36 @@ async function ask(path, options) {
   if (report) return report[path.split('?')[0]];
   const answer = await fetch('/api/v1' + path, options);
   const body = await answer.json();
+  if (answer.status === 401) signIn();
   if (!answer.ok) throw new Error(body.error);
   return body;
+}
+/// The browser keeps the token as a cookie that no script can read.
+function signIn() {
+  for (const source of sources) source.close();
+  sources = [];
+  say('not signed in', true);
+  const token = h('input', {type: 'password', id: 'token', autocomplete: 'current-password', required: true}), wrong = h('p', {class: 'bad', role: 'alert'});
+  const send = async event => {
+    event.preventDefault();
+    const answer = await fetch('/sign-in', {method: 'POST', headers: {'X-Weft': '1'}, body: token.value});
+    if (answer.ok) {
+      localStorage.setItem('signed-in', '1');
+      return location.reload();
+    }
+    wrong.textContent = (await answer.json()).error;
+    token.select();
+  };
+  view.replaceChildren(h('h1', {}, 'Sign in'), h('form', {onsubmit: send}, h('p', {}, h('label', {for: 'token'}, 'Token '), token, ' ', h('button', {}, 'Sign in')), wrong),
+    h('p', {class: 'dim'}, 'The file token that weft security token issue made for you. A certificate in the browser serves as well.'));
+  token.focus();
+}
+const leave = document.getElementById('leave');
+if (leave && localStorage.getItem('signed-in')) {
+  leave.hidden = false;
+  leave.addEventListener('click', async () => {
+    await fetch('/sign-in', {method: 'DELETE', headers: {'X-Weft': '1'}});
+    localStorage.removeItem('signed-in');
+    location.reload();
+  });
 }
