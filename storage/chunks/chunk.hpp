@@ -60,7 +60,12 @@ struct Salvaged {
 constexpr std::uint64_t page_count(std::uint64_t length) { return (length + kPageBytes - 1) / kPageBytes; }
 
 /// 16 hexadecimal digits, as its file is named.
-std::string digits_of(ChunkId id);
+inline std::string digits_of(ChunkId id) {
+  std::string digits(16, '0');
+  std::uint64_t rest = id.value();
+  for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, rest >>= 4U) *digit = "0123456789abcdef"[rest & 15U];
+  return digits;
+}
 /// "chunk 00000000000000fa"
 inline std::string to_string(ChunkId id) { return "chunk " + digits_of(id); }
 

@@ -87,8 +87,6 @@ std::optional<Identity> parse_identity(const std::string& text) {
 
 }  // namespace
 
-std::string digits_of(ChunkId id) { return fmt::format("{:016x}", id.value()); }
-
 fs::path Directory::unsealed_path(ChunkId id) const { return path_ / "unsealed" / digits_of(id); }
 fs::path Directory::chunk_path(ChunkId id) const { return path_ / "chunks" / digits_of(id); }
 fs::path Directory::quarantine_path(ChunkId id) const { return path_ / "quarantine" / digits_of(id); }
