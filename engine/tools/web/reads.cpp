@@ -158,6 +158,12 @@ Result<std::string> past_groups(Cluster& cluster, const ApiCall&) {
   return cluster.pool_samples().json(SystemClock().now());
 }
 
+Result<std::string> past(Cluster& cluster, const ApiCall& call) {
+  if (cluster.past() != nullptr) return fail(Code::not_found, "these are event logs, which have no samples of a cluster");
+  const std::string span = call.request.parameter("span");
+  return cluster.samples().json(SystemClock().now(), span.empty() ? "hour" : span);
+}
+
 Result<std::string> scheduler(Cluster& cluster, const ApiCall&) {
   WEFT_ASSIGN(const auto admin, cluster.admin());
   WEFT_ASSIGN(const auto info, admin->scheduler());
@@ -250,6 +256,8 @@ std::vector<Route> read_routes() {
       get("/racks", racks, "Racks", "The racks, and how much of their uplinks is in use", "weft node list --racks"),
       get("/pools", groups, "Groups", "The scheduler's pools: shares, minimums, use and demand", "weft pool list"),
       get("/pools/past", past_groups, "PastGroups", "What pools or queues used over the last hour, and their fair shares"),
+      get("/past", past, "ClusterPast", "What the cluster did: its slots, load and traffic over time, and what happened", "",
+          {{"span", "string", "The last hour, day or week (hour)"}}),
       get("/queues", groups, "Groups", "The scheduler's queues: capacities, limits, use and demand", "weft queue list"),
       get("/scheduler", scheduler, "Scheduler", "The scheduler in force, its faults, and which there are", "weft scheduler show"),
       get("/files", files, "Files", "The entries of a directory of the cluster's files, or a file", "weft fs ls",
