@@ -1,4 +1,4 @@
-// weft job list|status|counters|explain|logs|cancel|kill
+// weft job list|status|counters|logs|cancel|kill
 #include <fmt/format.h>
 
 #include "base/machine.hpp"
@@ -42,12 +42,6 @@ Result<void> counters(const JobOptions& options) {
   return print(options.json ? counters_json(found.jobs[0]) : counters_table(found.jobs[0]));
 }
 
-Result<void> explain(const JobOptions& options) {
-  WEFT_ASSIGN(const auto admin, admin_at(options.master));
-  WEFT_ASSIGN(const auto explained, admin->explain(JobId(options.job)));
-  return print(options.json ? explanation_json(explained) : explanation_text(explained));
-}
-
 Result<void> logs(const JobOptions& options) {
   WEFT_ASSIGN(const std::uint64_t bytes, parse_size(options.log_bytes));
   if (options.follow && (options.json || !options.task.empty()))
@@ -82,7 +76,6 @@ void add_job(CLI::App& app, Action& action, int& exit_status) {
   add("list", "All jobs, the newest last", list).json();
   add("status", "One job with its stages", status).job().json();
   add("counters", "The counters of a job's finished tasks", counters).job().json();
-  add("explain", "Why waiting tasks of a job do not run", explain).job().json();
   auto log = add("logs", "What a job's driver and tasks wrote to standard output and error, per worker", logs).job().json();
   log.app().add_flag("-f,--follow", log.options().follow, "Go on with what they write until the job has ended");
   add_value(log.app(), "--task", log.options().task, "STAGE.TASK",

@@ -1,4 +1,4 @@
-// weft job trace, report, diagnose; weft history: from an event log, of a master that runs or of one that is gone.
+// weft job explain, trace, report, diagnose; weft history: from an event log, of a master that runs or of one that is gone.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -14,7 +14,10 @@
 #include "engine/client/stop_signal.hpp"
 #include "engine/tools/cli/command.hpp"
 #include "engine/tools/cli/connections.hpp"
+#include "engine/tools/display/earlier_runs.hpp"
+#include "engine/tools/display/job_text.hpp"
 #include "engine/tools/display/standard_output.hpp"
+#include "engine/tools/history/critical_path.hpp"
 #include "engine/tools/history/findings.hpp"
 #include "engine/tools/history/growing_log.hpp"
 #include "engine/tools/history/log_follower.hpp"
@@ -64,6 +67,27 @@ Result<void> diagnose(const JobHistoryOptions& options) {
   return print(options.json ? history::findings_json(findings) : history::findings_text(findings));
 }
 
+/// Why its tasks wait now, what its time went to, and how long it took before. A master without an event log knows the first only.
+Result<void> explain(const JobHistoryOptions& options) {
+  std::string text;
+  if (options.log.empty()) {
+    WEFT_ASSIGN(const auto admin, admin_at(options.master));
+    WEFT_ASSIGN(const auto explained, admin->explain(JobId(options.job)));
+    if (options.json) return print(explanation_json(explained));
+    text = explanation_text(explained);
+    if (const auto jobs = admin->jobs()) text += earlier_runs_text(earlier_runs(*jobs, JobId(options.job)));
+  }
+  const auto history = history_of(options);
+  if (!history) {
+    if (!options.log.empty()) return fail(history.error());
+    return print(text);
+  }
+  const history::LoggedJob& job = *history->job(options.job);
+  if (options.json) return print(history::path_json(*history, job));
+  if (text.empty()) text = fmt::format("job {} {} ({})\n", options.job, escaped(job.status.name), name_of(job.status.state));
+  return print(text + history::path_text(*history, job));
+}
+
 struct HistoryOptions {
   std::string logs;
   std::string http = "127.0.0.1:7079";
@@ -109,6 +133,7 @@ void add_job_history(CLI::App& job, Action& action) {
         ->check(CLI::ExistingFile);
     return command;
   };
+  add("explain", "Why waiting tasks of a job do not run, and what its time went to", explain).json();
   add("trace", "A job's tasks over time, for Perfetto or Chrome (chrome://tracing)", trace)
       .value("-o,--output", &JobHistoryOptions::output, "FILE", "Where to write it (default: standard output)")
       .overwrite();

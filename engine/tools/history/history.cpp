@@ -62,7 +62,10 @@ void EventHistory::apply(const master::EventLine& line) {
   const auto found = jobs_.find(line.job);
   if (found == jobs_.end()) return;
   LoggedJob& job = found->second;
-  if (line.event == "plan_extended") job.stages.insert(job.stages.end(), line.stages.begin(), line.stages.end());
+  if (line.event == "plan_extended") {
+    job.stages.insert(job.stages.end(), line.stages.begin(), line.stages.end());
+    job.planned.resize(job.stages.size(), line.at);
+  }
   if (line.event == "job_finished") end_job(job, JobState::finished, "");
   if (line.event == "job_failed") end_job(job, job.status.error.empty() ? JobState::failed : JobState::killed, line.error);
   if (line.event == "job_killed" && job.status.state == JobState::running)

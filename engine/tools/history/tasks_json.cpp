@@ -21,7 +21,7 @@ void write_attempt(JsonWriter& json, const LoggedJob& job, const LoggedAttempt& 
     members(json, "input_bytes", attempt.input_bytes, "input_records", attempt.input_records, "output_bytes", attempt.output_bytes,
             "output_records", attempt.output_records, "shuffle_seconds", in_seconds(attempt.shuffle_read), "cpu_seconds",
             in_seconds(attempt.usage.cpu), "peak_memory_bytes", attempt.usage.peak_memory, "spilled_bytes",
-            attempt.usage.spilled_bytes);
+            attempt.usage.spilled_bytes, "shuffle_read_bytes", attempt.usage.shuffle_read_bytes);
 }
 
 }  // namespace

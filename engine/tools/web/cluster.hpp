@@ -13,6 +13,7 @@
 #include "engine/client/admin.hpp"
 #include "engine/tools/history/log_follower.hpp"
 #include "engine/tools/history/past_jobs.hpp"
+#include "engine/tools/web/cluster_samples.hpp"
 #include "engine/tools/web/pool_samples.hpp"
 #include "engine/tools/web/submissions.hpp"
 #include "storage/files/file_system.hpp"
@@ -20,7 +21,8 @@
 
 namespace weft::web {
 
-/// What all users of the page share: the event log, programs that are started over HTTP, samples of pools. Any thread.
+/// What all users of the page share: the event log, programs that are started over HTTP, samples of pools and of the cluster. Any
+/// thread.
 class ClusterSources {
  public:
   ClusterSources(std::string master, const std::string& event_log, master::LogPlace log_began);
@@ -31,6 +33,7 @@ class ClusterSources {
   void allow_submissions(const std::string& directory) { submissions_ = std::make_unique<Submissions>(directory, master_); }
   Result<Submissions*> submissions();
   PoolSamples& pool_samples() { return pool_samples_; }
+  ClusterSamples& samples() { return samples_; }
 
   using Use = std::function<Result<std::string>(const history::EventHistory&, const history::LoggedJob&)>;
   Result<std::string> with_history(std::uint64_t job, const Use& use);
@@ -46,6 +49,7 @@ class ClusterSources {
   std::unique_ptr<history::PastJobs> earlier_;
   std::unique_ptr<Submissions> submissions_;
   PoolSamples pool_samples_;
+  ClusterSamples samples_;
 };
 
 /// As one user sees it, under his rights. Connects when a connection is first needed. Any thread.
@@ -74,6 +78,8 @@ class Cluster {
   Result<std::shared_ptr<client::Admin>> admin();
   /// What pools used over the last hour, as far as samples were taken.
   PoolSamples& pool_samples() { return sources_->pool_samples(); }
+  /// What the cluster did over the last hour, day and week.
+  ClusterSamples& samples() { return sources_->samples(); }
   Result<std::shared_ptr<storage::files::FileSystem>> files();
   Result<std::shared_ptr<storage::tables::TableClient>> tables();
   /// Calls `use` with the history of the job from the event log until now, also of a job that an earlier master had; not_found when

@@ -7,6 +7,7 @@
 
 #include "base/assert.hpp"
 #include "engine/tools/display/job_text.hpp"
+#include "engine/tools/history/critical_path.hpp"
 #include "engine/tools/history/findings.hpp"
 #include "engine/tools/history/shuffle_matrix.hpp"
 #include "engine/tools/history/status.hpp"
@@ -76,6 +77,7 @@ std::string report_html(const history::EventHistory& history, const history::Log
       {"/counters", tools::counters_json(status.jobs[0])},
       {"/tasks", history::tasks_json(history, job, {.count = kReportedTasks})},
       {"/shuffle", history::shuffle_matrix_json(history::shuffle_matrix(history, job, false))},
+      {"/path", history::path_json(history, job)},
       {"/findings", history::findings_json(history::findings_of(history, job))}};
   std::string data = fmt::format("{{\"job\":{}", job.status.id.value());
   for (const auto& [name, json] : parts) data += fmt::format(R"(,"{}{}":{})", at, name, json);
@@ -85,6 +87,7 @@ std::string report_html(const history::EventHistory& history, const history::Log
   replace(page, R"(<script src="/weft.js" defer></script>)",
           "<script type=\"application/json\" id=\"data\">" + in_script(data) + "</script>\n" + inlined(embedded::weft_js()));
   replace(page, R"(<script src="/views.js" defer></script>)", inlined(embedded::views_js()));
+  replace(page, R"(<script src="/past.js" defer></script>)", "");  // of a cluster, of which a report has nothing
   replace(page, R"(<script src="/job.js" defer></script>)", inlined(embedded::job_js()));
   return page;
 }

@@ -41,15 +41,4 @@ std::string PoolSamples::json(TimePoint now) const {
   return tools::json_line(tools::object("seconds_ago", seconds_ago, "pools", tools::objects(names, pool)));
 }
 
-PoolSampler::PoolSampler(PoolSamples& samples, Ask ask, Duration pause)
-    : thread_([this, &samples, ask = std::move(ask), pause](const std::stop_token& ended) {
-        std::unique_lock lock(mutex_);
-        while (!ended.stop_requested()) {
-          lock.unlock();
-          if (const auto groups = ask()) samples.add(SystemClock().now(), *groups);
-          lock.lock();
-          stopped_.wait_for(lock, ended, pause, [] { return false; });
-        }
-      }) {}
-
 }  // namespace weft::web

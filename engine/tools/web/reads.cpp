@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "engine/tools/display/earlier_runs.hpp"
 #include "engine/tools/display/job_text.hpp"
 #include "engine/tools/display/master_text.hpp"
 #include "engine/tools/display/node_text.hpp"
@@ -11,6 +12,7 @@
 #include "engine/tools/display/scheduling_json.hpp"
 #include "engine/tools/display/storage_json.hpp"
 #include "engine/tools/display/task_output.hpp"
+#include "engine/tools/history/critical_path.hpp"
 #include "engine/tools/history/findings.hpp"
 #include "engine/tools/history/shuffle_matrix.hpp"
 #include "engine/tools/history/tasks_json.hpp"
@@ -105,6 +107,19 @@ Result<std::string> findings(Cluster& cluster, const ApiCall& call) {
       id, [](const auto& history, const auto& job) { return history::findings_json(history::findings_of(history, job)); });
 }
 
+Result<std::string> path(Cluster& cluster, const ApiCall& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  return cluster.with_history(id, history::path_json);
+}
+
+Result<std::string> runs(Cluster& cluster, const ApiCall& call) {
+  WEFT_ASSIGN(const std::uint64_t id, call.number(0));
+  if (cluster.past() != nullptr) return tools::jobs_json(tools::earlier_runs(jobs_of(*cluster.past()), JobId(id)));
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_ASSIGN(const auto list, admin->jobs());
+  return tools::jobs_json(tools::earlier_runs(list, JobId(id)));
+}
+
 Result<std::string> trace(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(const std::uint64_t id, call.number(0));
   return cluster.with_history(id, history::trace_json);
@@ -141,6 +156,12 @@ Result<std::string> groups(Cluster& cluster, const ApiCall&) {
 Result<std::string> past_groups(Cluster& cluster, const ApiCall&) {
   if (cluster.past() != nullptr) return fail(Code::not_found, "these are event logs, which have nothing of pools");
   return cluster.pool_samples().json(SystemClock().now());
+}
+
+Result<std::string> past(Cluster& cluster, const ApiCall& call) {
+  if (cluster.past() != nullptr) return fail(Code::not_found, "these are event logs, which have no samples of a cluster");
+  const std::string span = call.request.parameter("span");
+  return cluster.samples().json(SystemClock().now(), span.empty() ? "hour" : span);
 }
 
 Result<std::string> scheduler(Cluster& cluster, const ApiCall&) {
@@ -226,12 +247,17 @@ std::vector<Route> read_routes() {
           "Bytes that its shuffles moved between workers or racks, from the master's event log", "",
           {{"by", "string", "node or rack (node; rack when there are more than 200 nodes)"}}),
       get("/jobs/{job}/findings", findings, "Findings", "What went wrong, from the master's event log", "weft job diagnose"),
+      get("/jobs/{job}/path", path, "CriticalPath",
+          "What its time went to: the chain of attempts and waits that led to its end, from the master's event log"),
+      get("/jobs/{job}/runs", runs, "Jobs", "Earlier jobs of the same name and user, at most the last 20, the newest last"),
       get("/jobs/{job}/trace", trace, "Trace", "Its trace for Perfetto, from the master's event log"),
       get("/masters", masters, "Masters", "The masters: which one leads, and which can take over", "weft masters"),
       get("/nodes", nodes, "Nodes", "The workers, their state and their load", "weft node list"),
       get("/racks", racks, "Racks", "The racks, and how much of their uplinks is in use", "weft node list --racks"),
       get("/pools", groups, "Groups", "The scheduler's pools: shares, minimums, use and demand", "weft pool list"),
       get("/pools/past", past_groups, "PastGroups", "What pools or queues used over the last hour, and their fair shares"),
+      get("/past", past, "ClusterPast", "What the cluster did: its slots, load and traffic over time, and what happened", "",
+          {{"span", "string", "The last hour, day or week (hour)"}}),
       get("/queues", groups, "Groups", "The scheduler's queues: capacities, limits, use and demand", "weft queue list"),
       get("/scheduler", scheduler, "Scheduler", "The scheduler in force, its faults, and which there are", "weft scheduler show"),
       get("/files", files, "Files", "The entries of a directory of the cluster's files, or a file", "weft fs ls",

@@ -1,5 +1,6 @@
 #include "engine/tools/web/service.hpp"
 
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,19 @@ std::string user_of(const http::Request& request) {
   return request.peer->role == rpc::Role::user ? request.peer->name : "worker " + request.peer->name;
 }
 
+/// Of pools and of the cluster. What cannot be asked leaves a gap.
+Result<void> take_samples(Cluster& cluster) {
+  WEFT_ASSIGN(const auto admin, cluster.admin());
+  WEFT_ASSIGN(const auto groups, admin->groups());
+  WEFT_ASSIGN(const auto nodes, admin->nodes());
+  WEFT_ASSIGN(const auto jobs, admin->jobs());
+  WEFT_ASSIGN(const auto scheduler, admin->scheduler());
+  const TimePoint now = SystemClock().now();
+  cluster.pool_samples().add(now, groups);
+  cluster.samples().add(now, nodes, jobs, scheduler.spec);
+  return {};
+}
+
 }  // namespace
 
 /// The cluster as one user sees it, and what he watches.
@@ -65,11 +79,7 @@ Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
   std::unique_ptr<Service> service(new Service(options.master, options.event_log, options.log_began));
   if (!options.submit_dir.empty()) service->cluster_.allow_submissions(options.submit_dir);
   WEFT_TRY(service->begin(options.listen));
-  service->sampler_.emplace(service->cluster_.pool_samples(),
-                            [&from = service->cluster_]() -> Result<std::vector<client::GroupInfo>> {
-                              WEFT_ASSIGN(const auto admin, from.admin());
-                              return admin->groups();
-                            });
+  service->sampler_.emplace([&of = service->cluster_] { std::ignore = take_samples(of); });
   return service;
 }
 

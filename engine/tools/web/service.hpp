@@ -12,6 +12,7 @@
 #include "engine/master/log/event_log.hpp"
 #include "engine/tools/history/past_jobs.hpp"
 #include "engine/tools/web/cluster.hpp"
+#include "engine/tools/web/sampler.hpp"
 
 namespace weft::web {
 
@@ -50,7 +51,7 @@ class Service {
   Cluster cluster_;                                     // as the process itself sees it
   std::mutex mutex_;                                    // of what follows
   std::map<std::string, std::shared_ptr<View>> views_;  // by user
-  std::optional<PoolSampler> sampler_;                  // of a master's pools
+  std::optional<Sampler> sampler_;                      // of a master's pools and cluster
   std::unique_ptr<http::Server> server_;                // last: nothing is asked any more when the others end
 };
 

@@ -173,8 +173,8 @@ class Timeline {
 
 // ---- graph --------------------------------------------------------------------------------------------------------------
 
-/// Stages as a graph from left to right; edges with the bytes of the shuffle.
-function graph(stages, inputsOf) {
+/// Stages as a graph from left to right; edges with the bytes of the shuffle. `limiting`: the stage that is marked.
+function graph(stages, inputsOf, limiting) {
   const by = new Map(stages.map(stage => [stage.id, stage])), level = new Map();
   const levelOf = id => {
     if (!level.has(id)) { level.set(id, 0); level.set(id, Math.max(0, ...(inputsOf.get(id) || []).filter(input => by.has(input)).map(input => levelOf(input) + 1))); }
@@ -197,12 +197,69 @@ function graph(stages, inputsOf) {
     }
   for (const stage of stages) {
     const [x, y] = places.get(stage.id), [, what, where] = stage.name.match(/^(.*) \(([^()]*)\)/) ?? [, stage.name, ''], more = stage.name.slice(stage.name.indexOf(where ? `(${where})` : stage.name) + where.length + 2).trim();
-    parts.push(s('g', {}, s('title', {}, `${stage.name}: ${stage.finished} of ${stage.tasks} tasks`), s('rect', {class: 'box', x, y, width: kWide, height: kHigh, rx: 5}),
+    parts.push(s('g', {}, s('title', {}, `${stage.name}: ${stage.finished} of ${stage.tasks} tasks${stage.id === limiting ? '; it limits the job' : ''}`), s('rect', {class: stage.id === limiting ? 'box limits' : 'box', x, y, width: kWide, height: kHigh, rx: 5}),
         s('rect', {class: stage.failed_attempts ? 'done failed' : 'done', x, y, width: kWide * (stage.tasks ? stage.finished / stage.tasks : 0), height: kHigh, rx: 5}),
         s('text', {class: 'name', x: x + 8, y: y + 17}, cut(`${stage.id} ${what}${where && more ? ' ' + more : ''}`)), s('text', {class: 'dim', x: x + 8, y: y + 34}, cut(where)),
         s('text', {x: x + 8, y: y + 51}, `${count(stage.finished)} of ${count(stage.tasks)}${stage.running ? `, ${count(stage.running)} running` : ''}${stage.failed_attempts ? `, ${count(stage.failed_attempts)} failed` : ''}`)));
   }
   return h('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Stages as a graph; the table below has the same'}, s('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${stages.length} stages`}, parts));
+}
+
+// ---- where the time went ------------------------------------------------------------------------------------------------
+
+const kSpent = {driver: ['driver', '#b0b6bd'], waiting_for_slots: ['waiting for slots', '#8a8f98'], failed_attempts: ['failed attempts', '#d55e00'], starting: ['starting', '#cc79a7'], reading: ['reading', '#56b4e9'],
+  shuffle: ['shuffle', '#e69f00'], user_code: ['user code', '#0072b2'], writing: ['writing', '#009e73'], unfinished: ['not finished', '#f0e442']};
+
+/// The critical path by stage: a bar of what its time was spent on, and the same in words.
+class Path {
+  constructor() {
+    this.said = h('p');
+    const name = row => (row.limits ? h('b', {}, row.name + ', which limits the job') : row.name);
+    this.table = new Table('The tasks and waits that led to its end, by stage', [{name: 'Stage', n: 1, text: r => r.stage ?? ''}, {name: 'Name', text: name}, {name: 'Time', n: 1, text: r => duration(r.seconds), sort: r => r.seconds},
+      {name: 'Part', n: 1, text: r => percent(r.part), sort: r => r.part}, {name: 'Spent on', text: r => this.bar(r)}, {name: '', long: 1, text: r => this.words(r)}], r => r.stage ?? 'driver', {plain: true, told: 1});
+    this.element = h('div', {hidden: true}, h('h2', {}, 'Where its time went'), this.said, this.table.element);
+  }
+  set(path) {
+    const rows = path.stages.map(stage => ({...stage, limits: stage.stage === path.limiting_stage}));
+    if (path.driver_seconds > 0) rows.push({name: 'driver', seconds: path.driver_seconds, spent_seconds: {driver: path.driver_seconds}});
+    this.all = path.seconds;
+    const limiting = rows.find(row => row.limits);
+    this.element.hidden = !limiting;
+    if (!limiting) return;
+    this.said.textContent = `Stage ${limiting.stage} has ${percent(limiting.seconds / path.seconds)} of the ${duration(path.seconds)}` + (limiting.longest_seconds ? `; there the most, ${duration(limiting.longest_seconds)}, went to task ${limiting.stage}.${limiting.longest_task} on ${limiting.longest_on}.` : '.');
+    this.table.set(rows.filter(row => row.seconds > 0).map(row => ({...row, part: row.seconds / path.seconds})));
+  }
+  parts(row) { return Object.entries(row.spent_seconds).sort((a, b) => b[1] - a[1]); }
+  bar(row) {
+    let x = 0;
+    const most = Math.max(...this.table.rows.map(one => one.seconds), row.seconds);
+    return s('svg', {width: 200, height: 14, 'aria-hidden': true}, this.parts(row).map(([kind, seconds]) => {
+      const width = 200 * seconds / most, rect = s('rect', {x, y: 1, width, height: 12, fill: kSpent[kind][1]}, s('title', {}, `${kSpent[kind][0]} ${duration(seconds)}`));
+      x += width;
+      return rect;
+    }));
+  }
+  words(row) {
+    return h('span', {class: 'legend'}, this.parts(row).filter(([, seconds]) => seconds >= this.all / 100).map(([kind, seconds]) => {
+      const swatch = h('i');
+      swatch.style.background = kSpent[kind][1];
+      return h('span', {}, swatch, `${kSpent[kind][0]} ${duration(seconds)}`);
+    }));
+  }
+}
+
+/// Earlier jobs of the same program as bars, the latest at the right, and the job itself.
+function runsOf(job, runs) {
+  if (!runs.length) return '';
+  const all = [...runs, job], most = Math.max(...all.map(run => run.seconds), 1e-9), kWide = 16, kHigh = 44;
+  const bars = all.map((run, at) => {
+    const height = Math.max(2, kHigh * run.seconds / most), said = `job ${run.id}: ${run.state === 'finished' ? '' : run.state + ' after '}${duration(run.seconds)}, read ${bytes(run.input_bytes)}`;
+    const rect = s('rect', {class: run.state === 'finished' || run.state === 'running' ? 'bar' : 'bar bad', x: at * kWide + 1, y: kHigh - height, width: kWide - 3, height, opacity: run === job ? 1 : 0.55}, s('title', {}, said));
+    return run === job ? rect : s('a', {href: '/jobs/' + run.id, 'aria-label': said}, rect);
+  });
+  const done = runs.filter(run => run.state === 'finished').map(run => run.seconds).sort((a, b) => a - b), typical = quantile(done, 0.5), ratio = typical ? job.seconds / typical : 1;
+  const said = typical == null ? 'None of its earlier runs finished.' : `Earlier runs took ${duration(typical)} (the median of ${count(done.length)}); ${job.state === 'running' ? 'this one has taken' : 'this one took'} ${ratio >= 1.5 || ratio <= 0.67 ? ratio.toPrecision(2) + ' times as long' : duration(job.seconds)}.`;
+  return h('div', {class: 'runs'}, s('svg', {width: all.length * kWide, height: kHigh + 1, role: 'img', 'aria-label': `times of ${count(runs.length)} earlier runs and of this one`}, bars, s('path', {class: 'axis', d: `M0,${kHigh + 0.5}H${all.length * kWide}`})), h('span', {class: ratio >= 1.5 ? 'warn' : 'dim'}, said));
 }
 
 // ---- shuffle ------------------------------------------------------------------------------------------------------------
@@ -291,7 +348,7 @@ function attemptsTable(attempts, showOutput) {
     ...(report || logs ? [] : [{name: 'Printed', text: output, sort: t => attempts.nameOf(t.node)}]),
     {name: 'From', n: 1, text: t => duration(t.launched_seconds), sort: t => t.launched_seconds},
     {name: 'Took', n: 1, text: t => (t.ended_seconds == null ? '' : duration(t.ended_seconds - t.launched_seconds)), sort: t => (t.ended_seconds ?? 1e18) - t.launched_seconds},
-    {name: 'Input', n: 1, text: t => (t.input_bytes == null ? '' : bytes(t.input_bytes)), sort: t => t.input_bytes ?? -1}, {name: 'Output', n: 1, text: t => (t.output_bytes == null ? '' : bytes(t.output_bytes)), sort: t => t.output_bytes ?? -1},
+    {name: 'From files', n: 1, has: t => t.input_bytes, text: t => (t.input_bytes == null ? '' : bytes(t.input_bytes)), sort: t => t.input_bytes ?? -1}, {name: 'From shuffle', n: 1, has: t => t.shuffle_read_bytes, text: t => (t.shuffle_read_bytes == null ? '' : bytes(t.shuffle_read_bytes)), sort: t => t.shuffle_read_bytes ?? -1}, {name: 'Output', n: 1, text: t => (t.output_bytes == null ? '' : bytes(t.output_bytes)), sort: t => t.output_bytes ?? -1},
     {name: 'Waited for shuffle', n: 1, text: t => duration(t.shuffle_seconds), sort: t => t.shuffle_seconds ?? -1}, {name: 'Peak memory', n: 1, text: t => (t.peak_memory_bytes ? bytes(t.peak_memory_bytes) : ''), sort: t => t.peak_memory_bytes ?? -1},
     {name: 'Spilled', n: 1, has: t => t.spilled_bytes, text: t => (t.spilled_bytes ? bytes(t.spilled_bytes) : ''), sort: t => t.spilled_bytes ?? -1},
     {name: 'Why', long: 1, has: t => t.why, text: t => t.why || ''}], t => attempts.key(t));
@@ -362,6 +419,7 @@ class JobView {
     this.output = new Output(id, this.attempts);
     this.timeline = new Timeline(this.attempts);
     this.matrix = new ShuffleMatrix(id, this.attempts);
+    this.path = new Path();
     this.stages = stagesTable(this.attempts);
     this.figures = figuresTable();
     this.table = attemptsTable(this.attempts, task => this.output.of(task));
@@ -376,6 +434,7 @@ class JobView {
     this.title = h('h1', {}, `Job ${id}`);
     this.summary = h('div');
     this.dag = h('div');
+    this.runs = h('div');
     this.found = h('ul', {class: 'findings'});
     this.why = h('p', {class: 'dim'});
     this.note = h('p', {class: 'dim'});
@@ -383,7 +442,7 @@ class JobView {
     this.detail = h('div', {hidden: true}, h('h2', {}, 'Timeline'), this.timeline.element, this.matrix.element, h('h2', {}, 'Attempts'), this.table.element);
     const tools = [this.kill, ...(logs ? [] : [h('button', {type: 'button', onclick: () => this.output.all()}, 'Show output of its tasks')]),
       h('a', {href: `/api/v1/jobs/${id}/trace`, download: `job-${id}-trace.json`}, 'Trace for Perfetto'), link(`/api/v1/jobs/${id}`, 'JSON')];
-    view.replaceChildren(this.title, this.summary, h('div', {class: 'tools'}, report ? [] : tools), this.found, this.why, h('h2', {}, 'Stages'), this.dag, this.stages.element,
+    view.replaceChildren(this.title, this.summary, h('div', {class: 'tools'}, report ? [] : tools), this.runs, this.found, this.why, this.path.element, h('h2', {}, 'Stages'), this.dag, this.stages.element,
         h('details', {}, h('summary', {}, 'Time, input, shuffle and spills of single tasks'), this.figures.element), this.note, this.output.element, this.detail, h('h2', {}, 'Counters'), this.counters.element);
   }
   watch() {
@@ -405,10 +464,10 @@ class JobView {
     this.readRest();
   }
   drawGraph() {
-    const said = JSON.stringify([this.job.stages.map(t => [t.id, t.finished, t.running, t.shuffle_bytes]), this.attempts.stages.length]);
+    const said = JSON.stringify([this.job.stages.map(t => [t.id, t.finished, t.running, t.shuffle_bytes]), this.attempts.stages.length, this.limiting]);
     if (this.graphed === said) return;
     this.graphed = said;
-    this.dag.replaceChildren(this.job.stages.length ? graph(this.job.stages, this.attempts.inputs()) : '');
+    this.dag.replaceChildren(this.job.stages.length ? graph(this.job.stages, this.attempts.inputs(), this.limiting) : '');
   }
   async tasks() {
     if (!this.title.isConnected) return;
@@ -426,6 +485,12 @@ class JobView {
   async rest() {
     if (!this.title.isConnected) return;
     await this.matrix.read();
+    await ask(`/jobs/${this.id}/path`).then(path => {
+      this.limiting = path.limiting_stage;
+      this.path.set(path);
+      this.drawGraph();
+    }).catch(() => {});
+    await ask(`/jobs/${this.id}/runs`).then(runs => this.runs.replaceChildren(runsOf(this.job, runs ?? []))).catch(() => {});
     await ask(`/jobs/${this.id}/counters`).then(all => this.counters.set(Object.entries(all)), () => {});
     await ask(`/jobs/${this.id}/findings`).then(all => this.found.replaceChildren(...all.map(one => h('li', {}, h('b', {}, one.kind.replaceAll('_', ' ')), ': ' + one.finding, h('div', {class: 'dim'}, one.advice)))), () => {});
   }

@@ -4,7 +4,7 @@
 // ---- views ------------------------------------------------------------------------------------------------------------
 
 function clusterView() {
-  const summary = h('div'), racks = new Table('Racks', [
+  const summary = h('div'), past = logs ? null : new ClusterPast(), racks = new Table('Racks', [
     {name: 'Rack', text: r => r.rack}, {name: 'Workers', n: 1, text: r => count(r.workers), sort: r => r.workers},
     {name: 'Running', n: 1, text: r => `${count(r.running)} of ${count(r.slots)}`, sort: r => r.running},
     {name: 'Out', n: 1, text: r => rate(r.cross_rack_up), sort: r => r.cross_rack_up}, {name: 'In', n: 1, text: r => rate(r.cross_rack_down), sort: r => r.cross_rack_down},
@@ -27,9 +27,9 @@ function clusterView() {
     {name: 'NetSat', n: 1, has: n => !logs, live: 1, text: n => percent(saturation.get(n.rack)), sort: n => saturation.get(n.rack) ?? -1},
     {name: 'Speed', n: 1, has: n => n.speed, text: n => (n.speed ? n.speed.toFixed(2) : '–'), sort: n => n.speed},
     {name: 'Clock', n: 1, has: n => !logs, text: n => (Math.abs(n.clock_ahead_seconds) > 0.1 ? duration(n.clock_ahead_seconds) : '±0'), sort: n => n.clock_ahead_seconds}], n => n.id, {told: 1, none: logs ? 'The logs tell of no worker.' : 'No worker yet: weft worker --master HOST:PORT brings one.'});
-  view.replaceChildren(h('h1', {}, 'Cluster'), summary, h('h2', {}, 'Racks'), racks.element, h('h2', {}, 'Workers'), nodes.element, several);
+  view.replaceChildren(h('h1', {}, 'Cluster'), summary, ...(past ? [past.element] : []), h('h2', {}, 'Racks'), racks.element, h('h2', {}, 'Workers'), nodes.element, several);
   watch({
-    ...(logs ? {} : {'/masters': all => {
+    ...(logs ? {} : {'/jobs': jobs => past.setJobs(jobs), '/masters': all => {
       several.hidden = !all.cluster;
       masters.set(all.masters);
     }}),
@@ -49,13 +49,13 @@ function clusterView() {
 
 /// Of its tasks so far, which part has finished.
 const part = job => (job.tasks ? job.finished_tasks / job.tasks : 0);
+const took = j => (j.state === 'running' ? j.seconds + since(j) : j.seconds), age = j => j.submitted_seconds_ago + since(j);
+const left = j => (j.state !== 'running' || !part(j) ? null : took(j) * (1 - part(j)) / part(j));
+const tasks = j => (!j.tasks ? '–' : j.finished_tasks === j.tasks ? count(j.tasks) : `${count(j.finished_tasks)} of ${count(j.tasks)}`);
 
 function jobsView() {
-  const took = j => (j.state === 'running' ? j.seconds + since(j) : j.seconds), age = j => j.submitted_seconds_ago + since(j);
   const toDeadline = j => (j.deadline_seconds_left == null ? null : j.deadline_seconds_left - (j.state === 'running' ? since(j) : 0));
-  const left = j => (j.state !== 'running' || !part(j) ? null : took(j) * (1 - part(j)) / part(j));
   const margin = j => (j.state === 'running' ? j.expected?.margin_seconds : null);  // that is expected
-  const tasks = j => (!j.tasks ? '–' : j.finished_tasks === j.tasks ? count(j.tasks) : `${count(j.finished_tasks)} of ${count(j.tasks)}`);
   const time = (seconds, bad) => (seconds == null ? '' : h('span', {class: bad ? 'bad' : null}, duration(seconds)));
   const table = new Table('Jobs, the newest first', [
     {name: 'Job', n: 1, text: j => link('/jobs/' + j.id, j.id), sort: j => j.id}, {name: 'Name', clip: 1, text: j => link('/jobs/' + j.id, j.name)},

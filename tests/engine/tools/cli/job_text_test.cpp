@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json_reader.hpp"
+#include "engine/tools/display/earlier_runs.hpp"
 #include "engine/tools/display/task_output.hpp"
 #include "engine/tools/display/text_table.hpp"
 #include "runtime/protocol/output_mark.hpp"
@@ -246,6 +247,33 @@ TEST(JobText, ExplainsGroupsOfWaitingTasks) {
   EXPECT_TRUE(well_formed(json)) << json;
   EXPECT_THAT(json, HasSubstr(R"("kind":"parents")"));
   EXPECT_THAT(json, HasSubstr(R"("seconds_ago":10)"));
+}
+
+TEST(EarlierRuns, AreThoseOfTheSameProgramAndUser) {
+  client::JobList jobs;
+  jobs.now = 1000s;
+  const auto add = [&jobs](std::uint64_t id, const char* name, const char* user, Duration took, master::JobState state) {
+    master::JobStatus& job = jobs.jobs.emplace_back();
+    job.id = JobId(id), job.name = name, job.user = user, job.state = state, job.submitted = 100s, job.ended = 100s + took;
+  };
+  add(1, "sort", "ann", 4s, master::JobState::finished);
+  add(2, "sort", "bob", 50s, master::JobState::finished);
+  add(3, "join", "ann", 60s, master::JobState::finished);
+  add(4, "sort", "ann", 1s, master::JobState::failed);
+  add(5, "sort", "ann", 8s, master::JobState::finished);
+  add(6, "sort", "ann", 6s, master::JobState::finished);
+  add(7, "sort", "ann", 7s, master::JobState::finished);
+  EXPECT_EQ(earlier_runs_text(earlier_runs(jobs, JobId(7))),
+            "earlier runs of sort: 4.0 s (job 1), failed after 1.0 s (job 4), 8.0 s (job 5), 6.0 s (job 6); the median of 3 that "
+            "finished is 6.0 s\n");
+  EXPECT_EQ(earlier_runs_text(earlier_runs(jobs, JobId(2))), "") << "nor later ones";
+  EXPECT_EQ(earlier_runs_text(earlier_runs(jobs, JobId(99))), "");
+  for (std::uint64_t id = 8; id < 40; ++id) add(id, "sort", "ann", 5s, master::JobState::finished);
+  const client::JobList runs = earlier_runs(jobs, JobId(39));
+  EXPECT_EQ(runs.jobs.size(), 20u);
+  EXPECT_EQ(runs.jobs.back().id, JobId(38));
+  EXPECT_THAT(earlier_runs_text(runs), Not(HasSubstr("job 33)")));
+  EXPECT_THAT(earlier_runs_text(runs), HasSubstr("job 34), 5.0 s (job 35)"));
 }
 
 TEST(JobText, LogsHaveAHeadingForEachWorker) {

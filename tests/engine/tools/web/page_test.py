@@ -10,6 +10,7 @@ shots = sys.argv[2] if len(sys.argv) > 2 else None
 try:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 except ImportError:
@@ -167,6 +168,19 @@ try:
     assert (status["tasks"], status["finished_tasks"], status["running_tasks"]) == (tasks, tasks, 0), status
     world.shot("job")
 
+    # Where its time went: every second of it, and the stage with the most is marked in the graph. Each input of a stage is an edge.
+    path = json.load(urllib.request.urlopen(f"http://{world.page}/api/v1/jobs/2/path"))
+    spent = path["driver_seconds"] + sum(sum(stage["spent_seconds"].values()) for stage in path["stages"])
+    assert abs(spent - path["seconds"]) < 1e-6 and abs(path["seconds"] - status["seconds"]) < 0.1, (path, status["seconds"])
+    assert path["limiting_stage"] == max(path["stages"], key=lambda stage: stage["seconds"])["stage"], path
+    world.sees("Where its time went", "which limits the job")
+    until(lambda: len(driver.find_elements(By.CSS_SELECTOR, "svg rect.limits")) == 1, "the limiting stage in the graph")
+    inputs = sum(len(stage["inputs"]) for stage in json.load(urllib.request.urlopen(f"http://{world.page}/api/v1/jobs/2/tasks"))["stages"])
+    edges = len(driver.find_elements(By.CSS_SELECTOR, "svg path.edge"))
+    assert edges == inputs > 0, f"{edges} edges in the graph, {inputs} inputs"
+    read = driver.execute_script("const table = [...document.querySelectorAll('table')].find(one => one.caption?.textContent === 'Attempts'), at = [...table.querySelectorAll('th')].findIndex(one => one.textContent === 'From shuffle'); return [...table.tBodies[0].rows].map(row => row.cells[at].textContent)")
+    assert any(one not in ("", "0 B") for one in read), f"no attempt shows what it read of a shuffle: {read}"
+
     # What its shuffle moved is what its maps wrote, whoever read it; racks have the same sum.
     driver.find_element(By.XPATH, "//summary[contains(., 'Shuffle between')]").click()
     cells = lambda: driver.execute_script("return [...document.querySelectorAll('.matrix tbody tr')].map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent))")
@@ -211,6 +225,27 @@ try:
     world.go("/jobs/99")
     world.sees("99")
 
+    # The first page: what happened, and what a moment has, by pointer and by keyboard.
+    world.go("/")
+    world.sees("Jobs that run", "No job runs", "worker w2 was lost", "Slots by user", "Now: no job ran")
+    assert "Tasks that wait 0" not in world.text(), "a picture of zeros"
+    slider = driver.find_element(By.CSS_SELECTOR, "input[type=range]")
+    slider.send_keys(Keys.HOME)
+    until(lambda: " ago (" in world.text(), "another moment than now")
+    slider.send_keys(Keys.END)
+    world.sees("Now: no job ran")
+    ActionChains(driver).move_to_element(driver.find_element(By.CSS_SELECTOR, "figure svg")).perform()
+    until(lambda: " ago (" in world.text(), "the moment that is pointed at")
+    ran = json.load(urllib.request.urlopen(f"http://{world.page}/api/v1/jobs"))[1]
+    picture = driver.find_element(By.CSS_SELECTOR, "figure svg")
+    length = max(60, json.load(urllib.request.urlopen(f"http://{world.page}/api/v1/past"))["seconds_ago"][0])
+    part = 1 - (ran["submitted_seconds_ago"] - ran["seconds"] / 2) / length
+    ActionChains(driver).move_to_element_with_offset(picture, int((part - 0.5) * picture.size["width"]), 0).perform()
+    world.sees(f"job 2 {ran['name']}")
+    world.shot("past")
+    driver.find_element(By.XPATH, "//button[text()='Last week']").click()
+    world.sees("A point of the last week stands for 28 min 00 s")
+
     # Keyboard: the first Tab reaches the link that skips the header; Enter follows links.
     world.go("/jobs")
     world.sees("finished")
@@ -246,6 +281,14 @@ try:
     painted = driver.execute_script("return performance.getEntriesByType('paint').find(p => p.name === 'first-contentful-paint').startTime")
     sizes = driver.execute_script("return performance.getEntriesByType('resource').filter(r => /\\.(js|css)$/.test(r.name)).map(r => r.decodedBodySize)")
     world.shot("many-tasks")
+
+    # The same program again: its run before is beside it.
+    assert world.job("sums", "--records", "100000", "--tasks", "40").wait(60) == 0
+    world.go("/jobs/4")
+    world.sees("Earlier runs took")
+    before = [f"/jobs/{each['id']}" for each in json.loads(world.weft("job", "list", "--json")) if each["id"] < 4 and each["name"] == driver.find_element(By.TAG_NAME, "h1").text.split(": ")[1]]
+    shown = [link.get_dom_attribute("href") for link in driver.find_elements(By.CSS_SELECTOR, ".runs a")]
+    assert shown == before and "/jobs/2" in shown, f"runs before: {shown}, not {before}"
 
     # A report of that job is one file that shows the same.
     def stages_shown():

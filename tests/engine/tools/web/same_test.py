@@ -13,7 +13,7 @@ from waiting import content, until  # noqa: E402
 bin_dir = os.path.abspath(sys.argv[1])
 scratch = tempfile.mkdtemp(prefix="weft-same-")
 processes = []
-PARTS = ("", "/counters", "/tasks?count=100000", "/shuffle", "/shuffle?by=rack", "/findings", "/trace")
+PARTS = ("", "/counters", "/tasks?count=100000", "/shuffle", "/shuffle?by=rack", "/findings", "/path", "/trace")
 # What only a master knows, and what goes on with the clock.
 LIVE = {"submitted_seconds_ago", "reason", "predicted_task_seconds", "predicted_by", "predicted_shuffle_bytes", "predicted_largest_partition_bytes",
         "rounds_deferred", "deferred_bytes", "rounds_evicted", "rounds_returned", "replicas", "replicas_abandoned", "replicas_used", "bad_record_examples", "version"}

@@ -129,8 +129,9 @@ def everything():
     jobs = expect("GET", "/jobs")
     assert [each["state"] for each in jobs] == ["finished", "finished", "failed", "running"], jobs
     for number in "1234":
-        for part in ("", "/counters", "/logs", "/tasks", "/findings", "/trace", "/shuffle", *(("/explain",) if number == "4" else ())):
+        for part in ("", "/counters", "/logs", "/tasks", "/findings", "/trace", "/shuffle", "/path", "/runs", *(("/explain",) if number == "4" else ())):
             expect("GET", "/jobs/{job}" + part, [number])
+    assert expect("GET", "/past", query="?span=day")["span"] == "day"
     assert expect("GET", "/jobs/{job}/tasks", "3", "?fate=failed&count=1")["tasks"], "no attempt failed"
     assert expect("GET", "/jobs/{job}/shuffle", "1", "?by=rack")["bytes"], "no shuffle"
     assert expect("GET", "/jobs/{job}/findings", "3")[0]["kind"] == "user_code"
