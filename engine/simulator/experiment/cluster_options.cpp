@@ -278,6 +278,8 @@ Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& node
   std::vector<std::uint32_t> racks;
   const std::uint32_t recorded_racks = number_racks(rack_names, racks);
   if (options.racks == 1) model.racks = recorded_racks;
+  const bool uplinks_recorded =
+      options.flows && options.uplink == 0 && options.rack_uplinks.empty() && options.model.network.oversubscription == 0;
   const std::size_t count = options.nodes > 0 ? options.nodes : nodes.size();
   std::vector<NodeGroup> groups;
   for (std::size_t i = 0; i < count; ++i) {
@@ -287,7 +289,11 @@ Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& node
     group.speed = options.speed;
     group.processors = node.processors;
     group.attributes = node.attributes;
-    if (options.racks == 1) group.racks = {racks[i % racks.size()]};
+    if (options.racks == 1) {
+      group.racks = {racks[i % racks.size()]};
+      if (uplinks_recorded && (node.rack_uplink.up > 0 || node.rack_uplink.down > 0))
+        model.network.rack_uplinks[group.racks.front()] = node.rack_uplink;
+    }
     if (options.nodes > 0) continue;
     group.hosts = {one_worker_each ? node.host : node.name};
     for (const workloads::Absence& absence : node.absences) {

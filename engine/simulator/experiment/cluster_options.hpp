@@ -45,6 +45,7 @@ struct ClusterOptions {
 
 /// Puts the nodes of a recorded run in place of the first kind of the options, with their absences. If the options give a number of
 /// nodes, these are of the same kinds in turn, without absences. Amounts that the options give for a node replace recorded ones.
+/// Where moving bytes takes time and the options say nothing of uplinks, those that the log names count.
 Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, const ClusterOptions& options,
                                 ClusterModel& model);
 

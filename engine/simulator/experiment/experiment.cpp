@@ -19,6 +19,7 @@
 #include "engine/simulator/simulate.hpp"
 #include "engine/simulator/workloads/describe.hpp"
 #include "engine/simulator/workloads/recording.hpp"
+#include "engine/simulator/workloads/variations.hpp"
 #include "schedulers/default_scheduler.hpp"
 
 namespace weft::simulator::experiment {
@@ -73,7 +74,7 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
   Setting setting;
   workloads::Recording recording;
   const std::vector<workloads::RecordedNode>& nodes = recording.nodes;
-  const bool as_it_was = options.resize.scale == 1 && options.resize.arrival_scale == 1;
+  const bool as_it_was = options.resize.scale == 1 && options.resize.arrival_scale == 1 && !options.reorder;
   if (!options.from_log.empty()) {
     WEFT_ASSIGN(recording, workloads::read_event_log(options.from_log, options.cluster.flows));
     setting.workload = std::move(recording.workload);
@@ -83,8 +84,10 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
     for (const auto& job : recording.jobs) setting.recorded_ends.push_back(as_it_was ? job.ended : std::nullopt);
   } else {
     WEFT_ASSIGN(setting.workload, read_workload(options, seed));
+    if (options.known) workloads::forget(setting.workload, *options.known, seed);
   }
   WEFT_TRY(workloads::resize(setting.workload, options.resize));
+  if (options.reorder && !random_workload(options.workload)) workloads::reorder(setting.workload, seed);
   WEFT_ASSIGN(setting.model, options.cluster.build(setting.workload.hosts));
   if (options.one_machine > 0) {
     const ClusterModel machine = ClusterModel::one_machine(options.one_machine);
@@ -229,13 +232,15 @@ struct PlannedRun {
   std::string scheduler;
 };
 
-/// The results are in the order of the runs. These share the processors, which changes no result.
-std::vector<Result<RunResult>> run_each(const Options& options, const std::shared_ptr<const scheduling::Catalogue>& catalogue,
-                                        const std::vector<PlannedRun>& planned) {
+/// The results are in the order of the runs, nothing where there was enough before. Runs share the processors, which changes no
+/// result.
+std::vector<std::optional<Result<RunResult>>> run_each(const Options& options,
+                                                       const std::shared_ptr<const scheduling::Catalogue>& catalogue,
+                                                       const std::vector<PlannedRun>& planned) {
   std::vector<std::optional<Result<RunResult>>> results(planned.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    for (std::size_t i = next++; i < planned.size(); i = next++)
+    for (std::size_t i = next++; i < planned.size() && (i == 0 || !options.enough || !options.enough()); i = next++)
       results[i] = run_once(options, catalogue, *planned[i].setting, planned[i].seed, planned[i].scheduler);
   };
   {
@@ -245,9 +250,7 @@ std::vector<Result<RunResult>> run_each(const Options& options, const std::share
     work();
     for (auto& other : others) other.get();
   }
-  std::vector<Result<RunResult>> all;
-  for (auto& result : results) all.push_back(std::move(*result));
-  return all;
+  return results;
 }
 
 /// Names of the resources that tasks demand and no node accounts for: these demands limit nothing.
@@ -303,6 +306,30 @@ void add_run(RunResult result, const Setting& setting, std::size_t scheduler, co
   runs.runs.push_back(std::move(result));
 }
 
+/// Adds the runs of each seed. False: some were left out, as `Options::enough` says.
+Result<bool> add_runs(const std::vector<PlannedRun>& planned, std::vector<std::optional<Result<RunResult>>>& results,
+                      const Progress& progress, Comparison& comparison) {
+  const std::size_t schedulers = comparison.schedulers.size();
+  for (std::size_t begin = 0; begin < planned.size(); begin += schedulers) {
+    const auto first = results.begin() + static_cast<std::ptrdiff_t>(begin);
+    const bool all =
+        std::all_of(first, first + static_cast<std::ptrdiff_t>(schedulers), [](const auto& one) { return one.has_value(); });
+    if (!all && !comparison.seeds.empty()) return false;
+    const Setting& setting = *planned[begin].setting;
+    comparison.seeds.push_back(planned[begin].seed);
+    auto& alone = comparison.alone.emplace_back();
+    for (const JobSpec& job : setting.workload.jobs) alone.push_back(report::time_alone(job));
+    for (std::size_t i = 0; i < schedulers; ++i) {
+      if (!results[begin + i]) continue;
+      WEFT_ASSIGN(RunResult result, std::move(*results[begin + i]));
+      add_run(std::move(result), setting, i, progress, comparison);
+    }
+    std::erase_if(comparison.schedulers, [](const report::SchedulerRuns& one) { return one.runs.empty(); });
+    if (!all) return false;
+  }
+  return true;
+}
+
 Result<void> check(const Options& options) {
   if (options.workload.empty() == options.from_log.empty()) {
     return fail(Code::invalid_argument, "give either --workload KIND:FILE or --from-log FILE");
@@ -311,6 +338,8 @@ Result<void> check(const Options& options) {
   if (!options.event_log.empty() && (options.seeds > 1 || options.schedulers.size() > 1)) {
     return fail(Code::invalid_argument, "--event-log is of one run: give one --scheduler and one seed");
   }
+  if (options.known && !(*options.known >= 0 && *options.known <= 1))
+    return fail(Code::invalid_argument, fmt::format("--known must be a number from 0 to 1, not {}", *options.known));
   if (options.one_machine < 0 || (options.one_machine > 0 && options.cluster.nodes > 0)) {
     return fail(Code::invalid_argument, "--one-machine needs a positive number of units and takes no --nodes");
   }
@@ -340,21 +369,16 @@ Result<Comparison> run(const Options& options, const Progress& progress) {
     std::vector<PlannedRun> planned;
     for (std::uint32_t i = first; i < std::min<std::uint64_t>(options.seeds, std::uint64_t{first} + at_once); ++i) {
       const std::uint64_t seed = options.seed + i;
-      if (i == 0 || random_workload(options.workload)) {
+      if (i == 0 || options.reorder || options.known || random_workload(options.workload)) {
         WEFT_ASSIGN(Setting made, set_up(options, seed));
         setting = std::make_shared<const Setting>(std::move(made));
       }
       if (i == 0) begin(options, *setting, comparison);
-      comparison.seeds.push_back(seed);
-      auto& alone = comparison.alone.emplace_back();
-      for (const JobSpec& job : setting->workload.jobs) alone.push_back(report::time_alone(job));
       for (const auto& runs : comparison.schedulers) planned.push_back({setting, seed, runs.scheduler});
     }
     auto results = run_each(options, catalogue, planned);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      WEFT_ASSIGN(RunResult result, std::move(results[i]));
-      add_run(std::move(result), *planned[i].setting, i % comparison.schedulers.size(), progress, comparison);
-    }
+    WEFT_ASSIGN(const bool all, add_runs(planned, results, progress, comparison));
+    if (!all) break;
   }
   if (options.seeds > 1 && !report::varies(comparison))
     comparison.facts.emplace_back(

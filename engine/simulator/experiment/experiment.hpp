@@ -30,6 +30,14 @@ struct Options {
   Time series_step{0};  // 0: about 500 steps in the estimated length of the run
   std::optional<Time> until;
   std::string event_log;  // of the only run
+  /// The jobs of a workload that is not random itself arrive in another order with each seed (workloads/variations.hpp). The runs
+  /// are then not compared with what a log recorded.
+  bool reorder = false;
+  /// Set: schedulers know the task durations of this part of the jobs only, drawn by the seed. A log knows what they knew then.
+  std::optional<double> known;
+  /// Called before each run but the first; true: no further runs. Of the first seed, schedulers without a run are left out of the
+  /// results; later seeds are left out as a whole.
+  std::function<bool()> enough;
 };
 
 inline constexpr Duration kStallTimeout = std::chrono::seconds(5);

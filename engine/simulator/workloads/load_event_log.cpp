@@ -132,8 +132,14 @@ class EventLogReader {
     const auto same = std::find_if(nodes.begin(), nodes.end(), [&](const RecordedNode& node) { return node.name == event.name; });
     run_.node_of[event.node] = static_cast<std::size_t>(same - nodes.begin());
     if (same == nodes.end()) {
-      nodes.push_back(
-          {event.name, event.host, event.rack, event.capacity, event.attributes, event.processors, {{Time{0}, event.at}}});
+      nodes.push_back({event.name,
+                       event.host,
+                       event.rack,
+                       event.capacity,
+                       event.attributes,
+                       event.processors,
+                       {{Time{0}, event.at}},
+                       event.rack_uplink});
     } else if (!same->absences.empty() && !same->absences.back().until) {
       same->absences.back().until = event.at;
     }

@@ -22,8 +22,9 @@ struct RecordedNode {
   std::string name, host, rack;
   schedulers::Resources capacity;
   std::map<std::string, std::string> attributes;
-  double processors = 0;          // that its tasks could use together; 0: unknown
-  std::vector<Absence> absences;  // while tasks ran, on the clock of the arrivals
+  double processors = 0;                 // that its tasks could use together; 0: unknown
+  std::vector<Absence> absences;         // while tasks ran, on the clock of the arrivals
+  schedulers::UplinkRate rack_uplink{};  // of its rack, as its worker said; 0: unknown
 };
 
 /// Times on the clock of the workload's arrivals.

@@ -44,6 +44,7 @@ void add_scheduling(CLI::App& app, Action& action);
 void add_journal(CLI::App& app, Action& action);
 void add_security(CLI::App& app, Action& action);
 void add_simulate(CLI::App& app, Action& action);
+void add_advise(CLI::App& app, Action& action);
 void add_completion(CLI::App& app, Action& action);
 /// Writes the manual pages; a build does it.
 void add_manual(CLI::App& app, Action& action);

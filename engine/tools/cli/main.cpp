@@ -49,6 +49,7 @@ std::shared_ptr<const bool> add_commands(CLI::App& app, weft::tools::Action& act
   weft::tools::add_security(app, action);
   weft::tools::add_history(app, action);
   weft::tools::add_simulate(app, action);
+  weft::tools::add_advise(app, action);
   weft::tools::add_completion(app, action);
   weft::tools::add_manual(app, action);
   weft::tools::add_examples(app);

@@ -44,6 +44,11 @@ constexpr Example kExamples[] = {
     {"weft fs cp", "  weft fs cp s3://logs/2026/*.gz weft://logs/\n  weft fs cp -r s3://results/counts counts"},
     {"weft table scan", "  weft table scan users --prefix a --limit 10"},
     {"weft scheduler use", "  weft scheduler use fair\n  weft scheduler use 'capacity(queues=queues.toml)'"},
+    {"weft advise",
+     "  weft advise --from-log /var/lib/weft/events.jsonl --network --nic 1.25GB --disk 500MB\n"
+     "  weft advise --from-log events.jsonl --nodes 50 --arrival-scale 0.5\n"
+     "  weft advise --workload generate:jobs=200,mean_gap=5s --nodes 50 --cores 8 --racks 5 --network --nic 125MB "
+     "--oversubscription 5"},
     {"weft completion",
      "  weft completion bash > ~/.local/share/bash-completion/completions/weft\n"
      "  weft completion fish > ~/.config/fish/completions/weft.fish\n"

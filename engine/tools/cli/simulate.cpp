@@ -1,10 +1,8 @@
 // weft simulate
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -13,6 +11,7 @@
 #include "engine/simulator/workloads/describe.hpp"
 #include "engine/simulator/workloads/generator.hpp"
 #include "engine/tools/cli/command.hpp"
+#include "engine/tools/cli/simulation.hpp"
 #include "engine/tools/display/standard_output.hpp"
 #include "engine/tools/display/text_table.hpp"
 
@@ -24,36 +23,13 @@ using namespace simulator;
 
 struct SimulateOptions {
   experiment::Options what;
-  std::vector<std::string> settings;  // of the cluster, "key=value" in the order given
-  std::string cluster_file, report, csv, write_workload, until, step;
+  SimulatedCluster cluster;
+  std::string report, csv, write_workload, until, step;
   bool describe = false, json = false, quiet = false, print_cluster = false, overwrite = false;
 };
 
 constexpr std::size_t kMostShown = 10;      // replayed jobs and failures in a terminal
 constexpr std::size_t kMostDeadlines = 50;  // jobs with deadlines
-
-constexpr KeyOption kClusterOptions[] = {
-    {"--nodes", "nodes", "N|trace", "Number of nodes (100), or 'trace': the hosts and racks that the workload names"},
-    {"--cores", "cores", "N", "Cores or slots of a node (8)"},
-    {"--map-slots", "map_slots", "N", "Map slots of a node, as in Hadoop 1"},
-    {"--reduce-slots", "reduce_slots", "N", "Reduce slots of a node"},
-    {"--memory", "memory", "SIZE", "Memory of a node; without it, memory is not accounted for"},
-    {"--racks", "racks", "N", "Racks (1)"},
-    {"--nic", "network.nic", "SIZE", "With --network: bytes per second of a node, each way"},
-    {"--disk", "network.disk", "SIZE", "With --network: bytes per second of a disk, each way"},
-    {"--uplink", "network.uplink", "SIZE", "With --network: bytes per second of a rack, each way"},
-    {"--oversubscription", "network.oversubscription", "X", "With --network: NICs of a rack over its uplink"},
-    {"--replicas", "storage.replicas", "N", "Replicas of inputs (3)"},
-    {"--heartbeat", "heartbeat", "TIME", "Nodes report and get tasks this often; 0: at once"},
-    {"--slow-start", "slow_start", "X", "Part of the maps that end before reduces start (what the scheduler says, usually 1)"},
-    {"--preplace", "preplace", "X", "Part of the maps that end before reduces are placed by predicted sizes (1: never)"},
-    {"--shuffle-mode", "shuffle.mode", "memory|pull",
-     "memory: outputs in memory, prefetched while maps run; pull: from disk, late (simpler than both)"},
-    {"--shuffle-memory", "shuffle.memory", "SIZE", "Of a node for map outputs and prefetched blocks (no limit)"},
-    {"--shuffle-replicas", "shuffle_replicas", "1|2", "Nodes that hold each map output, 1 or 2 (1)"},
-    {"--speculation", "speculation", "on|off|'on(…)'",
-     "Speculative attempts of slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
-};
 
 std::string table_text(const report::Rows& rows) {
   TextTable table(rows.front());
@@ -95,11 +71,7 @@ Result<void> write_csv(const std::filesystem::path& directory, const report::Com
 }
 
 Result<void> configure(SimulateOptions& options) {
-  Config config;
-  options.what.cluster.declare(config);
-  if (!options.what.from_log.empty()) WEFT_TRY(config.set("preplace=0.05"));  // as a master does
-  if (!options.cluster_file.empty()) WEFT_TRY(config.load_file(options.cluster_file));
-  for (const std::string& setting : options.settings) WEFT_TRY(config.set(setting == "nodes=trace" ? "trace_hosts=true" : setting));
+  WEFT_TRY(use(options.cluster, options.what));
   if (!options.until.empty()) {
     WEFT_ASSIGN(options.what.until, parse_duration(options.until));
   }
@@ -128,14 +100,8 @@ Result<void> simulate(SimulateOptions& options) {
   if (options.what.workload == "generate:help") return print(workloads::describe_generator());
   WEFT_TRY(configure(options));
   if (options.describe || !options.write_workload.empty()) return write_workload(options);
-  options.what.on_stall = [](const Error& why) {
-    std::fprintf(stderr, "weft: %s\n", why.to_string().c_str());
-    ::_exit(EXIT_FAILURE);
-  };
-  const bool progress = !options.quiet && ::isatty(STDERR_FILENO) == 1;
-  WEFT_ASSIGN(const auto comparison, experiment::run(options.what, [progress](const std::string& line) {
-                if (progress) std::fprintf(stderr, "%s\n", line.c_str());
-              }));
+  end_on_stall(options.what);
+  WEFT_ASSIGN(const auto comparison, experiment::run(options.what, progress_lines(options.quiet)));
   if (options.json) {
     print(report::to_json(comparison));
   } else {
@@ -149,30 +115,6 @@ Result<void> simulate(SimulateOptions& options) {
   return {};
 }
 
-void add_cluster_options(CLI::App& command, SimulateOptions& options) {
-  constexpr const char* kGroup = "Cluster";
-  std::vector<std::string>& settings = options.settings;
-  add_value(command, "--cluster", options.cluster_file, "FILE", "TOML file of the cluster (--print-cluster shows all keys)")
-      ->group(kGroup);
-  for (const KeyOption& option : kClusterOptions) add_key_option(command, option, settings)->group(kGroup);
-  command
-      .add_flag_callback(
-          "--network", [&settings] { settings.emplace_back("network.flows=true"); },
-          "Moving bytes takes time: flows share links max-min fairly")
-      ->group(kGroup);
-  const auto set = [&settings](const std::vector<std::string>& more) { settings.insert(settings.end(), more.begin(), more.end()); };
-  command.add_option_function<std::vector<std::string>>("--set", set, "Any other key of the cluster: --set faults.stragglers=0.05")
-      ->type_name("KEY=VALUE")
-      ->group(kGroup)
-      ->take_all()
-      ->delimiter('\0');
-  command
-      .add_option("--one-machine", options.what.one_machine,
-                  "One node with this many units of each resource, and decisions once a second")
-      ->group(kGroup);
-  command.add_flag("--print-cluster", options.print_cluster, "Print all keys of a cluster with their defaults")->group(kGroup);
-}
-
 }  // namespace
 
 void add_simulate(CLI::App& app, Action& action) {
@@ -182,24 +124,15 @@ void add_simulate(CLI::App& app, Action& action) {
   CLI::App& command = simulation.app();
   SimulateOptions& options = simulation.options();
   experiment::Options& what = options.what;
-  command.footer("Workloads:\n" + workloads::describe_kinds());
-  add_value(command, "--workload", what.workload, "KIND:FILE,...", "KIND:FILE[,key=value,...]; the kinds are below");
-  add_value(command, "--from-log", what.from_log, "FILE",
-            "Event log of a real cluster: replay its jobs, under its scheduler or others");
+  add_workload_options(command, what);
   add_value(command, "--scheduler", what.schedulers, "SCHEDULER", "NAME or 'NAME(key=value,...)'; several to compare them")
       ->take_all()
       ->delimiter('\0');
-  add_value(command, "--scheduler-plugin", what.plugins, "FILE",
-            "Shared object with a scheduler of your own (schedulers/plugin.hpp)")
-      ->take_all();
   command.add_flag("--describe", options.describe, "Print the workload's figures and simulate nothing");
   add_value(command, "--write-workload", options.write_workload, "FILE", "Write the workload as a jobs file and simulate nothing");
   command.add_flag("--overwrite", options.overwrite, "With --write-workload: replace the file when it exists");
   command.add_option("--seed", what.seed, "Seed of everything random (1)");
   command.add_option("--seeds", what.seeds, "Number of seeds, from --seed on: means and confidence intervals");
-  command.add_option("--scale", what.resize.scale, "Multiply the bytes and tasks of each stage");
-  command.add_option("--arrival-scale", what.resize.arrival_scale, "Multiply arrival times; 0: all arrive at once");
-  command.add_option("--limit-jobs", what.resize.limit, "Only the first jobs of the file");
   add_value(command, "--until", options.until, "TIME", "End the runs at this virtual time");
   add_value(command, "--step", options.step, "TIME", "Time between two points of what is shown over time");
   add_value(command, "--report", options.report, "FILE", "Write an HTML page with plots");
@@ -210,7 +143,12 @@ void add_simulate(CLI::App& app, Action& action) {
   command.add_flag("--json", options.json, "Print JSON instead of a table");
   add_value(command, "--event-log", what.event_log, "FILE", "Write the events of the run, as a master does");
   command.add_flag("--quiet", options.quiet, "Do not report each run");
-  add_cluster_options(command, options);
+  add_cluster_options(command, options.cluster);
+  command
+      .add_option("--one-machine", what.one_machine, "One node with this many units of each resource, and decisions once a second")
+      ->group(kClusterGroup);
+  command.add_flag("--print-cluster", options.print_cluster, "Print all keys of a cluster with their defaults")
+      ->group(kClusterGroup);
 }
 
 }  // namespace weft::tools

@@ -1,4 +1,4 @@
-// The command line of `weft simulate`, as a user meets it.
+// The command lines of `weft simulate` and `weft advise`, as a user meets them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -105,6 +105,31 @@ TEST(SimulateCommand, ErrorsAreOneLine) {
   EXPECT_THAT(simulate({"--help"}).out, HasSubstr("rumen:FILE"));
   EXPECT_THAT(simulate({"--print-cluster"}).out, HasSubstr("[network]"));
   EXPECT_THAT(simulate({"--workload", "generate:help"}).out, HasSubstr("shuffle_ratio = "));
+}
+
+TEST(AdviseCommand, SaysOnOneScreenWhichSchedulerToUse) {
+  const ScratchDirectory directory;
+  const std::string log = directory / "run.jsonl";
+  const auto made = simulate({"--workload", "generate:jobs=12,mean_gap=1s,maps=bins(60:1..4,40:10..20)", "--nodes", "2", "--cores",
+                              "2", "--scheduler", "fifo", "--event-log", log});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const auto advise = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{WEFT_BIN_DIR "/weft", "advise", "--from-log", log, "--quick"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  };
+  const auto text = advise({});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("simulator: 12 jobs under fifo took "));
+  EXPECT_THAT(text.out, HasSubstr("\nUse fsp in place of fifo.\n"));
+  EXPECT_THAT(text.out, HasSubstr("costs: "));
+  EXPECT_THAT(text.out, HasSubstr("warning: without --network"));
+  EXPECT_LE(std::count(text.out.begin(), text.out.end(), '\n'), 40) << "one screen";
+  const auto json = advise({"--json", "--goal", "p95"});
+  EXPECT_THAT(json.out, HasSubstr("\"goal\":\"completion_p95\""));
+  JsonReader reader(json.out, "out");
+  EXPECT_TRUE(reader.skip().has_value());
+  EXPECT_TRUE(reader.finish().has_value());
 }
 
 }  // namespace

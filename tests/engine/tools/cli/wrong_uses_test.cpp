@@ -210,6 +210,11 @@ const WrongUse kWrongUses[] = {
     {"weft simulate --workload generate:jobs=0", {"jobs: 0 is not between 1 and 10000000"}, 1},
     {"weft simulate --workload generate:jobs=1 --nodes 3 --cores 0", {"a node needs cpu"}, 1},
     {"weft simulate --from-log @/words.txt", {"words.txt:1: an object was expected"}, 1},
+    {"weft advise", {"give the event log of a cluster (--from-log FILE)"}, 1},
+    {"weft advise --from-log @/nothing", {"there is no event log ", "nothing"}, 1},
+    {"weft advise --from-log @/words.txt", {"words.txt:1: an object was expected"}, 1},
+    {"weft advise --from-log a --goal fast", {"--goal: 'fast' is none of mean, p95, deadlines"}},
+    {"weft advise --from-log a --budget 0s", {"--budget: must be more than 0"}},
     {"weft profile import @/words.txt", {"it was not written by `weft profile export`"}, 1},
     // Values where none are taken, twice, or empty; numbers of the wrong kind; places of other systems.
     {"weft job list --json=maybe", {"--json takes no value; leave 'maybe' out"}},
