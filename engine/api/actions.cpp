@@ -8,4 +8,18 @@ void result_too_large(std::string_view name) {
             std::string(name) + ": the result is larger than 256 MiB; write it to files with write_text instead")};
 }
 
+void hold(runtime::Account& account, std::uint64_t bytes) {
+  const std::uint64_t held = account.used();
+  if (bytes > held && !account.try_take(bytes - held)) account.exhausted(bytes);
+}
+
+void check_fold(std::uint64_t bytes) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  if (bytes > kMostBytes)
+    throw runtime::TaskError{
+        Error(Code::resource_exhausted,
+              "aggregate: the different values of count_distinct take more than 1 GiB; use approx_count_distinct, or "
+              "distinct().count()")};
+}
+
 }  // namespace weft::detail

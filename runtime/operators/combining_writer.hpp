@@ -85,10 +85,23 @@ class CombiningWriter {
   template <class Kind>
   bool upsert(const Kind& kind, const Value& value) {
     return table_.upsert(
-        kind, [&](Acc& acc) { agg_.add(acc, value); },
+        kind,
+        [&](Acc& acc) {
+          if constexpr (SaysMemory<Acc>) {
+            growth_ = growth_by(acc, [&](Acc& mine) { agg_.add(mine, value); });
+          } else {
+            agg_.add(acc, value);
+          }
+        },
         [&]() -> Acc {
           if (++inserted_ % kJudgeAt == 0 && !combines()) pass_ = kPassFactor * added_;
-          return agg_.init(value);
+          if constexpr (SaysMemory<Acc>) {
+            Acc acc = agg_.init(value);
+            growth_ = acc.held_bytes();
+            return acc;
+          } else {
+            return agg_.init(value);
+          }
         });
   }
 
@@ -135,7 +148,11 @@ class CombiningWriter {
 
   void account_growth(const Value& value) {
     std::size_t bytes = sizeof(Value);
-    if constexpr (Encodable<Value>) bytes = encoded_bytes(value, scratch_);
+    if constexpr (SaysMemory<Acc>) {
+      bytes = std::exchange(growth_, 0);
+    } else if constexpr (Encodable<Value>) {
+      bytes = encoded_bytes(value, scratch_);
+    }
     if (account_.try_take(bytes)) {
       grown_ += bytes;
     } else {
@@ -156,6 +173,7 @@ class CombiningWriter {
   std::uint64_t inserted_ = 0;  // of them: new keys
   std::uint64_t pass_ = 0;      // records still to pass through
   std::uint64_t grown_ = 0;     // estimate of what the accumulators hold
+  std::size_t growth_ = 0;      // of the accumulator that was added to last, where it says so
 };
 
 }  // namespace weft::runtime

@@ -35,6 +35,10 @@ class ReduceTable {
   /// For aggregations without a map-side combiner.
   void add(const K& key, const Value& value) {
     poll_();
+    if constexpr (SaysMemory<Acc>) {
+      return put_measured(
+          table_.ref(key), [&](Acc& mine) { agg_.add(mine, value); }, [&]() -> Acc { return agg_.init(value); });
+    }
     if constexpr (kWaits) pending_.drain(MergeNow{this});
     put(
         table_.ref(key), [&](Acc& mine) { agg_.add(mine, value); }, [&]() -> Acc { return agg_.init(value); });
@@ -85,7 +89,7 @@ class ReduceTable {
   };
 
   ReduceTable(OperatorContext& context, Agg agg, TableHint* hint, unsigned level)
-      : account_(context, "aggregation by key"),
+      : account_(context, aggregation_name<Acc>()),
         table_(account_, level),
         agg_(std::move(agg)),
         poll_(context),
@@ -105,9 +109,27 @@ class ReduceTable {
 
   template <class AnyRef>
   void merge_now(const AnyRef& key, const Acc& acc) {
+    const auto merge = [&](Acc& mine) { agg_.merge(mine, acc); };
+    const auto make = [&]() -> Acc { return acc; };
+    if constexpr (SaysMemory<Acc>) {
+      put_measured(key, merge, make);
+    } else {
+      put(key, merge, make);
+      if constexpr (kGrowingAcc<Acc>) account_growth(encoded_bytes(acc, scratch_));
+    }
+  }
+
+  template <class AnyRef>
+  void put_measured(const AnyRef& key, const auto& change, const auto& make) {
+    std::size_t growth = 0;
     put(
-        key, [&](Acc& mine) { agg_.merge(mine, acc); }, [&]() -> Acc { return acc; });
-    if constexpr (kGrowingAcc<Acc>) account_growth(encoded_bytes(acc, scratch_));
+        key, [&](Acc& mine) { growth = growth_by(mine, change); },
+        [&]() -> Acc {
+          Acc acc = make();
+          growth = acc.held_bytes();
+          return acc;
+        });
+    if (growth != 0) account_growth(growth);
   }
 
   template <class AnyRef, class Found, class Make>
@@ -128,7 +150,7 @@ class ReduceTable {
     // The sum of what was merged overestimates; look again before giving up.
     account_.give_back(std::exchange(grown_, 0));
     std::size_t real = 0;
-    table_.for_each([&](typename Table::Entry entry) { real += encoded_bytes(entry.acc(), scratch_); });
+    table_.for_each([&](typename Table::Entry entry) { real += held_bytes(entry.acc(), scratch_); });
     if (real <= account_.limit() / 2 && account_.try_take(real)) {
       grown_ = real;
     } else if (table_.size() > 1) {

@@ -13,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include <weft/asof.hpp>
+#include <weft/rollup.hpp>
+#include <weft/statistics.hpp>
 #include <weft/weft.h>
 
 struct Point {
@@ -26,12 +29,20 @@ struct Order {
 struct Visit {
   std::string page;
   std::uint64_t time = 0;
+  double seconds = 0;
   friend auto operator<=>(const Visit&, const Visit&) = default;
 };
 struct Row {
   std::string text;
   std::uint64_t time = 0;
   friend auto operator<=>(const Row&, const Row&) = default;
+};
+struct Trade {
+  std::uint64_t time = 0, amount = 0;
+};
+struct Quote {
+  std::uint64_t time = 0;
+  double price = 0;
 };
 struct T {};
 struct Generate {};
@@ -91,6 +102,7 @@ using Data = const weft::Dataset<Record>&;
       [[maybe_unused]] Data<std::pair<std::string, int>> left, [[maybe_unused]] Data<std::pair<std::string, double>> right,     \
       [[maybe_unused]] Data<std::pair<std::string, std::string>> texts,                                                         \
       [[maybe_unused]] Data<std::pair<std::string, Visit>> visits, [[maybe_unused]] Data<Order> orders,                         \
+      [[maybe_unused]] Data<std::pair<std::string, Trade>> trades, [[maybe_unused]] Data<std::pair<std::string, Quote>> quotes, \
       [[maybe_unused]] Data<Row> records, [[maybe_unused]] Data<Row> rows, [[maybe_unused]] Data<int> numbers,                  \
       [[maybe_unused]] Data<int> a, [[maybe_unused]] Data<int> b,                                                               \
       [[maybe_unused]] Data<std::pair<std::string, std::uint64_t>> counts

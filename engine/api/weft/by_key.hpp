@@ -5,6 +5,7 @@
 #include <source_location>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -172,6 +173,24 @@ class KeyedOperators {
     return windowed(where, detail::WindowsWhile<F>{std::move(same)});
   }
 
+  /// Behind group_by_key, usually after sorted_by: pair<K, f(state, value)> for every value, in order. Each group begins with a
+  /// copy of `zero`, which f changes: `scan(0.0, [](double& sum, const Order& o) { return sum += o.price; })` makes running sums.
+  /// Nothing else of a group is held.
+  template <class State, class F>
+  auto scan(State zero, F f, Where where = Where::current()) const {
+    return scanned("scan", where, std::move(zero), std::move(f));
+  }
+  /// The same with pair<K, pair<V, std::optional<V>>>: each value, and the one `distance` values before it.
+  auto lag(std::size_t distance = 1, Where where = Where::current()) const {
+    if (distance == 0) throw std::invalid_argument("lag: the distance is at least 1");
+    using V = detail::GroupedValue<T>;
+    return scanned("lag", where, typename detail::Lag<V>::State(), detail::Lag<V>{distance});
+  }
+  /// The same with pair<K, pair<V, std::uint64_t>>: each value, and its number in its group, from 1 on.
+  auto row_number(Where where = Where::current()) const {
+    return scanned("row_number", where, std::uint64_t{0}, detail::RowNumber<detail::GroupedValue<T>>());
+  }
+
  private:
   const Dataset<T, Chain>& self() const { return static_cast<const Dataset<T, Chain>&>(*this); }
 
@@ -181,6 +200,17 @@ class KeyedOperators {
       using Node = detail::Windows<Chain, How>;
       detail::check_captures(*self().graph(), how, "windows", where);
       return self().keeping_keys("windows", where, Node{self().chain(), std::move(how)});
+    } else {
+      return Refused();
+    }
+  }
+
+  template <class State, class F>
+  auto scanned(std::string_view what, const Where& where, State zero, F f) const {
+    if constexpr (detail::check_scan<T, State, F>()) {
+      using Node = detail::Scan<Chain, State, F>;
+      detail::check_captures(*self().graph(), f, what, where);
+      return self().keeping_keys(what, where, Node{self().chain(), std::move(zero), std::move(f)});
     } else {
       return Refused();
     }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/operators/account.hpp"
 #include "storage/compression/compression.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
@@ -76,18 +77,39 @@ auto collect(const D& in, std::string name, std::uint64_t limit) {
   return records;
 }
 
+/// An Acc that may become large.
+template <class Acc>
+concept LargeFold = requires(const Acc& acc) {
+  acc->held_bytes();
+};
+/// Has the account hold this much for a task's Acc. Throws TaskError where it is refused.
+void hold(runtime::Account& account, std::uint64_t bytes);
+/// The same on the driver, which merges them.
+void check_fold(std::uint64_t bytes);
+
 /// An action of which each task makes an Acc: add(acc, record) adds a record, merge(acc, part) the Acc of another task.
 template <class Acc, class D, class Add, class Merge>
 Acc fold(const D& in, std::string name, std::string_view type, Add add, Merge merge) {
   StageDraft draft = result_stage(in.lineage(), std::move(name), type);
   draft.body = make_body([chain = in.chain(), add](TaskContext& context) {
     Acc acc{};
-    chain.run(context, [&](typename D::Record&& record) { add(acc, std::move(record)); });
+    if constexpr (LargeFold<Acc>) {
+      runtime::Account account(context.operators, "aggregate (count_distinct; approx_count_distinct takes 4 KiB)");
+      chain.run(context, [&](typename D::Record&& record) {
+        add(acc, std::move(record));
+        hold(account, acc->held_bytes());
+      });
+    } else {
+      chain.run(context, [&](typename D::Record&& record) { add(acc, std::move(record)); });
+    }
     return encoded(acc);
   });
   return decoded<Acc>(in.graph()->act(std::move(draft), [merge](std::vector<Buffer>& results) {
     Acc acc{};
-    for (const Buffer& result : results) merge(acc, decoded<Acc>(result));
+    for (const Buffer& result : results) {
+      merge(acc, decoded<Acc>(result));
+      if constexpr (LargeFold<Acc>) check_fold(acc ? acc->held_bytes() : 0);
+    }
     return encoded(acc);
   }));
 }

@@ -227,6 +227,18 @@ struct GroupedTraits<std::pair<K, runtime::Values<V>>> : std::true_type {
   using Value = V;
 };
 
+/// V of pair<K, Values<V>>, as a record that owns its content; T itself where operators of groups refuse it.
+template <class T>
+struct GroupedValueOf {
+  using type = T;
+};
+template <class K, class V>
+struct GroupedValueOf<std::pair<K, runtime::Values<V>>> {
+  using type = Owned<V>;
+};
+template <class T>
+using GroupedValue = typename GroupedValueOf<T>::type;
+
 template <class T, class Chain, class F>
 constexpr bool check_sorted_by() {
   constexpr bool kGroups = requires { requires Chain::kCanSort; };
@@ -255,6 +267,26 @@ constexpr bool check_windows() {
         "weft windows: it takes a size, a size and a step, or a function of two neighbours (V of Values<V> below) that says "
         "whether they belong together: [](const V& before, const V& after) { return …; }");
     return kFits;
+  }
+  return false;
+}
+
+template <class T, class State, class F>
+constexpr bool check_scan() {
+  static_assert(GroupedTraits<T>::value,
+                "weft scan, lag, row_number: they go through the values of each group in order, so they stand behind "
+                "group_by_key().sorted_by(f)");
+  if constexpr (GroupedTraits<T>::value) {
+    using V = typename GroupedTraits<T>::Value;
+    constexpr bool kFits = std::invocable<const F&, State&, const V&>;
+    static_assert(kFits,
+                  "weft scan: it takes the state that each group begins with, and a function of the state and a value (V of "
+                  "Values<V> below), [](State& state, const V& value) { return …; }, which changes the state and returns a record");
+    if constexpr (kFits) {
+      constexpr bool kReturns = !std::is_void_v<std::invoke_result_t<const F&, State&, const V&>>;
+      static_assert(kReturns, "weft scan: the function returns nothing, but it makes the record of each value");
+      return kReturns;
+    }
   }
   return false;
 }

@@ -15,15 +15,29 @@
 
 namespace weft::detail {
 
+/// What an accumulator holds beside its own size.
+template <class Acc>
+std::size_t memory_of(const Acc& acc) {
+  if constexpr (runtime::SaysMemory<Acc> || runtime::kGrowingAcc<Acc>) {
+    thread_local Encoder scratch;
+    return runtime::held_bytes(acc, scratch);
+  }
+  return 0;
+}
+
 /// Plain where its parts are, unlike std::tuple: accumulators of numbers stay in the slots of tables.
 template <class First, class... Rest>
 struct Accumulators {
   First first;
   Accumulators<Rest...> rest;
+  std::size_t held_bytes() const requires(runtime::SaysMemory<First> || runtime::SaysMemory<Accumulators<Rest...>>) {
+    return memory_of(first) + memory_of(rest);
+  }
 };
 template <class Only>
 struct Accumulators<Only> {
   Only first;
+  std::size_t held_bytes() const requires runtime::SaysMemory<Only> { return first.held_bytes(); }
 };
 
 template <class V, class... A>
@@ -35,11 +49,17 @@ class Several {
   explicit Several(A... parts) : parts_(std::move(parts)...) {}
 
   Acc init(const V& value) const { return init_from<0>(value); }
-  void add(Acc& acc, const V& value) const { merge(acc, init(value)); }
+  void add(Acc& acc, const V& value) const {
+    if constexpr ((kAdds<A> || ...)) {
+      add_to<0>(acc, value);
+    } else {
+      merge(acc, init(value));
+    }
+  }
   void merge(Acc& acc, const Acc& other) const { merge_from<0>(acc, other); }
 
   /// The result of the only aggregator, or a tuple of all.
-  static auto result(Acc&& acc) {
+  auto result(Acc&& acc) const {
     auto all = results<0>(acc);
     if constexpr (sizeof...(A) == 1) {
       return std::get<0>(std::move(all));
@@ -51,6 +71,11 @@ class Several {
  private:
   template <std::size_t I>
   using Part = std::tuple_element_t<I, std::tuple<A...>>;
+  /// The aggregator adds a value without an accumulator of its own for it.
+  template <class Part>
+  static constexpr bool kAdds = requires(const Part& part, typename Part::template Acc<V>& acc, const V& value) {
+    part.add(acc, value);
+  };
 
   template <std::size_t I>
   auto init_from(const V& value) const {
@@ -69,13 +94,23 @@ class Several {
     return {std::move(first), std::move(rest)};
   }
   template <std::size_t I, class Own>
+  void add_to(Own& acc, const V& value) const {
+    const auto& part = std::get<I>(parts_);
+    if constexpr (kAdds<Part<I>>) {
+      part.add(acc.first, value);
+    } else {
+      part.merge(acc.first, part.init(value));
+    }
+    if constexpr (I + 1 < sizeof...(A)) add_to<I + 1>(acc.rest, value);
+  }
+  template <std::size_t I, class Own>
   void merge_from(Own& acc, const Own& other) const {
     std::get<I>(parts_).merge(acc.first, other.first);
     if constexpr (I + 1 < sizeof...(A)) merge_from<I + 1>(acc.rest, other.rest);
   }
   template <std::size_t I, class Own>
-  static auto results(Own& acc) {
-    auto mine = std::tuple(Part<I>::result(std::move(acc.first)));
+  auto results(Own& acc) const {
+    auto mine = std::tuple(std::get<I>(parts_).result(std::move(acc.first)));
     if constexpr (I + 1 == sizeof...(A)) {
       return mine;
     } else {
@@ -92,10 +127,11 @@ using ResultOrNone = decltype(A::template of_nothing<V>());
 
 template <class V, class A>
 constexpr bool check_aggregator() {
-  static_assert(A::template kFits<V>,
-                "weft aggregate, aggregate_by_key: an aggregator's function must take a value (V below) by const "
-                "reference, and return a number (mean), something with + that is no text (sum) or < (min, max); of texts, "
-                "collect them with group_by_key(), or sum their sizes");
+  static_assert(
+      A::template kFits<V>,
+      "weft aggregate, aggregate_by_key: an aggregator's function must take a value (V below) by const "
+      "reference, and return a number (mean, quantile), something with + that is no text (sum) or < (min, max, min_by, max_by) or "
+      "that has a codec (first, last, count_distinct); of texts, collect them with group_by_key(), or sum their sizes");
   return A::template kFits<V>;
 }
 template <class V, class... A>
@@ -112,9 +148,11 @@ void check_aggregator_captures(const Graph& graph, const A& part, std::string_vi
 template <class D, class P, class... A>
 auto aggregate_all(const D& in, P how, std::string name, A... parts) {
   using All = Several<ValueOf<typename D::Record>, A...>;
-  return aggregate(in, All(std::move(parts)...), how, std::move(name)).map_values([](typename All::Acc acc) {
-    return All::result(std::move(acc));
-  });
+  const All all(std::move(parts)...);
+  const auto result = [all](typename All::Acc acc) { return all.result(std::move(acc)); };
+  const auto accumulated = aggregate(in, all, how, std::move(name));
+  using Node = MapValues<typename std::remove_cvref_t<decltype(accumulated)>::ChainType, std::remove_const_t<decltype(result)>>;
+  return accumulated.keeping_keys("map_values", std::source_location::current(), Node{accumulated.chain(), result});
 }
 
 /// The same of all records, as a value.
@@ -137,9 +175,9 @@ auto aggregate_now(const D& in, std::string name, A... parts) {
       });
   if constexpr (sizeof...(A) == 1) {
     if (!acc) return std::get<0>(Results(A::template of_nothing<V>()...));
-    return std::get<0>(Results(All::result(std::move(*acc))));
+    return std::get<0>(Results(all.result(std::move(*acc))));
   } else {
-    return acc ? Results(All::result(std::move(*acc))) : Results(A::template of_nothing<V>()...);
+    return acc ? Results(all.result(std::move(*acc))) : Results(A::template of_nothing<V>()...);
   }
 }
 

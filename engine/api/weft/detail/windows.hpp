@@ -1,8 +1,11 @@
-// Windows over the values of a group, in their order: of a fixed length, or as long as neighbours belong together.
+// Windows over the values of a group, in their order: of a fixed length, or as long as neighbours belong together; and values with
+// what came before them.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -76,6 +79,55 @@ struct Windows {
       how.template cut<V>(group.second, [&](std::vector<V> window) { sink(Record(group.first, std::move(window))); });
     });
   }
+};
+
+/// One record for each value of a group: what f(state, value) returns. The state begins as `zero` in every group.
+template <class Chain, class State, class F>
+struct Scan {
+  using Group = typename Chain::Record;
+  using V = typename ValueOf<Group>::value_type;
+  using Out = std::remove_cvref_t<std::invoke_result_t<const F&, State&, const V&>>;
+  using Record = std::pair<KeyOf<Group>, Out>;
+  static constexpr bool kKeyed = keyed<Chain>();
+  Chain input;
+  State zero;
+  F function;
+
+  template <class Sink>
+  void run(TaskContext& context, Sink&& sink) const {
+    input.run(context, [&](Group&& group) {
+      State state = zero;
+      for (auto value = group.second.next(); value; value = group.second.next())
+        sink(Record(group.first, std::invoke(function, state, std::as_const(*value))));
+    });
+  }
+};
+
+/// The function of lag(): a value, and the one that came `distance` values before it.
+template <class V>
+struct Lag {
+  struct State {
+    std::vector<V> before;  // the last ones, at most `distance`
+    std::size_t oldest = 0;
+  };
+  std::size_t distance;
+
+  std::pair<V, std::optional<V>> operator()(State& state, const auto& value) const {
+    std::pair<V, std::optional<V>> result(to_owned(value), std::nullopt);
+    if (state.before.size() < distance) {
+      state.before.push_back(result.first);
+    } else {
+      result.second = std::exchange(state.before[state.oldest], result.first);
+      state.oldest = (state.oldest + 1) % distance;
+    }
+    return result;
+  }
+};
+
+/// The function of row_number().
+template <class V>
+struct RowNumber {
+  std::pair<V, std::uint64_t> operator()(std::uint64_t& rows, const auto& value) const { return {to_owned(value), ++rows}; }
 };
 
 }  // namespace weft::detail
