@@ -39,8 +39,9 @@ double rounded(double value) {
 }  // namespace
 
 const std::array<const char*, ClusterSamples::kSeries> ClusterSamples::kNames{
-    "workers",    "slots",     "running",      "pending",        "jobs",       "processors", "memory_bytes", "memory_of_bytes",
-    "network_in", "network_out", "cross_rack", "disk_read", "disk_written", "shuffle_memory_bytes", "shuffle_disk_bytes"};
+    "workers",           "slots",      "running",     "pending",    "jobs",      "processors",   "memory_bytes",
+    "memory_of_bytes",   "network_in", "network_out", "cross_rack", "disk_read", "disk_written", "shuffle_memory_bytes",
+    "shuffle_disk_bytes"};
 
 void ClusterSamples::Bucket::add(TimePoint at, const Sample& sample) {
   if (samples == 0) began = at;
@@ -152,7 +153,8 @@ Result<std::string> ClusterSamples::json(TimePoint now, std::string_view name) c
   };
   const auto series = [&](JsonWriter& json) {
     json.begin_object();
-    for (std::size_t i = 0; i < kSeries; ++i) tools::members(json, kNames[i], of_all([i](const Sample& sum) { return sum.sums[i]; }));
+    for (std::size_t i = 0; i < kSeries; ++i)
+      tools::members(json, kNames[i], of_all([i](const Sample& sum) { return sum.sums[i]; }));
     json.end_object();
   };
   const auto by_name = [&](Slots Sample::*of) {
@@ -161,11 +163,11 @@ Result<std::string> ClusterSamples::json(TimePoint now, std::string_view name) c
       for (const Bucket& bucket : span->buckets)
         for (const auto& [one, value] : bucket.sum.*of) names.insert(one);
       tools::write_value(json, tools::objects(names, [&](JsonWriter& one, const std::string& name_of_slots) {
-                    tools::members(one, "name", name_of_slots, "slots", of_all([&](const Sample& sum) {
-                                     const auto found = (sum.*of).find(name_of_slots);
-                                     return found == (sum.*of).end() ? 0.0 : found->second;
-                                   }));
-                  }));
+                           tools::members(one, "name", name_of_slots, "slots", of_all([&](const Sample& sum) {
+                                            const auto found = (sum.*of).find(name_of_slots);
+                                            return found == (sum.*of).end() ? 0.0 : found->second;
+                                          }));
+                         }));
     };
   };
   std::vector<double> seconds_ago;
@@ -177,9 +179,9 @@ Result<std::string> ClusterSamples::json(TimePoint now, std::string_view name) c
     tools::members(json, "seconds_ago", in_seconds(now - one->at), "kind", one->kind, "text", one->text);
     if (one->job != 0) tools::members(json, "job", one->job);
   };
-  return tools::json_line(tools::object("span", span->name, "step_seconds", in_seconds(span->step), "seconds_ago", seconds_ago, "series",
-                                        series, "users", by_name(&Sample::users), "pools", by_name(&Sample::pools), "events",
-                                        tools::objects(events, event)));
+  return tools::json_line(tools::object("span", span->name, "step_seconds", in_seconds(span->step), "seconds_ago", seconds_ago,
+                                        "series", series, "users", by_name(&Sample::users), "pools", by_name(&Sample::pools),
+                                        "events", tools::objects(events, event)));
 }
 
 }  // namespace weft::web

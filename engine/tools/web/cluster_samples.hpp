@@ -32,8 +32,24 @@ class ClusterSamples {
   Result<std::string> json(TimePoint now, std::string_view span) const;
 
  private:
-  enum Series : std::size_t { workers, slots, running, pending, jobs_running, processors, memory, memory_of, network_in, network_out,
-                              cross_rack, disk_read, disk_written, shuffle_memory, shuffle_disk, kSeries };
+  enum Series : std::size_t {
+    workers,
+    slots,
+    running,
+    pending,
+    jobs_running,
+    processors,
+    memory,
+    memory_of,
+    network_in,
+    network_out,
+    cross_rack,
+    disk_read,
+    disk_written,
+    shuffle_memory,
+    shuffle_disk,
+    kSeries
+  };
   static const std::array<const char*, kSeries> kNames;
   using Slots = std::map<std::string, double>;  // by name
   struct Sample {
@@ -66,7 +82,8 @@ class ClusterSamples {
   void note(TimePoint at, const char* kind, std::string text, std::uint64_t job = 0);
 
   mutable std::mutex mutex_;  // of what follows
-  std::array<Span, 3> spans_{{{"hour", std::chrono::seconds(10)}, {"day", std::chrono::minutes(4)}, {"week", std::chrono::minutes(28)}}};
+  std::array<Span, 3> spans_{
+      {{"hour", std::chrono::seconds(10)}, {"day", std::chrono::minutes(4)}, {"week", std::chrono::minutes(28)}}};
   std::deque<Event> events_;
   bool looked_ = false;             // what was there at the first look is no event
   std::map<NodeId, bool> workers_;  // at the last look, and whether they were alive

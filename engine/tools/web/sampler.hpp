@@ -10,7 +10,8 @@
 
 namespace weft::web {
 
-/// Calls `look` at once, and then every ten seconds, on a thread of its own, until it is destroyed; a call that has begun is waited for.
+/// Calls `look` at once, and then every ten seconds, on a thread of its own, until it is destroyed; a call that has begun is waited
+/// for.
 class Sampler {
  public:
   explicit Sampler(std::function<void()> look, Duration pause = std::chrono::seconds(10));
