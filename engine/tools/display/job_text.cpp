@@ -24,13 +24,21 @@ std::string speculative(const master::StageStatus& stage) {
   return text;
 }
 
-/// "3 MiB", while its maps run "of about 12 MiB", and "2 rounds of 4 MiB deferred" when these wait for memory.
-std::string shuffled(const master::StageStatus& stage) {
-  std::string text = human_bytes(stage.shuffle_bytes);
+/// "stage 0 shuffled 3 MiB of about 12 MiB" while its maps run, and "2 rounds of 4 MiB deferred" when these wait for memory. Empty
+/// when there is no more to say than how much it shuffled.
+std::string shuffle_line(const master::StageStatus& stage) {
+  if (stage.predicted_shuffle_bytes == 0 && stage.rounds_deferred == 0) return "";
+  std::string text = fmt::format("stage {} shuffled {}", stage.id.value(), human_bytes(stage.shuffle_bytes));
   if (stage.predicted_shuffle_bytes > 0) text += fmt::format(" of about {}", human_bytes(stage.predicted_shuffle_bytes));
   if (stage.rounds_deferred > 0)
     text += fmt::format(", {} rounds of {} deferred", stage.rounds_deferred, human_bytes(stage.bytes_deferred));
-  return text;
+  return text + "\n";
+}
+
+/// "4 of 8, 3 running"
+std::string tasks_text(const master::StageStatus& stage) {
+  const std::string text = fmt::format("{} of {}", stage.finished, stage.tasks);
+  return stage.running > 0 ? text + fmt::format(", {} running", stage.running) : text;
 }
 
 /// "12.3s: 10% read, 20% shuffle, 65% compute, 5% write", of the finished tasks together; without phases that took nothing.
@@ -93,18 +101,35 @@ std::string attempts_text(const master::StageAttempts& attempts) {
   return text;
 }
 
+/// How far the stages are. What is long, such as what a stage waits for, has a line below.
 std::string stages_table(const master::JobStatus& job, Duration now) {
-  TextTable table({"STAGE", "NAME", "TASKS", "DONE", "RUNNING", "BEGAN", "TOOK", "ATTEMPTS", "SPECULATIVE", "SHUFFLED", "TASK TIME",
-                   "MEAN TASK", "STATE", "REASON"});
+  TextTable table({"STAGE", "NAME", "STATE", "TASKS", "BEGAN", "TOOK", "SHUFFLED"});
+  std::string lines;
   for (const master::StageStatus& stage : job.stages) {
     const bool begun = stage.usage.attempts.first > 0;
-    table.row(stage.id.value(), stage.name, stage.tasks, stage.finished, stage.running,
+    table.row(stage.id.value(), stage.name, stage_state(job, stage), tasks_text(stage),
               begun ? "+" + human_duration(stage.usage.began - job.submitted) : std::string("-"),
-              begun ? human_duration(stage_age(job, stage, now)) : std::string("-"), attempts_text(stage.usage.attempts),
-              speculative(stage), shuffled(stage), task_time(stage.usage.phases), mean_task(stage.estimate),
-              stage_state(job, stage), job.state == master::JobState::running ? stage.reason : std::string());
+              begun ? human_duration(stage_age(job, stage, now)) : std::string("-"), human_bytes(stage.shuffle_bytes));
+    lines += shuffle_line(stage);
+    if (job.state == master::JobState::running && !stage.reason.empty())
+      lines += fmt::format("stage {}: {}\n", stage.id.value(), escaped(stage.reason));
   }
-  return table.text();
+  return table.text() + lines;
+}
+
+/// What the attempts of the stages were and where their time went, of those that have any.
+std::string attempts_table(const master::JobStatus& job) {
+  TextTable table({"STAGE", "ATTEMPTS", "SPECULATIVE", "TASK TIME", "MEAN TASK"});
+  bool any = false;
+  for (const master::StageStatus& stage : job.stages) {
+    if (stage.usage.attempts.first == 0 && stage.speculative == 0 && stage.estimate.predicted <= Duration(0) &&
+        task_time(stage.usage.phases).empty())
+      continue;
+    any = true;
+    table.row(stage.id.value(), attempts_text(stage.usage.attempts), speculative(stage), task_time(stage.usage.phases),
+              mean_task(stage.estimate));
+  }
+  return any ? "\n" + table.text() : std::string();
 }
 
 /// What the finished tasks of each stage took, read and wrote; rows of zeros are left out. Empty when no task has finished.
@@ -175,7 +200,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
     text.insert(text.size() - 1, bad);
   if (job.prefetch.prefetched_bytes > 0) text.insert(text.size() - 1, prefetch_line(job.prefetch));
   if (job.shuffle_replicas > 1) text.insert(text.size() - 1, replicas_line(job));
-  return text + stages_table(job, now) + figures_table(job);
+  return text + stages_table(job, now) + attempts_table(job) + figures_table(job);
 }
 
 std::string counters_table(const master::JobStatus& job) {

@@ -163,6 +163,24 @@ TEST(JobText, TellsOfAStagesTimesAttemptsAndHowItsTasksDiffer) {
   EXPECT_THAT(job_text(job, 40s), HasSubstr("+2.0 s  3.0 s")) << "its job is over";
 }
 
+TEST(JobText, OfASortFitsTheWindow) {
+  master::JobStatus job = running_job();
+  job.options.clear();
+  job.stages[0].name = "sort_by (terasort.cpp:61) splitters", job.stages[0].reason = "all slots are in use";
+  job.stages[0].usage = {{1s, 0s, 2s, 1s}, 1500ms, kMiB};
+  job.stages[0].usage.attempts = {.first = 8, .finished = 4};
+  EXPECT_THAT(job_text(job, 40s), HasSubstr("  4 of 8, 3 running  "));
+  job.stages[0].usage.began = 12s;
+  job.stages[1].name = "write_records (terasort.cpp:61)";
+  const std::string text = job_text(job, 40s);
+  EXPECT_THAT(text, HasSubstr("stage 0 shuffled 3.00 MiB of about 6.00 MiB\nstage 0: all slots are in use\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\n1      0 "))) << "a stage without attempts has no line of them";
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = text.find('\n', begin);
+    EXPECT_LE(end - begin, 120u) << text.substr(begin, end - begin);
+  }
+}
+
 TEST(TaskOutput, IsWhatWasWrittenWhileTheTaskRan) {
   const runtime::OutputMark mark{3, 17, 1, 345};
   EXPECT_EQ(to_string(mark), "[task 3.17, attempt 1: 345 bytes above]");
