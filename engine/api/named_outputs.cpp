@@ -25,16 +25,23 @@ void check(const std::string& name) {
   }
   if (!fits)
     throw std::invalid_argument(
-        "write_text_by: '" + name.substr(0, 100) +
+        "'" + name.substr(0, 100) +
         "' is no name of a directory: it must not be empty, begin or end with '/', contain a line end, or have a "
         "part that begins with '.' or '_' (these are skipped when directories are read)");
 }
+
+/// A name, and a line or record of it.
+using Line = std::pair<std::string_view, std::string_view>;
+struct ByName {
+  std::string_view operator()(const Line& line) const { return line.first; }
+};
 
 }  // namespace
 
 class NamedOutputs::Impl {
  public:
-  Impl(runtime::TaskContext& context, std::string work_directory) : context_(context), work_(std::move(work_directory)) {}
+  Impl(runtime::TaskContext& context, std::string work_directory, NamedFiles files)
+      : context_(context), work_(std::move(work_directory)), how_(std::move(files)) {}
 
   void add(const std::string& name, std::string_view line) {
     auto found = files_.find(name);
@@ -45,7 +52,8 @@ class NamedOutputs::Impl {
         others_->add(Line(name, line));
         return;
       }
-      found = files_.try_emplace(name, context_, work_, next_suffix(), name).first;
+      found = files_.try_emplace(name, context_, work_, next_suffix(), name, how_.compression).first;
+      found->second.append(how_.header);
     }
     found->second.append(line);
   }
@@ -60,7 +68,8 @@ class NamedOutputs::Impl {
         if (!file || line.first != current) {
           if (file) close(*file, current);
           current = line.first;
-          file.emplace(context_, work_, next_suffix(), current);
+          file.emplace(context_, work_, next_suffix(), current, how_.compression);
+          file->append(how_.header);
         }
         file->append(line.second);
       });
@@ -71,26 +80,42 @@ class NamedOutputs::Impl {
   }
 
  private:
-  using Line = std::pair<std::string_view, std::string_view>;
-  struct ByName {
-    std::string_view operator()(const Line& line) const { return line.first; }
-  };
-
   std::string next_suffix() { return "-" + std::to_string(opened_++); }
   void close(TaskFile& file, const std::string& name) { written_.append(file.close()).append("/").append(name).append("\n"); }
 
   runtime::TaskContext& context_;
   const std::string work_;
+  const NamedFiles how_;
   std::map<std::string, TaskFile> files_;
   std::optional<runtime::ExternalSorter<Line, ByName>> others_;
   std::uint32_t opened_ = 0;
   std::string written_;
 };
 
-NamedOutputs::NamedOutputs(runtime::TaskContext& context, std::string work_directory)
-    : impl_(std::make_unique<Impl>(context, std::move(work_directory))) {}
+NamedOutputs::NamedOutputs(runtime::TaskContext& context, std::string work_directory, NamedFiles files)
+    : impl_(std::make_unique<Impl>(context, std::move(work_directory), std::move(files))) {}
 NamedOutputs::~NamedOutputs() = default;
 void NamedOutputs::add(const std::string& name, std::string_view line) { impl_->add(name, line); }
 std::string NamedOutputs::finish() { return impl_->finish(); }
+
+class NamedRecords::Impl {
+ public:
+  explicit Impl(runtime::TaskContext& context) : sorter(context.operators) {}
+  runtime::ExternalSorter<Line, ByName> sorter;
+  std::string last;  // name that was checked
+};
+
+NamedRecords::NamedRecords(runtime::TaskContext& context) : impl_(std::make_unique<Impl>(context)) {}
+NamedRecords::~NamedRecords() = default;
+void NamedRecords::add(const std::string& name, ByteView record) {
+  if (name.empty() || name != impl_->last) {
+    check(name);
+    impl_->last = name;
+  }
+  impl_->sorter.add(Line(name, {reinterpret_cast<const char*>(record.data()), record.size()}));
+}
+void NamedRecords::drain(void* self, void (*visit)(void* self, std::string_view name, ByteView record)) {
+  impl_->sorter.drain([&](Line&& line) { visit(self, line.first, as_bytes(line.second)); });
+}
 
 }  // namespace weft::detail

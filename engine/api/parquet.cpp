@@ -1,5 +1,7 @@
 #include "weft/detail/parquet.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/timed.hpp"
@@ -228,8 +230,14 @@ ParquetColumnBuffer& child_of(ParquetColumnBuffer& buffer, std::size_t index) { 
 
 class ParquetTaskFile::Impl {
  public:
-  Impl(TaskContext& context, const std::string& work_directory, const pq::Shape& row, const ParquetFormat& format)
-      : context_(context), file_(context, work_directory, ".parquet"), row_(row), format_(format), rows_(row) {}
+  Impl(TaskContext& context, const std::string& work_directory, const pq::Shape& row, const ParquetFormat& format,
+       const std::string& suffix, const std::string& directory)
+      : context_(context),
+        file_(context, work_directory, suffix, directory),
+        row_(row),
+        format_(format),
+        directory_(!directory.empty()),
+        rows_(row) {}
 
   ParquetColumnBuffer& rows() { return rows_; }
   void end_record() {
@@ -238,7 +246,7 @@ class ParquetTaskFile::Impl {
   }
   Buffer close() {
     flush();
-    if (!writer_ && context_.attempt.task.index == 0) begin();
+    if (!writer_ && !directory_ && context_.attempt.task.index == 0) begin();
     if (writer_) value_or_throw(writer_->finish());
     writer_.reset();
     return Buffer::copy_of(as_bytes(file_.close()));
@@ -268,14 +276,15 @@ class ParquetTaskFile::Impl {
   TaskFile file_;
   const pq::Shape row_;
   const ParquetFormat& format_;
+  const bool directory_;
   ParquetColumnBuffer rows_;
   std::size_t count_ = 0;               // of rows in it
   std::unique_ptr<pq::Writer> writer_;  // goes before the file
 };
 
 ParquetTaskFile::ParquetTaskFile(TaskContext& context, const std::string& work_directory, const pq::Shape& row,
-                                 const ParquetFormat& format)
-    : impl_(std::make_unique<Impl>(context, work_directory, row, format)) {}
+                                 const ParquetFormat& format, const std::string& suffix, const std::string& directory)
+    : impl_(std::make_unique<Impl>(context, work_directory, row, format, suffix, directory)) {}
 ParquetTaskFile::~ParquetTaskFile() = default;
 ParquetColumnBuffer& ParquetTaskFile::rows() { return impl_->rows(); }
 void ParquetTaskFile::end_record() { impl_->end_record(); }

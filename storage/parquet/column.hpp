@@ -12,6 +12,9 @@ namespace weft::storage::parquet {
 
 enum class Kind : std::uint8_t { boolean, signed_number, unsigned_number, real_number, text, list, record };
 
+/// Whether a signed number stands for a day (since 1970) or a moment (in microseconds since then).
+enum class Calendar : std::uint8_t { none, day, moment };
+
 /// A field of a struct, and the column of its name. A record has its members as children, a list its element.
 struct Shape {
   std::string name;
@@ -19,6 +22,7 @@ struct Shape {
   std::uint8_t bits = 64;  // of a number: 8 to 64
   bool optional = false;
   std::vector<Shape> children{};
+  Calendar calendar = Calendar::none;
 };
 
 /// What a row has in a column.

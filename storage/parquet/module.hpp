@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
@@ -62,6 +63,14 @@ class Writer {
   virtual Result<void> finish() = 0;
 };
 
+/// What a file says of itself.
+struct Contents {
+  Shape row;  // its columns, with the nearest kinds of fields that they can be read into
+  std::uint64_t rows = 0, row_groups = 0;
+  std::vector<std::string> types;     // of the columns, as Arrow names them
+  std::vector<std::string> left_out;  // columns of types that no field can hold
+};
+
 /// What libweft-parquet.so is. Any thread.
 class Module {
  public:
@@ -70,6 +79,8 @@ class Module {
   /// file, is encrypted, lacks a column or has one of another type; then both types are named.
   virtual Result<std::unique_ptr<Reader>> open(std::unique_ptr<Source> source, const std::string& path, const Shape& row,
                                                std::span<const Condition> conditions) const = 0;
+  /// Reads no rows. Errors are as of open().
+  virtual Result<Contents> describe(std::unique_ptr<Source> source, const std::string& path) const = 0;
   virtual Result<std::unique_ptr<Writer>> create(std::unique_ptr<Sink> sink, const Shape& row,
                                                  const WriteOptions& options) const = 0;
 };
@@ -80,7 +91,7 @@ Result<const Module*> load_module();
 void tell_children();
 
 /// Grows when a class above changes, so that a module of another build is refused.
-inline constexpr std::uint32_t kModuleVersion = 1;
+inline constexpr std::uint32_t kModuleVersion = 2;
 /// What the module exports as weft_parquet_module: null for another version than its own.
 using ModuleEntry = const Module* (*)(std::uint32_t version);
 

@@ -33,14 +33,16 @@ using TimeOf = Owned<std::remove_cvref_t<std::invoke_result_t<const F&, const V&
 /// right side is empty. Of several right records at that time, one is taken. Both sides of a key are sorted by time, on disk where
 /// they do not fit in memory; one right record is held. `how` is a number of partitions, or weft::partition_by(f, n).
 template <class T, class Chain, class U, class Other, class LeftTime, class RightTime, class P = HashPartitions>
-auto asof_join(const Dataset<T, Chain>& left, const Dataset<U, Other>& right, LeftTime left_time, RightTime right_time, P how = {}) {
+auto asof_join(const Dataset<T, Chain>& left, const Dataset<U, Other>& right, LeftTime left_time, RightTime right_time,
+               P how = {}) {
   constexpr bool kPairs = KeyValue<T> && KeyValue<U>;
   static_assert(kPairs, "weft asof_join: both sides need records of std::pair<Key, Value>; make them with map()");
   if constexpr (kPairs) {
     using L = Owned<ValueOf<T>>;
     using R = Owned<ValueOf<U>>;
     constexpr bool kTimes = std::invocable<const LeftTime&, const L&> && std::invocable<const RightTime&, const R&>;
-    static_assert(SameKey<T, U>, "weft asof_join: the keys of the two sides are of different types; convert one of them with map()");
+    static_assert(SameKey<T, U>,
+                  "weft asof_join: the keys of the two sides are of different types; convert one of them with map()");
     static_assert(kTimes,
                   "weft asof_join: the third argument gives the time of a left value, the fourth that of a right value: functions, "
                   "or pointers to members");

@@ -298,9 +298,11 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   /// The same in a directory for each name: the lines of records with the name function(record), a text or a number, are in
   /// PATH/NAME/part-NNNNN. A name may have several parts, "2026/11".
   template <class F>
-  void write_text_by(const std::string& path, F function, Where where = Where::current()) const {
+  void write_text_by(const std::string& path, F function, Compression compression = Compression::none,
+                     Where where = Where::current()) const {
     if constexpr (detail::check_write_text_by<T, F>())
-      detail::write_lines_by(*this, path, std::move(function), detail::operator_name("write_text_by", where));
+      detail::write_files_by(*this, path, std::move(function), detail::operator_name("write_text_by", where),
+                             detail::type_name<std::pair<LineFormat<T>, F>>(), detail::LinePrinter<T>(), compression);
   }
   /// Plain structs as rows of CSV (RFC 4180), with a line of column names in each file unless the format has no header.
   void write_csv(const std::string& path, const CsvFormat& format = {}, Compression compression = Compression::none,
@@ -319,6 +321,29 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   void write_parquet(const std::string& path, const ParquetFormat& format = {}, Where where = Where::current()) const {
     if constexpr (detail::check_write_parquet<T>())
       detail::write_parquet(*this, path, detail::operator_name("write_parquet", where), format);
+  }
+  /// The same three in a directory for each name, as write_text_by has it: `write_json_by("out", [](const Row& row) { return "day="
+  /// + row.day; })`. As the name of a directory, "KEY=VALUE" is what other programs read as a column.
+  template <class F>
+  void write_csv_by(const std::string& path, F function, const CsvFormat& format = {}, Compression compression = Compression::none,
+                    Where where = Where::current()) const {
+    if constexpr (detail::check_write_csv<T>() && detail::check_names<T, F>())
+      detail::write_files_by(*this, path, std::move(function), detail::operator_name("write_csv_by", where),
+                             detail::type_name<std::pair<detail::CsvSource<T>, F>>(), detail::csv_printer<T>(format), compression);
+  }
+  template <class F>
+  void write_json_by(const std::string& path, F function, const JsonFormat& format = {},
+                     Compression compression = Compression::none, Where where = Where::current()) const {
+    if constexpr (detail::check_write_json<T>() && detail::check_names<T, F>())
+      detail::write_files_by(*this, path, std::move(function), detail::operator_name("write_json_by", where),
+                             detail::type_name<std::pair<detail::JsonSource<T>, F>>(), detail::json_printer<T>(format),
+                             compression);
+  }
+  template <class F>
+  void write_parquet_by(const std::string& path, F function, const ParquetFormat& format = {},
+                        Where where = Where::current()) const {
+    if constexpr (detail::check_write_parquet<T>() && detail::check_names<T, F>() && detail::check_stored<T>())
+      detail::write_parquet_by(*this, path, std::move(function), detail::operator_name("write_parquet_by", where), format);
   }
   /// Files of bare records: text without separators, other types as their fixed-size encoding (what read_records<T> reads).
   void write_records(const std::string& path, Where where = Where::current()) const {

@@ -2,8 +2,8 @@
 //
 //   orders.flat_map(weft::rollup(&Order::country, &Order::city)).aggregate_by_key(weft::sum(&Order::price))
 //
-// gives the sums of each city of each country, of each country, and of all: their keys are tuples of std::optional, of which the last
-// is empty, or both are.
+// gives the sums of each city of each country, of each country, and of all: their keys are tuples of std::optional, of which the
+// last is empty, or both are.
 #pragma once
 
 #include <array>

@@ -38,6 +38,7 @@ void add_job_watch(CLI::App& job, Action& action, int& exit_status);
 void add_top(CLI::App& app, Action& action);
 /// `weft node drain`
 void add_drain(CLI::App& node, Action& action);
+void add_peek(CLI::App& app, Action& action);
 void add_table(CLI::App& app, Action& action);
 void add_profile(CLI::App& app, Action& action);
 void add_scheduling(CLI::App& app, Action& action);

@@ -42,6 +42,7 @@ std::shared_ptr<const bool> add_commands(CLI::App& app, weft::tools::Action& act
   weft::tools::add_masters(app, action);
   weft::tools::add_node(app, action);
   weft::tools::add_fs(app, action);
+  weft::tools::add_peek(app, action);
   weft::tools::add_table(app, action);
   weft::tools::add_profile(app, action);
   weft::tools::add_scheduling(app, action);

@@ -42,6 +42,9 @@ double real_of(const Decimal& value, std::int32_t scale) {
 }  // namespace
 
 bool fits(const Shape& shape, const ::arrow::DataType& type) {
+  const bool day = type.id() == Type::DATE32 || type.id() == Type::DATE64;
+  if (shape.calendar == Calendar::day && type.id() != Type::NA) return day;
+  if (shape.calendar == Calendar::moment && type.id() != Type::NA) return type.id() == Type::TIMESTAMP;
   switch (type.id()) {
     case Type::NA:
       return true;

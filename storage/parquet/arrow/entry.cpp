@@ -1,6 +1,7 @@
 // What libweft-parquet.so exports.
 #include <arrow/util/utf8.h>
 
+#include "storage/parquet/arrow/describe.hpp"
 #include "storage/parquet/arrow/reader.hpp"
 #include "storage/parquet/arrow/writer.hpp"
 
@@ -14,6 +15,9 @@ class ArrowModule : public Module {
   Result<std::unique_ptr<Reader>> open(std::unique_ptr<Source> source, const std::string& path, const Shape& row,
                                        std::span<const Condition> conditions) const override {
     return open_reader(std::move(source), path, row, conditions);
+  }
+  Result<Contents> describe(std::unique_ptr<Source> source, const std::string& path) const override {
+    return contents_of(std::move(source), path);
   }
   Result<std::unique_ptr<Writer>> create(std::unique_ptr<Sink> sink, const Shape& row, const WriteOptions& options) const override {
     return open_writer(std::move(sink), row, options);

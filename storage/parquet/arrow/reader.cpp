@@ -67,20 +67,11 @@ Result<void> check_magic(Source& source, const std::string& path) {
 
 Result<void> ArrowReader::open(std::unique_ptr<Source> source, const std::string& path, const Shape& row,
                                std::span<const Condition> conditions) {
-  WEFT_TRY(check_magic(*source, path));
   path_ = path;
   row_ = row;
   fields_ = row.children.size();
   conditions_.assign(conditions.begin(), conditions.end());
-  WEFT_TRY(guarded(kept_, Code::invalid_argument, path, [&]() -> ::arrow::Status {
-    ::parquet::ReaderProperties properties(::arrow::default_memory_pool());
-    properties.enable_buffered_stream();
-    properties.set_buffer_size(kReadAhead);
-    ::parquet::ArrowReaderProperties of_arrow(false);
-    of_arrow.set_pre_buffer(false);
-    auto parquet = ::parquet::ParquetFileReader::Open(arrow_file(std::move(source), kept_), properties);
-    return ::parquet::arrow::FileReader::Make(::arrow::default_memory_pool(), std::move(parquet), of_arrow).Value(&file_);
-  }));
+  WEFT_TRY(open_file(std::move(source), path, kept_, file_));
   find_row_groups();
   for (Condition& condition : conditions_) {
     for (const auto& field : file_->manifest().schema_fields)
@@ -178,6 +169,20 @@ bool ArrowReader::mark_wanted() {
 }
 
 }  // namespace
+
+Result<void> open_file(std::unique_ptr<Source> source, const std::string& path, KeptError& kept,
+                       std::unique_ptr<::parquet::arrow::FileReader>& file) {
+  WEFT_TRY(check_magic(*source, path));
+  return guarded(kept, Code::invalid_argument, path, [&]() -> ::arrow::Status {
+    ::parquet::ReaderProperties properties(::arrow::default_memory_pool());
+    properties.enable_buffered_stream();
+    properties.set_buffer_size(kReadAhead);
+    ::parquet::ArrowReaderProperties of_arrow(false);
+    of_arrow.set_pre_buffer(false);
+    auto parquet = ::parquet::ParquetFileReader::Open(arrow_file(std::move(source), kept), properties);
+    return ::parquet::arrow::FileReader::Make(::arrow::default_memory_pool(), std::move(parquet), of_arrow).Value(&file);
+  });
+}
 
 Result<std::unique_ptr<Reader>> open_reader(std::unique_ptr<Source> source, const std::string& path, const Shape& row,
                                             std::span<const Condition> conditions) {

@@ -72,6 +72,7 @@ std::string words_of(const Shape& shape) {
     case Kind::boolean:
       return "true or false";
     case Kind::signed_number:
+      if (shape.calendar != Calendar::none) return shape.calendar == Calendar::day ? "a date" : "a timestamp";
       return fmt::format("a {}-bit whole number", shape.bits);
     case Kind::unsigned_number:
       return fmt::format("a {}-bit whole number from 0 on", shape.bits);

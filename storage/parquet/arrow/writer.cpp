@@ -28,6 +28,8 @@ std::shared_ptr<::arrow::Field> field_of(const Shape& shape, const std::string& 
 }
 
 TypePtr type_of_number(const Shape& shape) {
+  if (shape.calendar == Calendar::day) return ::arrow::date32();
+  if (shape.calendar == Calendar::moment) return ::arrow::timestamp(::arrow::TimeUnit::MICRO, "UTC");
   if (shape.kind == Kind::real_number) return shape.bits <= 32 ? ::arrow::float32() : ::arrow::float64();
   const bool is_signed = shape.kind == Kind::signed_number;
   switch (shape.bits) {
@@ -129,7 +131,10 @@ template <class Builder, class Values>
 ::arrow::Result<ArrayPtr> array_of(const Shape& shape, const Column& column, std::size_t rows) {
   if (shape.kind == Kind::boolean) return built<::arrow::BooleanBuilder>(column, rows, column.booleans);
   if (shape.kind == Kind::text) return built_texts(shape, column, rows);
-  if (shape.kind != Kind::list && shape.kind != Kind::record) return built_numbers(shape, column, rows);
+  if (shape.kind != Kind::list && shape.kind != Kind::record) {
+    ARROW_ASSIGN_OR_RAISE(auto numbers, built_numbers(shape, column, rows));
+    return shape.calendar == Calendar::none ? numbers : numbers->View(type_of_number(shape));
+  }
   ARROW_ASSIGN_OR_RAISE(auto bits, bits_of(column, rows));
   if (shape.kind == Kind::record) {
     std::vector<ArrayPtr> members;

@@ -198,7 +198,10 @@ TEST(AggregatorsOfAllRecords, RefuseToKeepMoreValuesThanFit) {
     ASSERT_FALSE(report);
     EXPECT_NE(report.error().to_string().find("approx_count_distinct"), std::string::npos) << report.error().to_string();
   };
-  const auto numbers = [](Flow& flow) { return flow.generate(400'000, [](std::uint64_t i) { return i; }, 2); };
+  const auto numbers = [](Flow& flow) {
+    return flow.generate(
+        400'000, [](std::uint64_t i) { return i; }, 2);
+  };
   fails([&](Flow& flow) { (void)numbers(flow).aggregate(count_distinct()); });
   fails([&](Flow& flow) {
     (void)numbers(flow).map([](std::uint64_t i) { return std::pair('k', i); }).aggregate_by_key(count_distinct()).collect();
@@ -301,8 +304,8 @@ TEST(ValueSetTest, KeepsEachValueOnceAndDamageIsNoticed) {
   EXPECT_EQ(few.size(), 3u);
   few.merge(set);
   few.merge(set);
-  EXPECT_EQ(few.size(), wanted.size() + (wanted.contains("") ? 0 : 1) + (wanted.contains("a") ? 0 : 1) +
-                            (wanted.contains("bb") ? 0 : 1));
+  EXPECT_EQ(few.size(),
+            wanted.size() + (wanted.contains("") ? 0 : 1) + (wanted.contains("a") ? 0 : 1) + (wanted.contains("bb") ? 0 : 1));
   expect_bounded(set, [](const ValueSet& other) { (void)other.size(); });
 }
 

@@ -307,6 +307,39 @@ TEST_F(Parquet, LargeTextsAreWrittenAndReadAFewRowsAtATime) {
   EXPECT_LE(most, 8u);
 }
 
+struct Moment {
+  std::optional<Date> day;
+  Timestamp at;
+  std::string name;
+  friend bool operator==(const Moment&, const Moment&) = default;
+};
+struct MomentAsText {
+  std::optional<std::string> day;
+  std::string at;
+};
+
+TEST_F(Parquet, DaysAndTimesAreThoseOfParquetAndDirectoriesAreWrittenByName) {
+  std::vector<Moment> moments;
+  for (std::int32_t i = 0; i < 3'000; ++i)
+    moments.push_back(
+        {i % 3 == 0 ? std::nullopt : std::optional(Date{i - 1000}), Timestamp{i * 86'400'000'007 - 9}, std::to_string(i % 30)});
+  run([&](Flow& flow) {
+    flow.from_vector(moments, 1).write_parquet(path("moments"));
+    flow.from_vector(moments, 2).write_parquet_by(path("by"), [](const Moment& moment) { return "name=" + moment.name; });
+  });
+  run([&](Flow& flow) {
+    EXPECT_EQ(flow.read_parquet<Moment>(path("moments")).collect(), moments);
+    const auto texts = flow.read_parquet<MomentAsText>(path("moments")).first(2);
+    EXPECT_EQ(texts[1].day, "1967-04-08");
+    EXPECT_EQ(texts[0].at, "1969-12-31T23:59:59.999991Z");
+    EXPECT_EQ(flow.read_parquet<Moment>(path("by")).count(), moments.size());
+    const auto some = flow.read_parquet<Moment>(path("by/name=7")).collect();
+    EXPECT_EQ(some.size(), 100u);
+    for (const Moment& moment : some) EXPECT_EQ(moment.name, "7");
+  });
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("by")), {}), 31) << "30 names, and _SUCCESS";
+}
+
 TEST_F(Parquet, AnEmptyOutputHasItsColumns) {
   write({}, "none", {}, 3);
   EXPECT_TRUE(read<Order>(path("none")).empty());

@@ -409,5 +409,134 @@ TEST(WriteTextBy, MakesADirectoryForEachName) {
   }
 }
 
+/// All lines of the files below a directory, by the path of the file without its task's number.
+std::map<std::string, std::vector<std::string>> lines_below(const std::string& root, const std::string& unpack = "cat") {
+  std::map<std::string, std::vector<std::string>> lines;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    if (!entry.is_regular_file() || entry.path().filename() == "_SUCCESS") continue;
+    const std::string plain = root + ".plain";
+    EXPECT_EQ(std::system((unpack + " < '" + entry.path().string() + "' > '" + plain + "'").c_str()), 0);
+    std::ifstream file(plain);
+    auto& some = lines[std::filesystem::relative(entry.path().parent_path(), root)];
+    for (std::string line; std::getline(file, line);) some.push_back(line);
+  }
+  return lines;
+}
+
+TEST(WriteRowsBy, MakesADirectoryForEachNameWhoseFilesAreWhole) {
+  const ScratchDirectory scratch;
+  constexpr std::uint64_t kRows = 9'000, kNames = 40;  // more names than files that are open at once
+  run_rows(
+      [&](Flow& flow) {
+        const auto points = flow.generate(
+            kRows,
+            [](std::uint64_t i) {
+              return Point{static_cast<std::int32_t>(i % kNames), static_cast<double>(i)};
+            },
+            2);
+        const auto day = [](const Point& point) { return "x=" + std::to_string(point.x) + "/all"; };
+        points.write_csv_by(scratch / "csv", day, {.delimiter = ';', .names = {{"y", "why"}}});
+        points.write_json_by(scratch / "json", day, {.names = {{"y", "why"}}}, Compression::gzip);
+      },
+      2u << 20);
+  const auto csv = lines_below(scratch / "csv"), json = lines_below(scratch / "json", "gzip -dc");
+  ASSERT_EQ(csv.size(), kNames);
+  ASSERT_EQ(json.size(), kNames);
+  std::size_t rows = 0, headers = 0;
+  for (const auto& [name, lines] : csv) {
+    EXPECT_EQ(lines.front(), "x;why");
+    for (const std::string& line : lines) {
+      if (line == "x;why") {
+        ++headers;
+        continue;
+      }
+      ++rows;
+      EXPECT_EQ("x=" + line.substr(0, line.find(';')) + "/all", name);
+    }
+  }
+  EXPECT_EQ(rows, kRows);
+  EXPECT_EQ(headers, 2 * kNames) << "one in each file of both tasks";
+  for (const auto& [name, lines] : json) {
+    EXPECT_EQ(lines.size(), kRows / kNames);
+    for (const std::string& line : lines)
+      EXPECT_TRUE(line.starts_with("{\"x\":" + name.substr(2, name.find('/') - 2) + ",\"why\":")) << name << ": " << line;
+  }
+}
+
+TEST(Csv, AnEmptyResultHasItsHeader) {
+  const ScratchDirectory scratch;
+  run_rows([&](Flow& flow) {
+    const auto none = flow.from_vector(std::vector<Point>{{1, 2.0}}, 3).filter([](const Point&) { return false; });
+    none.write_csv(scratch / "csv");
+    none.write_csv(scratch / "bare", {.header = false});
+  });
+  EXPECT_EQ(part_lines(scratch / "csv"), (std::vector<std::string>{"x,y"}));
+  EXPECT_TRUE(part_lines(scratch / "bare").empty());
+}
+
+struct Event {
+  Date day;
+  std::optional<Timestamp> at;
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+TEST(Times, AreReadAndWrittenAsRowsAndOrdered) {
+  const ScratchDirectory scratch;
+  write_file(scratch / "in.csv",
+             "day,at\n2026-11-28,2026-11-28T04:40:27.5Z\n1969-12-31,\n0001-01-01,1969-12-31 23:59:59.999999\n2024-02-29,2026-11-28 "
+             "04:40+01:30\n2023-02-29,\n2026-11-28T00:00,\n2026-1-28,\n9999-12-31,2026-11-28T24:00:00Z\n");
+  const std::vector<Event> wanted{{Date::of(2026, 11, 28), Timestamp{1'795'840'827'500'000}},
+                                  {Date{-1}, std::nullopt},
+                                  {Date::of(1, 1, 1), Timestamp{-1}},
+                                  {Date::of(2024, 2, 29), Timestamp::of(Date::of(2026, 11, 28), (3 * 60 + 10) * 60)}};
+  const auto report = run_locally(
+      [&](Flow& flow) {
+        const auto events = flow.read_csv<Event>(scratch / "in.csv");
+        EXPECT_EQ(events.collect(), wanted);
+        events.write_csv(scratch / "csv");
+        events.write_json(scratch / "json");
+        events.map([](const Event& event) { return std::pair(event.day, event.at); })
+            .sort_by([](const auto& pair) { return pair.first; })
+            .write_text(scratch / "text");
+        EXPECT_EQ(events.aggregate(max(&Event::day)), Date::of(2026, 11, 28));
+      },
+      {.job = {{"max-bad-records", "100%"}}});
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(part_lines(scratch / "csv"),
+            (std::vector<std::string>{"day,at", "2026-11-28,2026-11-28T04:40:27.5Z", "1969-12-31,",
+                                      "0001-01-01,1969-12-31T23:59:59.999999Z", "2024-02-29,2026-11-28T03:10:00Z"}));
+  EXPECT_EQ(part_lines(scratch / "text").front(), "0001-01-01\t1969-12-31T23:59:59.999999Z");
+  run_rows([&](Flow& flow) {
+    EXPECT_EQ(flow.read_csv<Event>(scratch / "csv").collect(), wanted);
+    EXPECT_EQ(flow.read_json<Event>(scratch / "json").collect(), wanted);
+  });
+  EXPECT_EQ(to_json(wanted[0]), "{\"day\":\"2026-11-28\",\"at\":\"2026-11-28T04:40:27.5Z\"}");
+  EXPECT_EQ(to_json(std::vector<std::optional<std::string>>{"a\"b", std::nullopt}), "[\"a\\\"b\",null]");
+}
+
+TEST(Times, KnowTheCalendar) {
+  for (std::int32_t days = -800'000; days < 3'000'000; days += 997) {
+    const Date date{days};
+    if (date.year() < 1 || date.year() > 9999) continue;
+    EXPECT_EQ(Date::of(date.year(), date.month(), date.day()), date);
+    std::string text;
+    LineFormat<Date>::append(text, date);
+    Date read;
+    EXPECT_TRUE(parse_time(text, read)) << text;
+    EXPECT_EQ(read, date);
+  }
+  EXPECT_EQ(Timestamp{-1}.date(), Date{-1});
+  EXPECT_EQ(Timestamp{-1}.microseconds_of_day(), 86'399'999'999);
+  EXPECT_THROW((void)Date::of(2026, 2, 29), std::invalid_argument);
+  for (const char* text :
+       {"", "2026", "2026-11-28 ", " 2026-11-28", "2026-11-28T", "2026-11-28T04", "2026-11-28T04:40:60", "2026-11-28T04:40:27.",
+        "2026-11-28T04:40:27.1234567890", "2026-11-28T04:40Zx", "2026-11-28T04:40+", "2026-11-28T04:40+1",
+        "2026-11-28T04:40+01:", "2026-11-28T04:40+01:60", "2026-13-01", "2026-00-01", "+026-11-28", "2026-11-31"}) {
+    Timestamp time{77};
+    EXPECT_FALSE(parse_time(text, time)) << text;
+    EXPECT_EQ(time, Timestamp{77});
+  }
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -1,5 +1,5 @@
-// What goes through a group in order (scan, lag, row_number, asof_join), and rollup, against serial code: with memory to spare, and with
-// so little that groups are sorted on disk.
+// What goes through a group in order (scan, lag, row_number, asof_join), and rollup, against serial code: with memory to spare, and
+// with so little that groups are sorted on disk.
 #include <algorithm>
 #include <map>
 
@@ -73,9 +73,10 @@ TEST_P(Sequences, ScanLagAndRowNumberGoThroughEachGroupInOrder) {
   };
   run([&](Flow& flow) {
     const auto groups = flow.from_vector(trades, 4).group_by_key(5).sorted_by(&Trade::time);
-    EXPECT_EQ(in_groups(groups.scan(std::int64_t{0}, [](std::int64_t& sum, const Trade& trade) { return sum += trade.amount; })
-                            .collect()),
-              sums);
+    EXPECT_EQ(
+        in_groups(
+            groups.scan(std::int64_t{0}, [](std::int64_t& sum, const Trade& trade) { return sum += trade.amount; }).collect()),
+        sums);
     EXPECT_EQ(in_groups(groups.lag().collect()), earlier);
     EXPECT_EQ(in_groups(groups.lag(3).collect()), third);
     EXPECT_EQ(in_groups(groups.row_number().collect()), numbers);
@@ -120,10 +121,10 @@ TEST_P(Sequences, RollupsHaveASubtotalForEachBeginningOfTheKey) {
     ++counts[{std::nullopt, std::nullopt}];
   }
   run([&](Flow& flow) {
-    const auto totals = flow.from_vector(trades, 3)
-                            .flat_map(rollup([](const auto& pair) { return pair.first; },
-                                             [](const auto& pair) { return pair.second.amount % 10; }))
-                            .aggregate_by_key(count());
+    const auto totals =
+        flow.from_vector(trades, 3)
+            .flat_map(rollup([](const auto& pair) { return pair.first; }, [](const auto& pair) { return pair.second.amount % 10; }))
+            .aggregate_by_key(count());
     EXPECT_EQ(in_order(totals.collect()), (std::vector<std::pair<Key, std::uint64_t>>{counts.begin(), counts.end()}));
   });
 }

@@ -140,8 +140,8 @@ std::optional<Owned<typename D::Record>> reduce(const D& in, F function, std::st
       });
 }
 
-/// One file per task, written through a buffer. print(buffer, record) appends the record. Each file that has records begins with
-/// print.header, if that exists.
+/// One file per task, written through a buffer. print(buffer, record) appends the record. If print.header exists, each file that
+/// has records begins with it, and so does that of the first task, so that an empty output has it.
 template <class D, class Print>
 void write_files(const D& in, const std::string& path, std::string name, std::string_view type, Print print,
                  storage::Compression compression = storage::Compression::none) {
@@ -149,7 +149,7 @@ void write_files(const D& in, const std::string& path, std::string name, std::st
   StageDraft draft = result_stage(in.lineage(), std::move(name), type);
   draft.body = make_body([chain = in.chain(), work, print, compression](TaskContext& context) {
     BufferedTaskFile file(context, work, compression);
-    [[maybe_unused]] bool begun = false;
+    [[maybe_unused]] bool begun = false;  // the header is there
     chain.run(context, [&](typename D::Record&& record) {
       if constexpr (requires { print.header; }) {
         if (!std::exchange(begun, true)) file.buffer().append(print.header);
@@ -157,6 +157,9 @@ void write_files(const D& in, const std::string& path, std::string name, std::st
       print(file.buffer(), record);
       file.end_record();
     });
+    if constexpr (requires { print.header; }) {
+      if (!begun && context.attempt.task.index == 0) file.buffer().append(print.header);
+    }
     return file.close();
   });
   in.graph()->add_sink(std::move(draft), path);
@@ -175,32 +178,45 @@ void append_raw(std::string& buffer, const T& record) {
   }
 }
 
+template <class T>
+struct LinePrinter {
+  void operator()(std::string& buffer, const T& record) const {
+    LineFormat<T>::append(buffer, record);
+    buffer.push_back('\n');
+  }
+};
+
 template <class D>
 void write_lines(const D& in, const std::string& path, std::string name, storage::Compression compression) {
   using T = typename D::Record;
-  const auto print = [](std::string& buffer, const T& record) {
-    LineFormat<T>::append(buffer, record);
-    buffer.push_back('\n');
-  };
-  write_files(in, path, std::move(name), type_name<LineFormat<T>>(), print, compression);
+  write_files(in, path, std::move(name), type_name<LineFormat<T>>(), LinePrinter<T>(), compression);
 }
 
-/// Lines in a directory per name of the records: function(record) is the name.
-template <class D, class F>
-void write_lines_by(const D& in, const std::string& path, F function, std::string name) {
+/// The name of a record's directory: function(record), a text or a number.
+template <class F, class T>
+void append_directory(std::string& directory, const F& function, const T& record) {
+  const auto& named = call(function, record);
+  LineFormat<std::remove_cvref_t<decltype(named)>>::append(directory, named);
+}
+
+/// Lines in a directory per name of the records. print(buffer, record) appends the line of a record. Each file begins with
+/// print.header, if that exists.
+template <class D, class F, class Print>
+void write_files_by(const D& in, const std::string& path, F function, std::string name, std::string_view type, Print print,
+                    storage::Compression compression) {
   using T = typename D::Record;
   const std::string work = in.graph()->open_output(path);
-  StageDraft draft = result_stage(in.lineage(), std::move(name), type_name<std::pair<LineFormat<T>, F>>());
-  draft.body = make_body([chain = in.chain(), work, function](TaskContext& context) {
-    NamedOutputs outputs(context, work);
+  StageDraft draft = result_stage(in.lineage(), std::move(name), type);
+  draft.body = make_body([chain = in.chain(), work, function, print, compression](TaskContext& context) {
+    NamedFiles files{{}, compression};
+    if constexpr (requires { print.header; }) files.header = print.header;
+    NamedOutputs outputs(context, work, std::move(files));
     std::string directory, line;
     chain.run(context, [&](T&& record) {
       directory.clear();
       line.clear();
-      const auto& named = call(function, std::as_const(record));
-      LineFormat<std::remove_cvref_t<decltype(named)>>::append(directory, named);
-      LineFormat<T>::append(line, record);
-      line.push_back('\n');
+      append_directory(directory, function, std::as_const(record));
+      print(line, record);
       outputs.add(directory, line);
     });
     return Buffer::copy_of(as_bytes(outputs.finish()));

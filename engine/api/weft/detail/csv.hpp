@@ -96,7 +96,7 @@ struct CsvSource {
     }
     template <class Field>
     bool read_field(std::size_t index, std::string_view text, Field& field) {
-      constexpr bool kText = !std::is_arithmetic_v<Field> && !kIsOptional<Field>;
+      constexpr bool kText = !std::is_arithmetic_v<Field> && !kIsOptional<Field> && !TimeField<Field>;
       if constexpr (!kText) {
         if (format.trim) text = trimmed(text);
       }
@@ -129,7 +129,7 @@ void append_csv_cell(std::string& line, const Field& field, char delimiter) {
     if (field) append_csv_cell(line, *field, delimiter);
   } else if constexpr (std::is_same_v<Field, bool>) {
     line.append(field ? "true" : "false");
-  } else if constexpr (std::is_arithmetic_v<Field>) {
+  } else if constexpr (std::is_arithmetic_v<Field> || TimeField<Field>) {
     LineFormat<Field>::append(line, field);
   } else {
     append_csv_text(line, field, delimiter);
@@ -156,12 +156,18 @@ struct CsvPrinter {
   void operator()(std::string& buffer, const T& record) const { append_csv_row(buffer, record, delimiter); }
 };
 
+/// How rows become lines of CSV.
+template <class T>
+CsvPrinter<T> csv_printer(const CsvFormat& format) {
+  CsvPrinter<T> print{{}, format.delimiter};
+  if (format.header) append_csv_header(print.header, kFieldNames<T>, format);
+  return print;
+}
+
 template <class D>
 void write_csv(const D& in, const std::string& path, std::string name, const CsvFormat& format, storage::Compression compression) {
   using T = typename D::Record;
-  CsvPrinter<T> print{{}, format.delimiter};
-  if (format.header) append_csv_header(print.header, kFieldNames<T>, format);
-  write_files(in, path, std::move(name), type_name<CsvSource<T>>(), std::move(print), compression);
+  write_files(in, path, std::move(name), type_name<CsvSource<T>>(), csv_printer<T>(format), compression);
 }
 
 }  // namespace weft::detail

@@ -59,7 +59,7 @@ inline constexpr bool kAreJson<std::tuple<F&...>> = (IsJson<F>::value && ...);
 template <class T>
 struct IsJson {
   static constexpr bool test() {
-    if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>)
+    if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string> || TimeField<T>)
       return true;
     else if constexpr (kIsOptional<T>)
       return IsJson<typename T::value_type>::value;
@@ -120,6 +120,10 @@ bool read_json_value(JsonNode node, T& value, JsonProblem& problem) {
     right = json_text(node, text);
     value.assign(text);
     problem.wanted = "a text";
+  } else if constexpr (TimeField<T>) {
+    std::string_view text;
+    right = json_text(node, text) && parse_time(text, value);
+    problem.wanted = cell_kind<T>();
   } else if constexpr (VectorTraits<T>::value) {
     struct Filling {
       T* values;
@@ -261,6 +265,10 @@ void append_json_value(std::string& line, const T& value) {
       append_json_value<typename VectorTraits<T>::Element>(line, element);
     }
     line.push_back(']');
+  } else if constexpr (TimeField<T>) {
+    line.push_back('"');
+    LineFormat<T>::append(line, value);
+    line.push_back('"');
   } else if constexpr (PlainAggregate<T>) {
     append_json_object(line, value, kFieldNames<T>);
   } else {
@@ -282,15 +290,32 @@ void append_json_object(std::string& line, const T& value, const auto& names) {
   line.push_back('}');
 }
 
+/// How rows become lines of JSON.
+template <class T>
+auto json_printer(const JsonFormat& format) {
+  return [names = names_in_files(kFieldNames<T>, format.names)](std::string& buffer, const T& record) {
+    append_json_object(buffer, record, names);
+    buffer.push_back('\n');
+  };
+}
+
 template <class D>
 void write_json(const D& in, const std::string& path, std::string name, const JsonFormat& format,
                 storage::Compression compression) {
   using T = typename D::Record;
-  const auto print = [names = names_in_files(kFieldNames<T>, format.names)](std::string& buffer, const T& record) {
-    append_json_object(buffer, record, names);
-    buffer.push_back('\n');
-  };
-  write_files(in, path, std::move(name), type_name<JsonSource<T>>(), print, compression);
+  write_files(in, path, std::move(name), type_name<JsonSource<T>>(), json_printer<T>(format), compression);
 }
 
 }  // namespace weft::detail
+
+namespace weft {
+
+/// A plain struct, a vector, a number or a text as JSON, on one line, as write_json() writes it.
+template <class T>
+requires detail::IsJson<T>::value std::string to_json(const T& value) {
+  std::string text;
+  detail::append_json_value(text, value);
+  return text;
+}
+
+}  // namespace weft

@@ -1,7 +1,6 @@
 // read_parquet and write_parquet.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -50,6 +49,9 @@ pq::Shape shape_of_field(std::string name) {
     return {std::move(name), pq::Kind::boolean, 8};
   } else if constexpr (std::floating_point<F>) {
     return {std::move(name), pq::Kind::real_number, sizeof(F) <= 4 ? 32 : 64};
+  } else if constexpr (TimeField<F>) {
+    constexpr bool kDay = std::same_as<F, Date>;
+    return {std::move(name), pq::Kind::signed_number, kDay ? 32 : 64, false, {}, kDay ? pq::Calendar::day : pq::Calendar::moment};
   } else if constexpr (std::integral<F>) {
     return {std::move(name), std::signed_integral<F> ? pq::Kind::signed_number : pq::Kind::unsigned_number, 8 * sizeof(F)};
   } else if constexpr (VectorTraits<F>::value) {
@@ -96,7 +98,14 @@ bool read_parquet_value(const pq::Column& column, std::size_t row, F& value, Par
       problem.wanted = cell_kind<F>();
       return false;
     }
-    if constexpr (std::same_as<F, bool>) {
+    if constexpr (TimeField<F>) {
+      auto& number = number_of(value);
+      number = static_cast<std::remove_reference_t<decltype(number)>>(column.signed_numbers[row]);
+      if (number != column.signed_numbers[row]) [[unlikely]] {
+        problem.wanted = cell_kind<F>();
+        return false;
+      }
+    } else if constexpr (std::same_as<F, bool>) {
       value = column.booleans[row] != 0;
     } else if constexpr (std::floating_point<F>) {
       value = static_cast<F>(column.real_numbers[row]);
@@ -235,13 +244,15 @@ void put_parquet_value(ParquetColumnBuffer& buffer, const F* value) {
       for (const Element& element : *value) put_parquet_value<Element>(child_of(buffer, 0), &element);
     }
     end_elements(buffer);
-  } else if constexpr (std::is_arithmetic_v<F> || std::convertible_to<const F&, std::string_view>) {
+  } else if constexpr (std::is_arithmetic_v<F> || TimeField<F> || std::convertible_to<const F&, std::string_view>) {
     if (value == nullptr)
       put_missing(buffer);
     else if constexpr (std::same_as<F, bool>)
       put_flag(buffer, *value);
     else if constexpr (std::floating_point<F>)
       put_real(buffer, static_cast<double>(*value));
+    else if constexpr (TimeField<F>)
+      put_signed(buffer, number_of(const_cast<F&>(*value)));
     else if constexpr (std::signed_integral<F>)
       put_signed(buffer, *value);
     else if constexpr (std::integral<F>)
@@ -257,7 +268,9 @@ void put_parquet_value(ParquetColumnBuffer& buffer, const F* value) {
 /// The Parquet file of a task.
 class ParquetTaskFile {
  public:
-  ParquetTaskFile(TaskContext& context, const std::string& work_directory, const pq::Shape& row, const ParquetFormat& format);
+  /// `suffix` and `directory` are those of TaskFile.
+  ParquetTaskFile(TaskContext& context, const std::string& work_directory, const pq::Shape& row, const ParquetFormat& format,
+                  const std::string& suffix = ".parquet", const std::string& directory = {});
   ~ParquetTaskFile();
 
   /// Of all rows, as if they were one record's.
@@ -285,6 +298,64 @@ void write_parquet(const D& in, const std::string& path, std::string name, const
       file.end_record();
     });
     return file.close();
+  });
+  in.graph()->add_sink(std::move(draft), path);
+}
+
+/// A directory per name of the records, one file after the other.
+template <class T>
+struct ParquetDirectories {
+  TaskContext& context;
+  const std::string& work;
+  const ParquetFormat& format;
+  pq::Shape row = shape_of_row<T>(names_in_files(kFieldNames<T>, format.names));
+  std::optional<ParquetTaskFile> file{};
+  std::string name{}, written{};
+  std::uint32_t opened = 0;
+
+  void add(std::string_view directory, ByteView record) {
+    if (!file || directory != name) {
+      close();
+      name = directory;
+      file.emplace(context, work, row, format, "-" + std::to_string(opened++) + ".parquet", name);
+    }
+    Decoder in(record);
+    const T value = decode<T>(in);
+    put_parquet_members<T>(file->rows(), &value);
+    file->end_record();
+  }
+  void close() {
+    if (!file) return;
+    const Buffer bytes = file->close();
+    written.append(reinterpret_cast<const char*>(bytes.view().data()), bytes.view().size()).append("/").append(name).append("\n");
+    file.reset();
+  }
+};
+
+template <class D, class F>
+void write_parquet_by(const D& in, const std::string& path, F function, std::string name, const ParquetFormat& format) {
+  using T = typename D::Record;
+  check_parquet();
+  const std::string work = in.graph()->open_output(path);
+  StageDraft draft = result_stage(in.lineage(), std::move(name), type_name<std::pair<ParquetSource<T>, F>>());
+  draft.body = make_body([chain = in.chain(), work, function, format](TaskContext& context) {
+    NamedRecords records(context);
+    std::string directory;
+    Encoder bytes;
+    chain.run(context, [&](T&& record) {
+      directory.clear();
+      bytes.clear();
+      append_directory(directory, function, std::as_const(record));
+      encode(record, bytes);
+      records.add(directory, bytes.view());
+    });
+    ParquetDirectories<T> directories{context, work, format};
+    records.drain(&directories, [](void* self, std::string_view of, ByteView record) {
+      static_cast<ParquetDirectories<T>*>(self)->add(of, record);
+    });
+    directories.close();
+    if (directories.written.empty()) directories.written = "\n";  // a list of nothing
+    return Buffer::copy_of(as_bytes(directories.written));
   });
   in.graph()->add_sink(std::move(draft), path);
 }

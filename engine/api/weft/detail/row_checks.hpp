@@ -28,54 +28,62 @@ constexpr bool check_write_records() {
 template <class T>
 constexpr bool check_read_csv() {
   static_assert(is_csv_row<T>(),
-                "weft read_csv<T>: T must be a plain struct (up to 24 fields) of numbers, bool, std::string, "
+                "weft read_csv<T>: T must be a plain struct (up to 24 fields) of numbers, bool, dates, times, std::string, "
                 "std::string_view, and std::optional of these; read_text and map() read anything else");
   return is_csv_row<T>();
 }
 template <class T>
 constexpr bool check_read_json() {
   static_assert(is_json_row<T>(),
-                "weft read_json<T>: T must be a plain struct (up to 24 fields) of numbers, bool, std::string, "
+                "weft read_json<T>: T must be a plain struct (up to 24 fields) of numbers, bool, dates, times, std::string, "
                 "std::optional and std::vector of these, and such structs; read_text and map() read anything else");
   return is_json_row<T>();
 }
 template <class T>
 constexpr bool check_read_parquet() {
   static_assert(is_parquet_row<T>(),
-                "weft read_parquet<T>: T must be a plain struct (up to 24 fields) of numbers, bool, std::string, "
+                "weft read_parquet<T>: T must be a plain struct (up to 24 fields) of numbers, bool, dates, times, std::string, "
                 "std::string_view, std::optional and std::vector of these, and such structs");
   return is_parquet_row<T>();
 }
 template <class T>
 constexpr bool check_write_parquet() {
-  static_assert(is_parquet_row<T>(),
-                "weft write_parquet: the records (T below) must be plain structs, whose fields are the columns: numbers, bool, "
-                "texts, std::optional and std::vector of these, and such structs; map() them to one");
+  static_assert(
+      is_parquet_row<T>(),
+      "weft write_parquet: the records (T below) must be plain structs, whose fields are the columns: numbers, bool, dates, "
+      "times, texts, std::optional and std::vector of these, and such structs; map() them to one");
   return is_parquet_row<T>();
 }
 template <class T>
 constexpr bool check_write_csv() {
   static_assert(is_csv_row<T>(),
-                "weft write_csv: the records (T below) must be plain structs, whose fields are the columns: numbers, bool, "
-                "texts and std::optional of these; map() them to one");
+                "weft write_csv: the records (T below) must be plain structs, whose fields are the columns: numbers, bool, dates, "
+                "times, texts and std::optional of these; map() them to one");
   return is_csv_row<T>();
 }
 template <class T>
 constexpr bool check_write_json() {
-  static_assert(is_json_row<T>(),
-                "weft write_json: the records (T below) must be plain structs of numbers, bool, std::string, std::optional and "
-                "std::vector of these, and such structs; map() them to one");
+  static_assert(
+      is_json_row<T>(),
+      "weft write_json: the records (T below) must be plain structs of numbers, bool, dates, times, std::string, std::optional and "
+      "std::vector of these, and such structs; map() them to one");
   return is_json_row<T>();
 }
 template <class T, class F>
-constexpr bool check_write_text_by() {
+constexpr bool check_names() {
   constexpr bool kNames = [] {
     if constexpr (Callable<F, const T&>) return LineFormattable<std::remove_cvref_t<CallResult<F, const T&>>>;
     return false;
   }();
-  static_assert(kNames,
-                "weft write_text_by: the function must take a record of this dataset (T below) by value or const reference, and "
-                "return the name of its directory: a text or a number");
+  static_assert(
+      kNames,
+      "weft write_text_by, write_csv_by, write_json_by, write_parquet_by: the function must take a record of this dataset "
+      "(T below) by value or const reference, and return the name of its directory: a text or a number");
+  return kNames;
+}
+template <class T, class F>
+constexpr bool check_write_text_by() {
+  constexpr bool kNames = check_names<T, F>();
   static_assert(!kNames || LineFormattable<T>,
                 "weft write_text_by: nothing says how these records (T below) become lines; see write_text");
   return kNames && LineFormattable<T>;

@@ -16,6 +16,7 @@
 #include "base/field_names.hpp"
 #include "base/lean/algorithm.hpp"
 #include "weft/text.hpp"
+#include "weft/time.hpp"
 
 namespace weft::detail {
 
@@ -30,9 +31,9 @@ inline constexpr bool kIsOptional = false;
 template <class T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
-/// bool, numbers, text.
+/// bool, numbers, text, days and moments.
 template <class T>
-concept CellScalar = std::is_arithmetic_v<T> || std::same_as<T, std::string> || std::same_as<T, std::string_view>;
+concept CellScalar = std::is_arithmetic_v<T> || std::same_as<T, std::string> || std::same_as<T, std::string_view> || TimeField<T>;
 template <class T>
 inline constexpr bool kIsCell = CellScalar<T>;
 template <class T>
@@ -62,6 +63,8 @@ bool read_cell(std::string_view text, T& value) {
   } else if constexpr (std::same_as<T, std::string_view>) {
     value = text;
     return true;
+  } else if constexpr (TimeField<T>) {
+    return parse_time(text, value);
   } else if constexpr (std::same_as<T, bool>) {
     const auto is = [text](std::string_view word) {
       return text.size() == word.size() &&
@@ -87,6 +90,10 @@ constexpr std::string_view cell_kind() {
     return cell_kind<typename T::value_type>();
   else if constexpr (std::same_as<T, bool>)
     return "true or false";
+  else if constexpr (std::same_as<T, Date>)
+    return "a date, as 2026-11-28";
+  else if constexpr (std::same_as<T, Timestamp>)
+    return "a time, as 2026-11-28T04:40:27Z";
   else if constexpr (std::floating_point<T>)
     return "a number";
   else if constexpr (std::unsigned_integral<T>)
