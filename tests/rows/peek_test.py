@@ -55,6 +55,8 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "lines.txt").write_text("To be, or not to be\nthat is\nthe question: x, y\n")
     (folder / "quoted.csv").write_text('id,text\n1,"a\nb"\n2,c\n')
     (folder / "wide.csv").write_text(",".join(f"c{i}" for i in range(2000)) + "\n" + ",".join(str(i) for i in range(2000)) + "\n")
+    (folder / "odd.csv").write_text('a b,a_b,Row,_1st,int,"x\ny","q""r\\",ä\n1,2,3,4,5,6,7,8\n')
+    (folder / "odd.jsonl").write_text('{"Place": {"Place": 1, "a b": 2, "fine": 3}, "place": [{"Row": 1}], "Row": {"x": {"y": 1}}}\n')
     (folder / "nothing").write_text("")
     (folder / "empty").mkdir()
     (folder / "archive.zip").write_bytes(b"PK\x03\x04" + bytes(100))
@@ -90,15 +92,14 @@ with tempfile.TemporaryDirectory() as name:
         message = peek(folder / file, status=1)
         expect(f"{file} is named, and why: {message}", str(folder / file) in message and why in message, True)
 
-    # Parquet as weft itself describes it, if there is a module.
-    files = ["in.csv", "in.jsonl", "bom.csv", "bare.tsv", "quoted.csv", "wide.csv"]
+    files = ["in.csv", "in.jsonl", "bom.csv", "bare.tsv", "quoted.csv", "wide.csv", "odd.csv", "odd.jsonl"]
     program = '#include <weft/weft.h>\n'
     for number, file in enumerate(files):
         printed = peek(folder / file, "--cpp")
         declaration, call = printed.rsplit("// ", 1)
         program += f"namespace file_{number} {{\n{declaration}inline auto read(weft::Flow& flow) {{ return {call.strip()} }}\n}}\n"
-    calls = "\n".join(f"  file_{number}::read(flow).write_text(job.output + \"{number}\");" for number, file in enumerate(files) if file != "in.jsonl")
-    program += f"void define(weft::Flow& flow, const weft::InputOutput& job) {{\n{calls}\n  file_1::read(flow).write_json(job.output);\n}}\nWEFT_JOB(define, \"Reads what was peeked at\")\n"
+    calls = "\n".join(f"  file_{number}::read(flow).write_text(job.output + \"{number}\");" for number, file in enumerate(files) if not file.endswith("jsonl"))
+    program += f"void define(weft::Flow& flow, const weft::InputOutput& job) {{\n{calls}\n  file_1::read(flow).write_json(job.output);\n  file_7::read(flow).write_json(job.output + \"odd\");\n}}\nWEFT_JOB(define, \"Reads what was peeked at\")\n"
     (folder / "job.cpp").write_text(program)
     done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", f"-I{sources}", f"-I{sources}/engine/api", f"-I{generated}", folder / "job.cpp"],
                           capture_output=True, text=True)

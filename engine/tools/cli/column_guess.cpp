@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -12,8 +13,6 @@ namespace {
 
 using storage::parquet::Calendar;
 using storage::parquet::Kind;
-
-constexpr std::size_t kMostFields = 24;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -96,31 +95,40 @@ const Shape* record_in(const Shape& shape) {
 /// Writes structs, each with a name of its own.
 class StructWriter {
  public:
-  void write(const Shape& row, std::string name) {
+  void write(const Shape& row, const std::string& name, bool outermost) {
     names_.push_back(name);
-    std::string fields;
-    for (std::size_t i = 0; i < row.children.size(); ++i) {
+    const std::vector<std::string> fields = field_names(row, name);
+    std::string lines;
+    std::size_t written = 0;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
       const Shape& field = row.children[i];
+      const bool fits = written < kMostFields && (outermost || fields[i] == field.name);
       std::string record = "…";
-      if (const Shape* const inner = record_in(field); inner != nullptr && i < kMostFields) {
-        record = unused(camel(field.name));
-        write(*inner, record);
+      if (const Shape* const inner = record_in(field); inner != nullptr && fits) {
+        record = unused(camel(field.name), fields);
+        write(*inner, record, false);
       }
-      const std::string type = cpp_type(field, record);
-      const bool number = field.kind != Kind::text && field.kind != Kind::list && field.kind != Kind::record;
-      fields += fmt::format(
-          "{}{} {}{};\n", i < kMostFields ? "  " : "  // ", type, cpp_name(field.name),
-          number && !field.optional && field.calendar == Calendar::none ? field.kind == Kind::boolean ? " = false" : " = 0" : "");
+      lines += fmt::format("{}{} {}{};\n", fits ? "  " : "  // ", cpp_type(field, record), fields[i], initial_value(field));
+      written += fits ? 1 : 0;
     }
-    if (row.children.size() > kMostFields) fields += "  // (a struct of rows has up to 24 fields)\n";
-    text_ += fmt::format("struct {} {{\n{}}};\n", name, fields);
+    if (fields.size() > kMostFields) lines += "  // (a struct of rows has up to 24 fields)\n";
+    text_ += fmt::format("struct {} {{\n{}}};\n", name, lines);
   }
   std::string text() && { return std::move(text_); }
 
  private:
-  std::string unused(const std::string& wanted) const {
+  static std::string_view initial_value(const Shape& field) {
+    if (field.optional || field.calendar != Calendar::none) return "";
+    if (field.kind == Kind::boolean) return " = false";
+    return field.kind == Kind::text || field.kind == Kind::list || field.kind == Kind::record ? "" : " = 0";
+  }
+  /// Neither another struct's name nor that of a field beside it.
+  std::string unused(const std::string& wanted, const std::vector<std::string>& fields) const {
+    const auto in = [](const std::vector<std::string>& names, const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
     std::string name = wanted;
-    for (int i = 2; std::find(names_.begin(), names_.end(), name) != names_.end(); ++i) name = wanted + std::to_string(i);
+    for (int i = 2; in(names_, name) || in(fields, name); ++i) name = wanted + std::to_string(i);
     return name;
   }
   std::vector<std::string> names_;
@@ -264,18 +272,30 @@ std::string cpp_name(std::string_view column) {
                                                               "typename", "unsigned", "using",   "while"};
   std::string name;
   for (const char c : column) name.push_back(is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? c : '_');
-  if (name.empty() || is_digit(name[0])) name.insert(0, "c");
-  while (name.starts_with('_')) name.erase(0, 1);
+  name.erase(0, std::min(name.find_first_not_of('_'), name.size()));  // names with leading underscores may be the compiler's
   if (name.empty()) name = "column";
+  if (is_digit(name[0])) name.insert(0, "c");
   const bool taken = std::find(kTaken.begin(), kTaken.end(), name) != kTaken.end() ||
                      std::find(kTakenToo.begin(), kTakenToo.end(), name) != kTakenToo.end() || name == "virtual" ||
                      name == "void" || name == "volatile" || name == "concept" || name == "module" || name == "import";
   return taken ? name + "_" : name;
 }
 
+std::vector<std::string> field_names(const Shape& row, const std::string& name) {
+  std::vector<std::string> names;
+  std::set<std::string> taken{name};
+  for (const Shape& column : row.children) {
+    const std::string wanted = cpp_name(column.name);
+    std::string field = wanted;
+    for (int i = 2; !taken.insert(field).second; ++i) field = wanted + "_" + std::to_string(i);
+    names.push_back(field);
+  }
+  return names;
+}
+
 std::string cpp_struct(const Shape& row, const std::string& name) {
   StructWriter writer;
-  writer.write(row, name);
+  writer.write(row, name, true);
   return std::move(writer).text();
 }
 

@@ -15,6 +15,9 @@ namespace weft::tools {
 
 using storage::parquet::Shape;
 
+/// A struct of rows has at most this many fields.
+inline constexpr std::size_t kMostFields = 24;
+
 /// The narrowest kind that all texts seen fit: truth values, whole numbers, numbers, days, moments, or text. Numbers with leading
 /// zeros are text, because they are usually codes.
 class TextGuess {
@@ -49,7 +52,10 @@ class JsonGuess {
 std::string cpp_type(const Shape& shape, const std::string& record = "…");
 /// A name of a column as that of a field: "Price in EUR" is Price_in_EUR, "class" class_.
 std::string cpp_name(std::string_view column);
-/// The struct, and before it those of its records.
+/// The names of the fields of a struct of that name, one for each column: all different, and none is the struct's own.
+std::vector<std::string> field_names(const Shape& row, const std::string& name);
+/// The struct, and before it those of its records. Members of records whose name no field can have are comments, because only
+/// columns may have another name than their field.
 std::string cpp_struct(const Shape& row, const std::string& name);
 
 }  // namespace weft::tools

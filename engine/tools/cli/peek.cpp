@@ -57,7 +57,10 @@ std::string quoted_cpp(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted.push_back('\\');
-    quoted += c == '\t' ? "\\t" : std::string(1, c);
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      quoted += fmt::format("\\{:03o}", c);
+    else
+      quoted.push_back(c);
   }
   return quoted + "\"";
 }
@@ -65,9 +68,10 @@ std::string quoted_cpp(std::string_view text) {
 /// ".names = {{"class_", "class"}}", or nothing: columns whose field has another name.
 std::string names_option(const Shape& row) {
   std::string pairs;
-  for (const Shape& column : row.children)
-    if (const std::string field = cpp_name(column.name); field != column.name)
-      pairs += fmt::format("{}{{{}, {}}}", pairs.empty() ? "" : ", ", quoted_cpp(field), quoted_cpp(column.name));
+  const std::vector<std::string> fields = field_names(row, "Row");
+  for (std::size_t i = 0; i < fields.size() && i < kMostFields; ++i)
+    if (fields[i] != row.children[i].name)
+      pairs += fmt::format("{}{{{}, {}}}", pairs.empty() ? "" : ", ", quoted_cpp(fields[i]), quoted_cpp(row.children[i].name));
   return pairs.empty() ? "" : ".names = {" + pairs + "}";
 }
 
@@ -398,13 +402,15 @@ std::string json_of(const Peeked& peeked, const PeekOptions& options) {
   JsonWriter json;
   json.begin_object().member("path", options.path).member("format", peeked.format).member("remarks", peeked.remarks);
   json.member("files", peeked.files).member("bytes", peeked.bytes).member("read", peeked.read_call).key("columns").begin_array();
-  if (peeked.row)
-    for (const Shape& column : peeked.row->children)
+  if (peeked.row) {
+    const std::vector<std::string> fields = field_names(*peeked.row, "Row");
+    for (std::size_t i = 0; i < fields.size(); ++i)
       json.begin_object()
-          .member("name", column.name)
-          .member("field", cpp_name(column.name))
-          .member("type", cpp_type(column, "struct"))
+          .member("name", peeked.row->children[i].name)
+          .member("field", fields[i])
+          .member("type", cpp_type(peeked.row->children[i], "struct"))
           .end_object();
+  }
   json.end_array().key("rows").begin_array();
   for (const Cells& row : peeked.rows) {
     json.begin_array();
