@@ -51,12 +51,6 @@ double rank_error(const std::vector<double>& sorted, double number, double part)
   return std::max({0.0, least - wanted - 1, wanted - most}) / n;
 }
 
-template <class T>
-std::vector<T> in_order(std::vector<T> values) {
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
 /// Runs the definition with plenty of memory, and with 2 MiB for all tasks together.
 class Aggregators : public testing::TestWithParam<std::uint64_t> {
  protected:

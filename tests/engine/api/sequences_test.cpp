@@ -39,7 +39,7 @@ std::map<std::string, std::vector<Trade>> sorted_groups(const Trades& trades) {
 }
 
 template <class T>
-std::vector<T> in_order(std::vector<T> values) {
+std::vector<T> ordered(std::vector<T> values) {
   std::sort(values.begin(), values.end());
   return values;
 }
@@ -105,9 +105,9 @@ TEST_P(Sequences, AsOfJoinsGiveTheLatestRecordThatIsNotLater) {
   }
   run([&](Flow& flow) {
     const auto joined = asof_join(flow.from_vector(left, 3), flow.from_vector(right, 2), &Trade::time, &Trade::time);
-    EXPECT_EQ(in_order(joined.collect()), in_order(wanted));
-    EXPECT_EQ(in_order(asof_join(flow.from_vector(left, 3), flow.from_vector(right, 2), &Trade::time, &Trade::time, 3).collect()),
-              in_order(wanted));
+    EXPECT_EQ(ordered(joined.collect()), ordered(wanted));
+    EXPECT_EQ(ordered(asof_join(flow.from_vector(left, 3), flow.from_vector(right, 2), &Trade::time, &Trade::time, 3).collect()),
+              ordered(wanted));
   });
 }
 
@@ -125,7 +125,7 @@ TEST_P(Sequences, RollupsHaveASubtotalForEachBeginningOfTheKey) {
         flow.from_vector(trades, 3)
             .flat_map(rollup([](const auto& pair) { return pair.first; }, [](const auto& pair) { return pair.second.amount % 10; }))
             .aggregate_by_key(count());
-    EXPECT_EQ(in_order(totals.collect()), (std::vector<std::pair<Key, std::uint64_t>>{counts.begin(), counts.end()}));
+    EXPECT_EQ(ordered(totals.collect()), (std::vector<std::pair<Key, std::uint64_t>>{counts.begin(), counts.end()}));
   });
 }
 
