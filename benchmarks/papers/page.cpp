@@ -151,7 +151,14 @@ std::string page(const std::vector<std::string>& ids, const std::vector<Done>& d
       "`scripts/papers --help` has all options. Most experiments run in the simulator, with the very schedulers of a cluster. The\n"
       "testbeds of the papers cannot be rebuilt, so the bands hold ratios rather than times; they are ours. Figures of random\n"
       "experiments are means over {} seeds, or as many as the section says, ± half the 95 % confidence interval. A figure outside\n"
-      "its band says why.\n",
+      "its band says why.\n\n"
+      "Where a scheduler's default is not the published rule, the rows of its paper run with the latter: `shufflewatcher`, "
+      "`carbyne`,\n"
+      "`tetris` and `reverse_adaptive` with `mode=paper`, `delay` with the times or skips that the paper names (which mean\n"
+      "`mode=paper`), RAS with slots on nodes, as under `ras(mode=paper)`, and Adaptive as `adaptive(order=need, late=first, "
+      "reserve=0)`.\n"
+      "Figures of AD-1 and AD-2 are also of `adaptive(rest=even)`, which has the nearest goal first\n"
+      "([schedulers.md](schedulers.md#defaults-and-published-rules)).\n",
       Context{}.seeds);
   for (const std::string& id : ids) {
     if (const auto found = sections.find(id); found != sections.end()) text.append(kSectionMark).append(found->second);
