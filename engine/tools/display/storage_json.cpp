@@ -14,9 +14,9 @@ using storage::tables::TableStatus;
 namespace {
 
 void add_members(JsonWriter& json, const TableStatus& table) {
-  members(json, "name", table.name, "owner", table.owner, "mode", fmt::format("{:04o}", table.mode), "partitions",
-          table.partition_count, "replication", table.replication, "bytes", table.bytes, "snapshots", named_snapshots(table),
-          "short_partitions", table.short_partitions, "down_partitions", table.down_partitions);
+  members(json, "name", table.name, "partitions", table.partition_count, "replication", table.replication, "bytes", table.bytes,
+          "snapshots", named_snapshots(table), "short_partitions", table.short_partitions, "down_partitions", table.down_partitions,
+          "owner", table.owner, "mode", fmt::format("{:04o}", table.mode));
 }
 
 }  // namespace

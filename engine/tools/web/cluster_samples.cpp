@@ -100,9 +100,9 @@ void ClusterSamples::note_workers(TimePoint at, const std::vector<client::NodeSt
     const bool alive = !node.dead && !node.lost;
     now[node.id] = alive;
     const auto before = workers_.find(node.id);
-    const bool was_alive = before != workers_.end() && before->second;
+    const bool known_lost = before != workers_.end() && !before->second;
     if (alive && before == workers_.end()) note(at, "worker_joined", fmt::format("worker {} joined", node.name));
-    if (!alive && was_alive)
+    if (!alive && !known_lost)  // also one that joined and was lost between two samples
       note(at, "worker_lost", fmt::format("worker {} was lost{}", node.name, node.cause.empty() ? "" : ": " + node.cause));
   }
   for (const auto& [id, alive] : workers_)

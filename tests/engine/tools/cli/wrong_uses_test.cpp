@@ -27,7 +27,7 @@ const WrongUse kWrongUses[] = {
     {"weft job", {"weft job needs a command: list, status", "weft job --help"}},
     {"weft job lst", {"unknown command 'lst' of weft job", "did you mean 'list'?", "weft job --help"}},
     {"weft job stat 1", {"'stat'", "did you mean 'status'?"}},
-    {"weft job ps", {"unknown command 'ps' of weft job", "list, status, counters, explain, logs, cancel, kill"}},
+    {"weft job ps", {"unknown command 'ps' of weft job", "list, status, counters, logs, cancel, kill"}},
     {"weft ls", {"unknown command 'ls' of weft", "did you mean 'weft fs ls'?"}},
     {"weft kill 3", {"did you mean 'weft job kill'?"}},
     {"weft list", {"did you mean 'weft job list' or"}},

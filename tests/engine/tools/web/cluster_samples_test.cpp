@@ -96,6 +96,21 @@ TEST(ClusterSamples, AreBounded) {
   EXPECT_EQ(events, ClusterSamples::kMostEvents);
 }
 
+TEST(ClusterSamples, TellOfAWorkerThatJoinedAndWasLostBetweenTwoOfThem) {
+  ClusterSamples samples;
+  auto lost = node(2, "b", 0);
+  lost.dead = true;
+  lost.cause = "SIGKILL";
+  for (int i = 1; i <= 3; ++i) {
+    std::vector<client::NodeStatus> nodes{node(1, "a", 0)};
+    if (i > 1) nodes.push_back(lost);
+    samples.add(TimePoint(seconds(10 * i)), nodes, jobs({}), "fsp");
+  }
+  EXPECT_NE(hour(samples, 40).find(R"("events":[{"seconds_ago":20,"kind":"worker_lost","text":"worker w2 was lost: SIGKILL"}])"),
+            std::string::npos)
+      << "once";
+}
+
 TEST(ClusterSamples, TellWhatHappened) {
   ClusterSamples samples;
   samples.add(TimePoint(seconds(0)), {node(1, "a", 0), node(2, "b", 0)}, jobs({job(1, "ann", 1, 2), job(2, "ann", 1, 2)}), "fsp");

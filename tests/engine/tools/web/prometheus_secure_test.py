@@ -86,7 +86,7 @@ def main(scratch, started):
     before = float(value("process_cpu_seconds_total") or 0)
     until(lambda: float(value("process_cpu_seconds_total") or 0) > before and value('up{job="weft"}') == "1", "figures after the renewal")
     security("token", "revoke", certificates, "--user", "monitor")
-    until(lambda: value('up{job="weft"}') == "0" and "403" in errors().get("weft", ""), "Prometheus to be refused")
+    until(lambda: value('up{job="weft"}') == "0" and "401" in errors().get("weft", ""), "Prometheus to be refused")
     if value('up{job="weft_workers"}') != "1":
         sys.exit(f"FAILED: the certificate of the same user is refused, too: {errors()}")
     print("ok: Prometheus reads by a token and by a certificate, and is refused when the token is revoked")
