@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "base/text.hpp"
 #include "storage/tables/replica.hpp"
 #include "storage/tables/replica_directories.hpp"
 
