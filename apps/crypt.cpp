@@ -3,14 +3,17 @@
 //
 //   crypt --input plain --output secret --key 000102030405060708090a0b0c0d0e0f
 //
-// Nodes with the attribute "accelerator" use their AES instructions, where they have them.
+// Tasks that hold a device (weft worker --devices) encrypt by the kernel below. Others on nodes with the attribute "accelerator"
+// use the processor's AES instructions, where it has them.
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <weft/kernel.hpp>
 #include <weft/weft.h>
 
 #if defined(__x86_64__)
@@ -100,6 +103,40 @@ void encrypt_accelerated(const Keys& keys, std::string& record) {
   encrypt(keys, record);
 }
 
+/// A work group encrypts a record, whose items take its blocks in turn, by encrypt_block() above.
+weft::Kernel kernel(const Keys& keys) {
+  std::vector<std::uint8_t> rounds;
+  for (const Block& key : keys) rounds.insert(rounds.end(), key.begin(), key.end());
+  return weft::Kernel("encrypt", R"(
+kernel void encrypt(global const uchar* in, global const uint* starts, global uchar* out, uint records, global const uchar* keys,
+                    global const uchar* substitution) {
+  local uchar key[176], box[256];
+  for (uint i = get_local_id(0); i < 176; i += get_local_size(0)) key[i] = keys[i];
+  for (uint i = get_local_id(0); i < 256; i += get_local_size(0)) box[i] = substitution[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint first = starts[get_group_id(0)], end = starts[get_group_id(0) + 1];
+  for (uint at = first + 16 * get_local_id(0); at < end; at += 16 * get_local_size(0)) {
+    uchar state[16], moved[16];
+    for (uint i = 0; i < 16; ++i) state[i] = in[at + i] ^ key[i];
+    for (uint round = 1; round <= 10; ++round) {
+      for (uint i = 0; i < 16; ++i) moved[i] = box[state[(i + 4 * (i % 4)) % 16]];
+      for (uint i = 0; i < 16; ++i) {
+        const uint column = i & 12;
+        const uchar sum = moved[column] ^ moved[column + 1] ^ moved[column + 2] ^ moved[column + 3];
+        const uchar pair = moved[i] ^ moved[column + (i + 1) % 4];
+        const uchar twice = (uchar)((pair << 1) ^ ((pair & 0x80) != 0 ? 0x1b : 0));
+        state[i] = key[16 * round + i] ^ (round == 10 ? moved[i] : (uchar)(moved[i] ^ sum ^ twice));
+      }
+    }
+    for (uint i = 0; i < 16; ++i) out[at + i] = state[i];
+  }
+}
+)")
+      .group(64)
+      .with(rounds)
+      .with(std::vector<std::uint8_t>(kSubstitution.begin(), kSubstitution.end()));
+}
+
 Keys keys_of(const std::string& digits) {
   if (digits.size() != 2 * kBlock || digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
     throw std::invalid_argument("--key is 32 hexadecimal digits");
@@ -136,6 +173,7 @@ void define(weft::Flow& flow, const Options& options) {
             encrypt_accelerated(keys, secret);
             return secret;
           })
+      .on(kernel(keys))
       .write_records(options.output);
 }
 
