@@ -85,7 +85,7 @@ void GoalOrder::begin(const ClusterView& view, std::size_t) {
     placed_at_ = ends_.changes();
     for (auto& [kind, queue] : queues_) {
       for (const auto& [id, needs] : queue.needs)
-        if (queue.by_ends && view.job(id) != nullptr) place(queue, *view.job(id));
+        if (view.job(id) != nullptr) place(queue, *view.job(id));
     }
   }
   for (const SlotKind kind : slot_kinds(view)) refresh(view, kind, queues_[kind]);
@@ -157,16 +157,39 @@ void GoalOrder::give_up(const ClusterView& view, double slots, Queue& queue) con
   }
   const double few = std::max(kFewJobs, kFewHopeless * static_cast<double>(with_goal));
   const bool overloaded = missed_ > kFewHopeless || static_cast<double>(hopeless) > few;
-  const std::pair before_now(queue.by_ends, queue.overloaded);
+  const bool was_overloaded = queue.overloaded;
   queue.overloaded = options_.by_fair_ends && overloaded;
-  queue.by_ends = options_.by_fair_ends && (overloaded || with_goal < queue.needs.size());
-  const bool moved = before_now != std::pair(queue.by_ends, queue.overloaded);
+  const bool moved = was_overloaded != queue.overloaded;
+  const std::set<JobId> at_risk_before = std::exchange(queue.at_risk, {});
+  if (options_.by_fair_ends) find_at_risk(slots, jobs, goals, out, queue);
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (out[i]) queue.given_up.insert(jobs[i]);
   for (const auto& [id, needs] : queue.needs)
     if (moved && view.job(id) != nullptr) place(queue, *view.job(id));
   for (const JobId id : jobs)
-    if (before.contains(id) != queue.given_up.contains(id)) place(queue, *view.job(id));
+    if (before.contains(id) != queue.given_up.contains(id) || at_risk_before.contains(id) != queue.at_risk.contains(id))
+      place(queue, *view.job(id));
+}
+
+/// A goal is at risk where its job must begin soon to meet it alone on all slots, or where the jobs with the nearest deadlines have
+/// about as much work as the slots can do until then. Slots come only when tasks of others end. Until then, a goal needs no slots
+/// before its turn: jobs that get just enough from the beginning keep others waiting, and end no earlier for it.
+void GoalOrder::find_at_risk(double slots, const std::vector<JobId>& jobs, const std::vector<Goal>& goals,
+                             const std::vector<bool>& out, Queue& queue) const {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < goals.size(); ++i)
+    if (!out[i]) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return goals[a].seconds < goals[b].seconds; });
+  const double wait = options_.rules.reserve * queue.handover, part = 1 + options_.rules.margin;
+  double work = 0;
+  std::size_t last = 0;  // jobs that must go before others
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const Goal& goal = goals[order[k]];
+    work += goal.work;
+    if (goal.seconds < part * work / slots + wait) last = k + 1;
+    if (goal.seconds < part * queue.needs.at(jobs[order[k]]).at_best + wait) queue.at_risk.insert(jobs[order[k]]);
+  }
+  for (std::size_t k = 0; k < last; ++k) queue.at_risk.insert(jobs[order[k]]);
 }
 
 /// Computes the needs of the job, and subtracts them from the available slots.
@@ -211,19 +234,20 @@ std::optional<GoalOrder::Rank> GoalOrder::rank(const Queue& queue, const JobInfo
   const JobOrder order{job.priority, job.submitted, job.id};
   if (!on.useful && !on.calibrates) return std::nullopt;
   if (needs.late && options_.late_first) return Rank{Tier::late, 0, -needs.lateness(), order};
-  if (!options_.late_first && !queue.by_ends && gives_up_goal(queue, job, needs))
+  if (!options_.late_first && !options_.by_fair_ends && gives_up_goal(queue, job, needs))
     return Rank{Tier::late_after, 0, -needs.lateness(), order};
   const bool tried_first = needs.of_class.size() > 1;
   const bool unknown = tried_first ? on.calibrates : !needs.measured && (options_.by_need || on.running < queue.even_part);
-  if (queue.by_ends && !on.calibrates &&
-      (!needs.has_goal || !needs.measured || queue.overloaded || gives_up_goal(queue, job, needs)))
+  if (options_.by_fair_ends && !on.calibrates &&
+      (!needs.has_goal || !needs.measured || queue.overloaded || gives_up_goal(queue, job, needs) ||
+       !queue.at_risk.contains(job.id)))
     return Rank{Tier::served, on.prefers ? 0 : 1, ends_.rank(job.id), order};
   if (needs.has_goal && unknown) return Rank{Tier::unknown, 0, 0, order};
   if (options_.by_need && on.need() > 0) return Rank{Tier::needy, 0, -on.need() * (on.prefers ? on.scale : 1), order};
   if (!options_.by_need && on.need() + options_.rules.margin * on.required > 0) {
     return Rank{Tier::needy, 0, -needs.past_goal, order};
   }
-  return Rank{Tier::served, on.prefers ? 0 : 1, queue.by_ends ? ends_.rank(job.id) : -on.need() / needs.weight, order};
+  return Rank{Tier::served, on.prefers ? 0 : 1, options_.by_fair_ends ? ends_.rank(job.id) : -on.need() / needs.weight, order};
 }
 
 void GoalOrder::place(Queue& queue, const JobInfo& job) const {
@@ -240,6 +264,7 @@ void GoalOrder::place(Queue& queue, const JobInfo& job) const {
 void GoalOrder::remove(Queue& queue, JobId job) {
   queue.needs.erase(job);
   queue.given_up.erase(job);
+  queue.at_risk.erase(job);
   queue.waits_since.erase(job);
   for (auto& jobs : queue.jobs) jobs.remove(job);
 }
@@ -285,7 +310,11 @@ void GoalOrder::explain(const ClusterView& view, Launcher& launcher) {
 }
 
 bool GoalOrder::urgent(const ClusterView& view, const JobInfo& job) const {
-  return !options_.by_need && job.deadline && !ahead(view, job);
+  if (options_.by_need || !job.deadline) return false;
+  if (options_.by_fair_ends &&
+      std::ranges::none_of(queues_, [&](const auto& queue) { return queue.second.at_risk.contains(job.id); }))
+    return false;
+  return !ahead(view, job);
 }
 
 bool GoalOrder::ahead(const ClusterView& view, const JobInfo& job) const {
