@@ -335,6 +335,12 @@ Result<void> peek_parquet(Peeked& peeked, storage::RemoteFiles* remote, const Pe
 
 // ---- Text -----------------------------------------------------------------------------------------------------------
 
+/// What text has none of.
+bool is_control(char c) {
+  constexpr std::string_view kOfText = "\t\n\v\f\r";
+  return (static_cast<unsigned char>(c) < 0x20 && kOfText.find(c) == std::string_view::npos) || c == 0x7f;
+}
+
 Result<void> peek_text(Peeked& peeked, storage::RemoteFiles* remote, std::uint64_t size, const PeekOptions& options) {
   std::vector<std::string> lines;
   std::string text;
@@ -351,8 +357,9 @@ Result<void> peek_text(Peeked& peeked, storage::RemoteFiles* remote, std::uint64
         return lines.size() < kSampleLines && text.size() < kSampleBytes;
       }));
   if (peek_json(peeked, lines, options)) return {};
+  const bool is_text = std::none_of(text.begin(), text.end(), is_control);
   const bool named = peeked.example.find(".csv") != std::string::npos || peeked.example.find(".tsv") != std::string::npos;
-  std::optional<char> delimiter = delimiter_of(text);
+  std::optional<char> delimiter = is_text ? delimiter_of(text) : std::nullopt;
   if (!delimiter && named) delimiter = ',';
   if (!options.delimiter.empty()) delimiter = options.delimiter == "\\t" ? '\t' : options.delimiter[0];
   if (delimiter && !lines.empty()) {
@@ -360,7 +367,7 @@ Result<void> peek_text(Peeked& peeked, storage::RemoteFiles* remote, std::uint64
     return {};
   }
   peeked.format = "text";
-  peeked.remarks = "lines";
+  peeked.remarks = is_text ? "lines" : "lines with control characters: perhaps of a format that weft does not know";
   peeked.read_call = fmt::format("flow.read_text({});", quoted_cpp(options.path));
   for (std::size_t i = 0; i < lines.size() && i < options.rows; ++i) peeked.rows.push_back({lines[i]});
   return {};
