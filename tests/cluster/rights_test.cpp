@@ -150,7 +150,7 @@ TEST_F(RightsTest, OverHttpTheSameHolds) {
   const auto running = spinning();
   const Words changes{"-H", "X-Weft: 1"}, kill{"-X", "DELETE", "-H", "X-Weft: 1"};
   for (const std::string bob : {"bob", "tokens/bob"}) {
-    for (const std::string part : {"", "/counters", "/explain", "/logs", "/tasks", "/findings", "/trace", "/shuffle"}) {
+    for (const std::string part : {"", "/counters", "/explain", "/logs", "/tasks", "/findings", "/trace", "/shuffle", "/path"}) {
       const std::string answer = ask(bob, "/api/v1/jobs/1" + part);
       EXPECT_TRUE(has(answer, "job 1 belongs to alice; bob may not") && answer.ends_with(" 403")) << part << answer;
     }
@@ -259,6 +259,21 @@ TEST_F(RightsTest, TablesAreForWhomTheirModeLets) {
   const std::string list = done({"list"}, "bob");
   EXPECT_TRUE(has(list, "rw-------") && has(list, "alice")) << list;
   EXPECT_EQ(done({"get", "hers", "ann"}, "carol"), "42\n") << "administrators may";
+  // A job reads and writes what its user may, though its tasks have the worker's certificate.
+  const auto copied = [&](const std::string& who, const std::string& from, const std::string& to) {
+    return run({program("table_probe"), "copy", "--quiet", "--from", from, "--to", to, "--cluster", address_},
+               {.environment = as(who)});
+  };
+  done({"create", "his", "--partitions", "1", "--replication", "1"}, "bob");
+  const auto not_read = copied("bob", "hers", "his"), not_written = copied("alice", "hers", "his");
+  EXPECT_NE(not_read.exit_code, 0);
+  EXPECT_TRUE(has(not_read.err, "bob may not read the table 'hers'")) << not_read.err;
+  EXPECT_NE(not_written.exit_code, 0);
+  EXPECT_TRUE(has(not_written.err, "alice may not write the table 'his'")) << not_written.err;
+  done({"chmod", "666", "his"}, "bob");
+  const auto allowed = copied("alice", "hers", "his");
+  EXPECT_EQ(allowed.exit_code, 0) << allowed.err;
+  EXPECT_EQ(done({"get", "his", "ann"}, "bob"), "42\n");
   done({"chown", "bob", "hers"}, "carol");
   done({"put", "hers", "ann", "44"}, "bob");
   is_refused(table({"get", "hers", "ann"}, "alice"), "alice may not read the table 'hers': it belongs to bob");
