@@ -9,6 +9,8 @@
 #include <weft/statistics.hpp>
 #include <weft/weft.h>
 
+#include "tests/engine/api/memory_budgets.hpp"
+
 namespace weft::test {
 namespace {
 
@@ -51,15 +53,7 @@ double rank_error(const std::vector<double>& sorted, double number, double part)
   return std::max({0.0, least - wanted - 1, wanted - most}) / n;
 }
 
-/// Runs the definition with plenty of memory, and with 2 MiB for all tasks together.
-class Aggregators : public testing::TestWithParam<std::uint64_t> {
- protected:
-  void run(const std::function<void(Flow&)>& define) const {
-    const auto report = run_locally(define, {.threads = 2, .memory_bytes = GetParam()});
-    ASSERT_TRUE(report) << report.error().to_string();
-  }
-  std::size_t records() const { return GetParam() < (8u << 20) ? 60'000 : 3'000; }
-};
+class Aggregators : public MemoryBudgets {};
 
 TEST_P(Aggregators, CountDifferentValuesOfEachKey) {
   const Offers offers = some_offers(records(), 1);

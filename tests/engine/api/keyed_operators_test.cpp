@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 
+#include "tests/engine/api/memory_budgets.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {
@@ -40,25 +41,12 @@ std::map<std::string, std::vector<Visit>> by_user(const Visits& visits) {
   return groups;
 }
 
-template <class T>
-std::vector<T> in_order(std::vector<T> values) {
-  std::sort(values.begin(), values.end());
-  return values;
-}
 template <class K, class V>
 std::vector<std::pair<K, V>> pairs_of(const std::map<K, V>& map) {
   return {map.begin(), map.end()};
 }
 
-/// Runs the definition with plenty of memory, and with 2 MiB for all tasks together.
-class KeyedOperators : public testing::TestWithParam<std::uint64_t> {
- protected:
-  void run(const std::function<void(Flow&)>& define) const {
-    const auto report = run_locally(define, {.threads = 2, .memory_bytes = GetParam()});
-    ASSERT_TRUE(report) << report.error().to_string();
-  }
-  std::size_t records() const { return GetParam() < (8u << 20) ? 60'000 : 3'000; }
-};
+class KeyedOperators : public MemoryBudgets {};
 
 TEST_P(KeyedOperators, CountsAndKeysAndValues) {
   const Visits visits = some_visits(records(), 1);

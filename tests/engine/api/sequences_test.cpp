@@ -8,6 +8,8 @@
 #include <weft/rollup.hpp>
 #include <weft/weft.h>
 
+#include "tests/engine/api/memory_budgets.hpp"
+
 namespace weft::test {
 namespace {
 
@@ -38,19 +40,9 @@ std::map<std::string, std::vector<Trade>> sorted_groups(const Trades& trades) {
   return groups;
 }
 
-template <class T>
-std::vector<T> ordered(std::vector<T> values) {
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
-class Sequences : public testing::TestWithParam<std::uint64_t> {
+class Sequences : public MemoryBudgets {
  protected:
-  void run(const std::function<void(Flow&)>& define) const {
-    const auto report = run_locally(define, {.threads = 2, .memory_bytes = GetParam()});
-    ASSERT_TRUE(report) << report.error().to_string();
-  }
-  std::size_t records() const { return GetParam() < (8u << 20) ? 30'000 : 3'000; }
+  static std::size_t records() { return MemoryBudgets::records(30'000); }
 };
 
 TEST_P(Sequences, ScanLagAndRowNumberGoThroughEachGroupInOrder) {
@@ -105,9 +97,9 @@ TEST_P(Sequences, AsOfJoinsGiveTheLatestRecordThatIsNotLater) {
   }
   run([&](Flow& flow) {
     const auto joined = asof_join(flow.from_vector(left, 3), flow.from_vector(right, 2), &Trade::time, &Trade::time);
-    EXPECT_EQ(ordered(joined.collect()), ordered(wanted));
-    EXPECT_EQ(ordered(asof_join(flow.from_vector(left, 3), flow.from_vector(right, 2), &Trade::time, &Trade::time, 3).collect()),
-              ordered(wanted));
+    EXPECT_EQ(in_order(joined.collect()), in_order(wanted));
+    EXPECT_EQ(in_order(asof_join(flow.from_vector(left, 3), flow.from_vector(right, 2), &Trade::time, &Trade::time, 3).collect()),
+              in_order(wanted));
   });
 }
 
@@ -125,7 +117,7 @@ TEST_P(Sequences, RollupsHaveASubtotalForEachBeginningOfTheKey) {
         flow.from_vector(trades, 3)
             .flat_map(rollup([](const auto& pair) { return pair.first; }, [](const auto& pair) { return pair.second.amount % 10; }))
             .aggregate_by_key(count());
-    EXPECT_EQ(ordered(totals.collect()), (std::vector<std::pair<Key, std::uint64_t>>{counts.begin(), counts.end()}));
+    EXPECT_EQ(in_order(totals.collect()), (std::vector<std::pair<Key, std::uint64_t>>{counts.begin(), counts.end()}));
   });
 }
 
