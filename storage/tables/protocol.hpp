@@ -61,7 +61,7 @@ struct TableStatus {
   std::vector<PartitionStatus> partitions;
   std::string owner;       // empty: nobody, as of tables of earlier releases
   std::uint32_t mode = 0;  // 0640; 0: of a master of an earlier release, which does not say
-  // Of the user who asks; not in lists of tables.
+  // What follows is for the user who asked. A list of tables does not have it.
   std::string read_refusal, write_refusal;  // why he may not; empty: he may
   TableKeys keys;                           // of the rights that he has
 };

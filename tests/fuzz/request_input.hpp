@@ -41,18 +41,18 @@ inline std::string decoded(std::string_view text) {
 /// Two jobs and two workers of a cluster that is gone: what answers needs no master.
 inline web::Cluster& past_cluster() {
   static web::Cluster cluster([] {
-    history::Told told;
-    told.worker(0, 1, "w1", "h1");
-    told.worker(0, 2, "w2", "h2");
-    told.job(10, 1, "nightly");
-    told.stage(11, 1, 0, 4);
-    for (std::uint32_t task = 0; task < 4; ++task) told.launch(20, 1, 0, task, 0, 1 + task % 2);
-    for (std::uint32_t task = 0; task < 3; ++task) told.finish(900, 1, 0, task, 0, 1 + task % 2, {100, 200});
-    told.fail(950, 1, 0, 3, 0, 2, "user_code", "a \"quoted\" reason\n\x01");
-    told.end(1500, 1, "job_failed");
-    told.job(1600, 2);
+    history::WrittenLog written;
+    written.worker(0, 1, "w1", "h1");
+    written.worker(0, 2, "w2", "h2");
+    written.job(10, 1, "nightly");
+    written.stage(11, 1, 0, 4);
+    for (std::uint32_t task = 0; task < 4; ++task) written.launch(20, 1, 0, task, 0, 1 + task % 2);
+    for (std::uint32_t task = 0; task < 3; ++task) written.finish(900, 1, 0, task, 0, 1 + task % 2, {100, 200});
+    written.fail(950, 1, 0, 3, 0, 2, "user_code", "a \"quoted\" reason\n\x01");
+    written.end(1500, 1, "job_failed");
+    written.job(1600, 2);
     static const TempDir directory = TempDir::create().value();  // jobs are read from there when they are asked for
-    WEFT_ASSERT(write_file(directory.path() / "log", told.log).has_value());
+    WEFT_ASSERT(write_file(directory.path() / "log", written.log).has_value());
     return history::PastJobs::open(directory.path()).value();
   }());
   return cluster;

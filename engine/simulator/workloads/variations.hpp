@@ -11,8 +11,8 @@ namespace weft::simulator::workloads {
 /// jobs away (or four). So a day keeps its quiet and busy hours, and the same work is done. Equal seeds give equal orders.
 void reorder(Workload& workload, std::uint64_t seed);
 
-/// Jobs keep their estimates and hints with the probability `known`, as of programs that ran before. Of the others schedulers are
-/// told nothing that only an earlier run can tell: durations, profiles, ratios of shuffles, costs of reduces.
+/// Jobs keep their estimates and hints with the probability `known`, as if their programs had run before. The others lose what only
+/// an earlier run gives to schedulers: durations, profiles, ratios of shuffles, costs of reduces.
 void forget(Workload& workload, double known, std::uint64_t seed);
 
 }  // namespace weft::simulator::workloads

@@ -13,7 +13,7 @@ namespace {
 
 int ms(Time time) { return static_cast<int>(time / std::chrono::milliseconds(1)); }
 
-CriticalPath path_of(const Told& told) { return critical_path(told.history, *told.history.job(1)); }
+CriticalPath path_of(const WrittenLog& written) { return critical_path(written.history, *written.history.job(1)); }
 
 Time sum(const CriticalPath& path) {
   Time all = path.driver;
@@ -29,36 +29,36 @@ int spent(const CriticalPath& path, std::uint32_t stage, Spent on) {
 }
 
 /// Two workers, a job submitted at 100 whose two stages came at 150: two maps, and a reduce of them.
-Told two_stages() {
-  Told told;
-  told.worker(0, 1, "w1");
-  told.worker(0, 2, "w2");
-  told.job(100, 1);
-  told.stage(150, 1, 0, 2);
-  told.stage(150, 1, 1, 1, {0});
-  return told;
+WrittenLog two_stages() {
+  WrittenLog written;
+  written.worker(0, 1, "w1");
+  written.worker(0, 2, "w2");
+  written.job(100, 1);
+  written.stage(150, 1, 0, 2);
+  written.stage(150, 1, 1, 1, {0});
+  return written;
 }
 
-void finish_with(Told& told, int at, std::uint32_t stage, std::uint32_t task, std::uint32_t node, int run, int read, int shuffle,
-                 int write) {
-  auto line = told.attempt(at, "task_finished", 1, stage, task, 0, node);
+void finish_with(WrittenLog& written, int at, std::uint32_t stage, std::uint32_t task, std::uint32_t node, int run, int read,
+                 int shuffle, int write) {
+  auto line = written.attempt(at, "task_finished", 1, stage, task, 0, node);
   line.usage.run = std::chrono::milliseconds(run);
   line.usage.read = std::chrono::milliseconds(read);
   line.shuffle_read = std::chrono::milliseconds(shuffle);
   line.shuffle_write = std::chrono::milliseconds(write);
-  told.history.apply(line);
+  written.history.apply(line);
 }
 
 TEST(CriticalPath, GoesThroughTheLastInputAndTellsWhatEachSpent) {
-  Told told = two_stages();
-  told.launch(160, 1, 0, 0, 0, 1);
-  told.launch(160, 1, 0, 1, 0, 2);
-  finish_with(told, 260, 0, 0, 1, 90, 10, 0, 5);
-  finish_with(told, 460, 0, 1, 2, 290, 100, 0, 40);  // the slow map
-  told.launch(500, 1, 1, 0, 0, 1);
-  finish_with(told, 700, 1, 0, 1, 180, 0, 60, 20);
-  told.end(720, 1);
-  const CriticalPath path = path_of(told);
+  WrittenLog written = two_stages();
+  written.launch(160, 1, 0, 0, 0, 1);
+  written.launch(160, 1, 0, 1, 0, 2);
+  finish_with(written, 260, 0, 0, 1, 90, 10, 0, 5);
+  finish_with(written, 460, 0, 1, 2, 290, 100, 0, 40);  // the slow map
+  written.launch(500, 1, 1, 0, 0, 1);
+  finish_with(written, 700, 1, 0, 1, 180, 0, 60, 20);
+  written.end(720, 1);
+  const CriticalPath path = path_of(written);
   EXPECT_EQ(ms(path.total), 620);
   EXPECT_EQ(ms(path.driver), 50 + 20);
   ASSERT_EQ(path.stages.size(), 2u);
@@ -75,18 +75,18 @@ TEST(CriticalPath, GoesThroughTheLastInputAndTellsWhatEachSpent) {
   EXPECT_EQ(spent(path, 1, Spent::writing), 20);
   ASSERT_NE(path.limiting(), nullptr);
   EXPECT_EQ(path.limiting()->stage, 0u);
-  EXPECT_EQ(told.history.job(1)->attempts[path.limiting()->longest].task, 1u);
+  EXPECT_EQ(written.history.job(1)->attempts[path.limiting()->longest].task, 1u);
   EXPECT_EQ(sum(path), path.total);
 }
 
 TEST(CriticalPath, OfAReduceThatBeganEarlyCountsWhatCameAfterItsInputs) {
-  Told told = two_stages();
-  told.launch(160, 1, 0, 0, 0, 1);
-  told.launch(170, 1, 1, 0, 0, 2);
-  finish_with(told, 460, 0, 0, 1, 300, 0, 0, 0);
-  finish_with(told, 560, 1, 0, 2, 390, 0, 320, 10);
-  told.end(560, 1);
-  const CriticalPath path = path_of(told);
+  WrittenLog written = two_stages();
+  written.launch(160, 1, 0, 0, 0, 1);
+  written.launch(170, 1, 1, 0, 0, 2);
+  finish_with(written, 460, 0, 0, 1, 300, 0, 0, 0);
+  finish_with(written, 560, 1, 0, 2, 390, 0, 320, 10);
+  written.end(560, 1);
+  const CriticalPath path = path_of(written);
   EXPECT_EQ(spent(path, 0, Spent::code), 300);
   EXPECT_EQ(spent(path, 1, Spent::code), 60);
   EXPECT_EQ(spent(path, 1, Spent::writing), 10);
@@ -95,66 +95,66 @@ TEST(CriticalPath, OfAReduceThatBeganEarlyCountsWhatCameAfterItsInputs) {
 }
 
 TEST(CriticalPath, GoesThroughTheTaskThatLeftTheSlot) {
-  Told told = two_stages();
-  told.launch(150, 1, 0, 0, 0, 1);
-  finish_with(told, 350, 0, 0, 1, 200, 0, 0, 0);
-  told.launch(360, 1, 0, 1, 0, 1);
-  finish_with(told, 460, 0, 1, 1, 100, 0, 0, 0);
-  told.end(460, 1);
-  const CriticalPath path = path_of(told);
+  WrittenLog written = two_stages();
+  written.launch(150, 1, 0, 0, 0, 1);
+  finish_with(written, 350, 0, 0, 1, 200, 0, 0, 0);
+  written.launch(360, 1, 0, 1, 0, 1);
+  finish_with(written, 460, 0, 1, 1, 100, 0, 0, 0);
+  written.end(460, 1);
+  const CriticalPath path = path_of(written);
   EXPECT_EQ(spent(path, 0, Spent::code), 300);
   EXPECT_EQ(spent(path, 0, Spent::waiting), 10);
   EXPECT_EQ(path.stages[0].attempts, 2u);
 }
 
 TEST(CriticalPath, SlotsOfOtherJobsAreWaitedFor) {
-  Told told = two_stages();
-  told.launch(1150, 1, 0, 0, 0, 1);
-  finish_with(told, 1250, 0, 0, 1, 100, 0, 0, 0);
-  told.end(1250, 1);
-  EXPECT_EQ(spent(path_of(told), 0, Spent::waiting), 1000);
-  EXPECT_EQ(ms(path_of(told).driver), 50);
+  WrittenLog written = two_stages();
+  written.launch(1150, 1, 0, 0, 0, 1);
+  finish_with(written, 1250, 0, 0, 1, 100, 0, 0, 0);
+  written.end(1250, 1);
+  EXPECT_EQ(spent(path_of(written), 0, Spent::waiting), 1000);
+  EXPECT_EQ(ms(path_of(written).driver), 50);
 }
 
 TEST(CriticalPath, FailedAttemptsAtTheSameTaskAreOnIt) {
-  Told told = two_stages();
-  told.launch(150, 1, 0, 0, 0, 1);
-  told.fail(400, 1, 0, 0, 0, 1, "user_code", "no");
-  told.launch(410, 1, 0, 0, 1, 2);
-  auto line = told.attempt(500, "task_finished", 1, 0, 0, 1, 2);
+  WrittenLog written = two_stages();
+  written.launch(150, 1, 0, 0, 0, 1);
+  written.fail(400, 1, 0, 0, 0, 1, "user_code", "no");
+  written.launch(410, 1, 0, 0, 1, 2);
+  auto line = written.attempt(500, "task_finished", 1, 0, 0, 1, 2);
   line.usage.run = std::chrono::milliseconds(90);
-  told.history.apply(line);
-  told.end(500, 1);
-  const CriticalPath path = path_of(told);
+  written.history.apply(line);
+  written.end(500, 1);
+  const CriticalPath path = path_of(written);
   EXPECT_EQ(spent(path, 0, Spent::failed), 250);
   EXPECT_EQ(spent(path, 0, Spent::waiting), 10);
   EXPECT_EQ(spent(path, 0, Spent::code), 90);
 }
 
 TEST(CriticalPath, BetweenActionsItIsTheDriver) {
-  Told told = two_stages();
-  told.launch(150, 1, 0, 0, 0, 1);
-  finish_with(told, 250, 0, 0, 1, 100, 0, 0, 0);
-  told.stage(950, 1, 2, 1);  // the program thought for 700 ms
-  told.launch(960, 1, 2, 0, 0, 1);
-  finish_with(told, 1000, 2, 0, 1, 40, 0, 0, 0);
-  told.end(1000, 1);
-  const CriticalPath path = path_of(told);
+  WrittenLog written = two_stages();
+  written.launch(150, 1, 0, 0, 0, 1);
+  finish_with(written, 250, 0, 0, 1, 100, 0, 0, 0);
+  written.stage(950, 1, 2, 1);  // the program thought for 700 ms
+  written.launch(960, 1, 2, 0, 0, 1);
+  finish_with(written, 1000, 2, 0, 1, 40, 0, 0, 0);
+  written.end(1000, 1);
+  const CriticalPath path = path_of(written);
   EXPECT_EQ(ms(path.driver), 50 + 700);
   EXPECT_EQ(spent(path, 2, Spent::waiting), 10);
   EXPECT_EQ(spent(path, 0, Spent::code), 100);
 }
 
 TEST(CriticalPath, OfAJobThatRunsEndsAtWhatOthersWaitFor) {
-  Told told = two_stages();
-  told.launch(160, 1, 0, 0, 0, 1);
-  told.launch(170, 1, 1, 0, 0, 2);  // waits for the map
-  told.history.pass_to(std::chrono::milliseconds(1160));
-  CriticalPath path = path_of(told);
+  WrittenLog written = two_stages();
+  written.launch(160, 1, 0, 0, 0, 1);
+  written.launch(170, 1, 1, 0, 0, 2);  // waits for the map
+  written.history.pass_to(std::chrono::milliseconds(1160));
+  CriticalPath path = path_of(written);
   EXPECT_EQ(spent(path, 0, Spent::unfinished), 1000);
   EXPECT_EQ(spent(path, 1, Spent::unfinished), -1);
 
-  Told waiting = two_stages();
+  WrittenLog waiting = two_stages();
   waiting.history.pass_to(std::chrono::milliseconds(2150));
   path = path_of(waiting);
   EXPECT_EQ(spent(path, 0, Spent::waiting), 2000);
@@ -162,30 +162,30 @@ TEST(CriticalPath, OfAJobThatRunsEndsAtWhatOthersWaitFor) {
 }
 
 TEST(CriticalPath, OfAFailedJobEndsAtItsLastFailure) {
-  Told told = two_stages();
-  told.launch(150, 1, 0, 0, 0, 1);
-  told.launch(150, 1, 0, 1, 0, 2);
-  told.fail(400, 1, 0, 0, 0, 1, "user_code", "no");
-  told.end(410, 1, "job_failed");
-  EXPECT_EQ(spent(path_of(told), 0, Spent::failed), 250);
+  WrittenLog written = two_stages();
+  written.launch(150, 1, 0, 0, 0, 1);
+  written.launch(150, 1, 0, 1, 0, 2);
+  written.fail(400, 1, 0, 0, 0, 1, "user_code", "no");
+  written.end(410, 1, "job_failed");
+  EXPECT_EQ(spent(path_of(written), 0, Spent::failed), 250);
 }
 
 TEST(CriticalPath, InWords) {
-  Told told = two_stages();
-  told.launch(150, 1, 0, 0, 0, 1);
-  finish_with(told, 3150, 0, 0, 1, 3000, 500, 0, 0);
-  told.end(4150, 1);
-  EXPECT_EQ(path_text(told.history, *told.history.job(1)),
+  WrittenLog written = two_stages();
+  written.launch(150, 1, 0, 0, 0, 1);
+  finish_with(written, 3150, 0, 0, 1, 3000, 500, 0, 0);
+  written.end(4150, 1);
+  EXPECT_EQ(path_text(written.history, *written.history.job(1)),
             "critical path: stage 0 limits the job with 74 % of its 4.0 s; the longest there was task 0.0 on w1 (3.0 s)\n\n"
             "STAGE  NAME    TIME   PART  SPENT ON\n"
             "0      stage0  3.0 s  74 %  user code 2.5 s, reading 500 ms\n"
             "-      driver  1.1 s  26 %  \n");
   EXPECT_EQ(
-      path_json(told.history, *told.history.job(1)),
+      path_json(written.history, *written.history.job(1)),
       R"({"seconds":4.05,"driver_seconds":1.05,"limiting_stage":0,"stages":[{"stage":0,"name":"stage0","seconds":3,"attempts":1,)"
       R"("spent_seconds":{"reading":0.5,"user_code":2.5},"longest_task":0,"longest_seconds":3,"longest_on":"w1"}]})"
       "\n");
-  Told nothing;
+  WrittenLog nothing;
   nothing.job(100, 1);
   EXPECT_EQ(path_text(nothing.history, *nothing.history.job(1)), "");
 }
@@ -195,8 +195,8 @@ TEST(CriticalPath, CountsEveryMomentOnce) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&random](unsigned end) { return static_cast<std::uint32_t>(random() % end); };
-    Told told = two_stages();
-    told.stage(150, 1, 2, 3, {0, 1});
+    WrittenLog written = two_stages();
+    written.stage(150, 1, 2, 3, {0, 1});
     int at = 150;
     for (int i = 0; i < 60; ++i) {
       at += static_cast<int>(below(30)) - (seed % 3 == 0 ? 8 : 0);
@@ -204,20 +204,20 @@ TEST(CriticalPath, CountsEveryMomentOnce) {
       switch (below(5)) {
         case 0:
         case 1:
-          told.launch(at, 1, stage, task, attempt, node);
+          written.launch(at, 1, stage, task, attempt, node);
           break;
         case 2:
-          told.fail(at, 1, stage, task, attempt, node, "user_code", "no");
+          written.fail(at, 1, stage, task, attempt, node, "user_code", "no");
           break;
         case 3:
-          told.kill(at, 1, stage, task, attempt, node);
+          written.kill(at, 1, stage, task, attempt, node);
           break;
         default:
-          finish_with(told, at, stage, task, node, static_cast<int>(below(200)), static_cast<int>(below(50)), 7, 3);
+          finish_with(written, at, stage, task, node, static_cast<int>(below(200)), static_cast<int>(below(50)), 7, 3);
       }
     }
-    if (seed % 4 != 0) told.end(at + 5, 1, seed % 4 == 1 ? "job_failed" : "job_finished");
-    const CriticalPath path = path_of(told);
+    if (seed % 4 != 0) written.end(at + 5, 1, seed % 4 == 1 ? "job_failed" : "job_finished");
+    const CriticalPath path = path_of(written);
     ASSERT_EQ(sum(path), path.total) << "seed " << seed;
     ASSERT_GE(path.driver, Time(0)) << "seed " << seed;
     for (const StageOnPath& stage : path.stages)

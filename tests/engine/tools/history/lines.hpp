@@ -8,10 +8,10 @@
 
 namespace weft::history {
 
-/// A history that a test tells line by line; times are milliseconds.
-class Told {
+/// An event log that a test writes line by line, and the history of it; times are milliseconds.
+class WrittenLog {
  public:
-  explicit Told(std::optional<std::uint64_t> only = {}, std::size_t most = 1000) : history(only, most) {}
+  explicit WrittenLog(std::optional<std::uint64_t> only = {}, std::size_t most = 1000) : history(only, most) {}
 
   master::EventLine line(int at, const char* event) const {
     master::EventLine made;
@@ -19,7 +19,7 @@ class Told {
     made.event = event;
     return made;
   }
-  void started(int at) { tell(line(at, "log_started")); }
+  void started(int at) { write(line(at, "log_started")); }
   void worker(int at, std::uint32_t node, const std::string& name, const std::string& host = "") {
     auto made = line(at, "worker_joined");
     made.node = node;
@@ -27,20 +27,20 @@ class Told {
     made.host = host;
     made.rack = "r1";
     made.capacity.cpu = 2;
-    tell(made);
+    write(made);
   }
   void lost(int at, std::uint32_t node, const std::string& why) {
     auto made = line(at, "worker_lost");
     made.node = node;
     made.reason = why;
-    tell(made);
+    write(made);
   }
   void job(int at, std::uint64_t id, const std::string& pool = "") {
     auto made = line(at, "job_submitted");
     made.job = id;
     made.name = "count";
     made.options.pool = pool;
-    tell(made);
+    write(made);
   }
   /// A stage of that many tasks that reads these shuffles.
   void stage(int at, std::uint64_t job, std::uint32_t id, std::uint32_t tasks, std::vector<std::uint32_t> inputs = {},
@@ -53,7 +53,7 @@ class Told {
     stage.tasks = tasks;
     stage.inputs = std::move(inputs);
     stage.demand.memory = memory;
-    tell(made);
+    write(made);
   }
   master::EventLine attempt(int at, const char* event, std::uint64_t job, std::uint32_t stage, std::uint32_t task,
                             std::uint32_t number, std::uint32_t node) const {
@@ -69,36 +69,36 @@ class Told {
               bool speculative = false) {
     auto made = attempt(at, "task_launched", job, stage, task, number, node);
     made.speculative = speculative;
-    tell(made);
+    write(made);
   }
   void finish(int at, std::uint64_t job, std::uint32_t stage, std::uint32_t task, std::uint32_t number, std::uint32_t node,
               std::vector<std::uint64_t> partitions = {}) {
     auto made = attempt(at, "task_finished", job, stage, task, number, node);
     made.partition_bytes = std::move(partitions);
     made.usage.peak_memory = 1000;
-    tell(made);
+    write(made);
   }
   void fail(int at, std::uint64_t job, std::uint32_t stage, std::uint32_t task, std::uint32_t number, std::uint32_t node,
             const char* kind, const std::string& message) {
     auto made = attempt(at, "task_failed", job, stage, task, number, node);
     made.kind = kind;
     made.message = message;
-    tell(made);
+    write(made);
   }
   void kill(int at, std::uint64_t job, std::uint32_t stage, std::uint32_t task, std::uint32_t number, std::uint32_t node) {
-    tell(attempt(at, "task_killed", job, stage, task, number, node));
+    write(attempt(at, "task_killed", job, stage, task, number, node));
   }
   void end(int at, std::uint64_t job, const char* event = "job_finished") {
     auto made = line(at, event);
     made.job = job;
-    tell(made);
+    write(made);
   }
 
   EventHistory history;
   std::string log;  // the lines
 
  private:
-  void tell(const master::EventLine& made) {
+  void write(const master::EventLine& made) {
     history.apply(made);
     log += master::to_json(made) + "\n";
   }

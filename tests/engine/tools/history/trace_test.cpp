@@ -45,33 +45,33 @@ std::vector<TraceEvent> events_of(const std::string& text) {
 }
 
 /// Two maps on two nodes, one reader.
-Told small_job() {
-  Told told;
-  told.worker(0, 1, "w1");
-  told.worker(0, 2, "w2");
-  told.job(100, 1);
-  told.stage(100, 1, 0, 2);
-  told.stage(100, 1, 1, 1, {0});
-  told.launch(110, 1, 0, 0, 0, 1);
-  told.launch(110, 1, 0, 1, 0, 2);
-  told.finish(130, 1, 0, 0, 0, 1, {5});
-  told.finish(140, 1, 0, 1, 0, 2, {5});
-  told.launch(150, 1, 1, 0, 0, 1);
-  auto end = told.attempt(190, "task_finished", 1, 1, 0, 0, 1);
+WrittenLog small_job() {
+  WrittenLog written;
+  written.worker(0, 1, "w1");
+  written.worker(0, 2, "w2");
+  written.job(100, 1);
+  written.stage(100, 1, 0, 2);
+  written.stage(100, 1, 1, 1, {0});
+  written.launch(110, 1, 0, 0, 0, 1);
+  written.launch(110, 1, 0, 1, 0, 2);
+  written.finish(130, 1, 0, 0, 0, 1, {5});
+  written.finish(140, 1, 0, 1, 0, 2, {5});
+  written.launch(150, 1, 1, 0, 0, 1);
+  auto end = written.attempt(190, "task_finished", 1, 1, 0, 0, 1);
   end.shuffle_read = std::chrono::milliseconds(10);
   end.usage.write = std::chrono::milliseconds(5);
   end.usage.run = std::chrono::milliseconds(38);
   end.usage.spilled_bytes = 3u << 20;
   end.usage.spill = std::chrono::milliseconds(4);
   end.usage.spill_began = std::chrono::milliseconds(20);
-  told.history.apply(end);
-  told.end(200, 1);
-  return told;
+  written.history.apply(end);
+  written.end(200, 1);
+  return written;
 }
 
 TEST(Trace, HasASliceForEachAttemptAndAFlowForEachMapAndReader) {
-  const Told told = small_job();
-  const auto events = events_of(trace_json(told.history, *told.history.job(1)));
+  const WrittenLog written = small_job();
+  const auto events = events_of(trace_json(written.history, *written.history.job(1)));
   std::map<std::string, int> counts;
   for (const TraceEvent& event : events) ++counts[event.phase + event.category];
   EXPECT_EQ(counts["Xfinished"], 3);
@@ -114,18 +114,18 @@ void expect_nested(const std::vector<TraceEvent>& events) {
 
 TEST(Trace, SpillsStayBetweenReadsAndWrites) {
   for (const int began : {0, 5, 20, 60}) {
-    Told told;
-    told.job(0, 1);
-    told.launch(0, 1, 0, 0, 0, 1);
-    auto end = told.attempt(40, "task_finished", 1, 0, 0, 0, 1);
+    WrittenLog written;
+    written.job(0, 1);
+    written.launch(0, 1, 0, 0, 0, 1);
+    auto end = written.attempt(40, "task_finished", 1, 0, 0, 0, 1);
     end.shuffle_read = std::chrono::milliseconds(10);
     end.shuffle_write = std::chrono::milliseconds(10);
     end.usage.run = std::chrono::milliseconds(40);
     end.usage.spilled_bytes = 1;
     end.usage.spill = std::chrono::milliseconds(25);  // more than is left
     end.usage.spill_began = std::chrono::milliseconds(began);
-    told.history.apply(end);
-    const auto events = events_of(trace_json(told.history, *told.history.job(1)));
+    written.history.apply(end);
+    const auto events = events_of(trace_json(written.history, *written.history.job(1)));
     expect_nested(events);
     for (const TraceEvent& event : events)
       if (event.category == "spill") {
@@ -135,21 +135,21 @@ TEST(Trace, SpillsStayBetweenReadsAndWrites) {
 }
 
 TEST(Trace, HasPrefetchesEvictionsAndCopiesInThreadsOfTheirOwn) {
-  Told told;
-  told.worker(0, 1, "w1");
-  told.job(0, 1);
+  WrittenLog written;
+  written.worker(0, 1, "w1");
+  written.job(0, 1);
   const auto say = [&](int at, const shuffle::PrefetchStats& bytes) {
-    auto line = told.line(at, "blocks_prefetched");
+    auto line = written.line(at, "blocks_prefetched");
     line.job = line.node = 1;
     line.within = std::chrono::milliseconds(500);
     line.prefetch = bytes;
-    told.history.apply(line);
+    written.history.apply(line);
   };
   const auto copy = [&](int at, const char* event, std::uint32_t map) {
-    auto line = told.line(at, event);
+    auto line = written.line(at, event);
     line.job = line.node = 1;
     line.map = map;
-    told.history.apply(line);
+    written.history.apply(line);
   };
   say(1000, {.prefetched_bytes = 4u << 20});
   copy(1000, "copy_started", 0);
@@ -158,9 +158,9 @@ TEST(Trace, HasPrefetchesEvictionsAndCopiesInThreadsOfTheirOwn) {
   copy(1030, "output_copied", 1);
   say(1400, {.prefetched_bytes = 6u << 20, .evicted_bytes = 1u << 20});
   say(1900, {.prefetched_bytes = 6u << 20, .evicted_bytes = 1u << 20, .returned_bytes = 1u << 20});
-  told.end(2000, 1);
+  written.end(2000, 1);
   say(2300, {.prefetched_bytes = 6u << 20, .wasted_bytes = 1u << 20, .evicted_bytes = 1u << 20, .returned_bytes = 1u << 20});
-  const auto events = events_of(trace_json(told.history, *told.history.job(1)));
+  const auto events = events_of(trace_json(written.history, *written.history.job(1)));
   expect_nested(events);
   std::map<std::string, std::vector<double>> spans;
   for (const TraceEvent& event : events)
@@ -175,36 +175,37 @@ TEST(Trace, HasPrefetchesEvictionsAndCopiesInThreadsOfTheirOwn) {
 }
 
 TEST(Trace, NamesNodesAndSlots) {
-  const Told told = small_job();
-  const std::string text = trace_json(told.history, *told.history.job(1));
+  const WrittenLog written = small_job();
+  const std::string text = trace_json(written.history, *written.history.job(1));
   EXPECT_NE(text.find("\"process_name\",\"pid\":1,\"tid\":0,\"args\":{\"name\":\"w1 (r1)\"}"), std::string::npos) << text;
   EXPECT_NE(text.find("\"args\":{\"name\":\"slot 0\"}"), std::string::npos);
 }
 
 TEST(Trace, FlowsAreBounded) {
-  Told told({}, 100'000);
-  told.worker(0, 1, "w1");
-  told.worker(0, 2, "w2");
-  told.job(0, 1);
-  told.stage(0, 1, 0, 200);
-  told.stage(0, 1, 1, 200, {0});
+  WrittenLog written({}, 100'000);
+  written.worker(0, 1, "w1");
+  written.worker(0, 2, "w2");
+  written.job(0, 1);
+  written.stage(0, 1, 0, 200);
+  written.stage(0, 1, 1, 200, {0});
   for (std::uint32_t stage = 0; stage < 2; ++stage)
     for (std::uint32_t task = 0; task < 200; ++task) {
       const int at = static_cast<int>(stage * 1000 + task);
-      told.launch(at, 1, stage, task, 0, 1 + task % 2);
-      told.finish(at + 1, 1, stage, task, 0, 1 + task % 2);
+      written.launch(at, 1, stage, task, 0, 1 + task % 2);
+      written.finish(at + 1, 1, stage, task, 0, 1 + task % 2);
     }
   int flows = 0;
-  for (const TraceEvent& event : events_of(trace_json(told.history, *told.history.job(1)))) flows += event.phase == "s" ? 1 : 0;
+  for (const TraceEvent& event : events_of(trace_json(written.history, *written.history.job(1))))
+    flows += event.phase == "s" ? 1 : 0;
   EXPECT_EQ(flows, 2 * 200);  // of the last map on each node
 }
 
 TEST(Trace, WhatRunsLastsUntilNow) {
-  Told told;
-  told.job(0, 1);
-  told.launch(10, 1, 0, 0, 0, 1);
-  told.job(60, 2);
-  const auto events = events_of(trace_json(told.history, *told.history.job(1)));
+  WrittenLog written;
+  written.job(0, 1);
+  written.launch(10, 1, 0, 0, 0, 1);
+  written.job(60, 2);
+  const auto events = events_of(trace_json(written.history, *written.history.job(1)));
   for (const TraceEvent& event : events)
     if (event.category == "running") {
       EXPECT_EQ(event.took, 50'000);
