@@ -67,10 +67,11 @@ function(weft_unoptimised target)
   target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O0;-U_FORTIFY_SOURCE>")
 endfunction()
 
-# weft_test(base_test SOURCES … DEPENDS … [LABELS …] [TIMEOUT s] [OPTIMISED]): a GoogleTest program, its tests registered with CTest one by one.
+# weft_test(base_test SOURCES … DEPENDS … [LABELS …] [TIMEOUT s] [OPTIMISED] [ALONE]): a GoogleTest program, its tests registered with CTest one by one.
+# ALONE is for tests that compare durations: CTest runs nothing beside them.
 # OPTIMISED is for tests that compute much in templates of the data plane. Under sanitizers a test with the label release_only is neither built nor registered.
 function(weft_test name)
-  cmake_parse_arguments(arg "OPTIMISED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMISED;ALONE" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -103,6 +104,10 @@ function(weft_test name)
   if("processes" IN_LIST arg_LABELS)
     set(cost 10)
   endif()
+  set(alone OFF)
+  if(arg_ALONE)
+    set(alone ON)
+  endif()
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${cost} LABELS "${arg_LABELS}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${cost} RUN_SERIAL ${alone} LABELS "${arg_LABELS}")
 endfunction()

@@ -55,7 +55,7 @@ class World:
 
     def cluster(self):
         self.start_master("127.0.0.1:0", "127.0.0.1:0")
-        self.page = until(lambda: re.search(r"http://([^/]+)/", open(self.scratch + "/0.out").read()), "the master")[1]
+        self.page = until(lambda: re.search(r"page is at http://([^/]+)/", open(self.scratch + "/0.out").read()), "the master")[1]
         self.master = until(lambda: open(self.scratch + "/port").read().strip(), "its port")
         self.workers = [self.start("weft", "worker", "--master", self.master, "--name", f"w{i}", "--rack", f"r{i % 2}", "--slots", "2", "--directory", f"{self.scratch}/work{i}",
                                    "--chunk-dir", f"{self.scratch}/chunks{i}") for i in range(3)]
@@ -73,7 +73,7 @@ class World:
         one = ["weft", "master", "--listen", "127.0.0.1:0", "--etcd", client, "--http"]
         self.start(*one, "127.0.0.1:0", "--data-dir", self.scratch + "/m1")
         first = f"{self.scratch}/{len(self.started) - 1}.out"
-        self.page = until(lambda: re.search(r"http://([^/]+)/", open(first).read()), "the master that leads")[1]
+        self.page = until(lambda: re.search(r"page is at http://([^/]+)/", open(first).read()), "the master that leads")[1]
         self.start(*one, "none", "--data-dir", self.scratch + "/m2", "--standby")
 
     def weft(self, *words):
