@@ -2,14 +2,16 @@
 //
 //   montecarlo --points 1000000000
 //
-// Nodes with the attribute "accelerator" count eight points at a time (AVX2), where they have the instructions. The arithmetic is
-// in whole numbers, so the counts are the same everywhere.
+// Tasks that hold a device (weft worker --devices) count by the kernel below. Other tasks on nodes with the attribute "accelerator"
+// count eight points at a time (AVX2), where the processor has the instructions. The arithmetic is in whole numbers, so the counts
+// are the same everywhere.
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <numeric>
 
+#include <weft/kernel.hpp>
 #include <weft/weft.h>
 
 #if defined(__x86_64__)
@@ -69,6 +71,36 @@ std::uint64_t accelerated(std::uint32_t key) {
   return one_at_a_time(key);
 }
 
+/// A work group counts the points of a block. The device computes the keys of blocks, too: key_of() below.
+weft::Kernel kernel(std::uint32_t seed) {
+  return weft::Kernel("count_inside", R"(
+uint hashed(uint number) {
+  number = (number ^ (number >> 16)) * 0x7feb352du;
+  number = (number ^ (number >> 15)) * 0x846ca68bu;
+  return number ^ (number >> 16);
+}
+
+kernel void count_inside(global const ulong* blocks, global ulong* counts, uint records, uint seed, uint points) {
+  local uint sum;
+  if (get_local_id(0) == 0) sum = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint key = hashed(seed + (uint)blocks[get_group_id(0)]);
+  uint inside = 0;
+  for (uint i = get_local_id(0); i < points; i += get_local_size(0)) {
+    const uint point = ((hashed(key + i * 0x9e3779b9u) & 0x3fff3fffu) << 1) | 0x00010001u, x = point & 0xffff, y = point >> 16;
+    if (x * x + y * y < (1u << 30)) ++inside;
+  }
+  atomic_add(&sum, inside);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) == 0) counts[get_group_id(0)] = sum;
+}
+)")
+      .group(128)
+      .batch(1024)
+      .with(hashed(seed))
+      .with(kBlock);
+}
+
 struct Options {
   std::uint64_t points = 1'000'000'000;
   std::uint32_t tasks = 0, seed = 1;
@@ -89,6 +121,7 @@ void define(weft::Flow& flow, const Options& options) {
       flow.generate(
               blocks, [key_of](std::uint64_t block) { return one_at_a_time(key_of(block)); }, options.tasks)
           .on("accelerator", [key_of](std::uint64_t block) { return accelerated(key_of(block)); })
+          .on(kernel(options.seed))
           .reduce(0, std::plus<>());
   const std::uint64_t points = blocks * kBlock;
   flow.on_driver([&] {

@@ -10,6 +10,9 @@
 
 namespace weft {
 
+/// The attribute of nodes with accelerators: its value is their kind.
+inline constexpr std::string_view kAcceleratorAttribute = "accelerator";
+
 /// Returns the values by name, without blanks around either. invalid_argument for a text that is not NAME=VALUE, and for a name
 /// that is given twice.
 Result<std::map<std::string, std::string>> parse_attributes(std::span<const std::string> attributes);

@@ -11,6 +11,7 @@
 #include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
 #include "engine/client/session.hpp"
+#include "runtime/devices/device.hpp"
 #include "runtime/executor/process.hpp"
 #include "runtime/worker/worker.hpp"
 #include "storage/parquet/module.hpp"
@@ -48,6 +49,7 @@ std::vector<std::string> worker_environment(const std::vector<std::string>& sett
 std::optional<int> internal_role(int, char**, const std::function<std::unique_ptr<runtime::JobProgram>()>& program) {
   const char* role = std::getenv(runtime::kRoleVariable);
   if (role == nullptr) return std::nullopt;
+  if (const auto listed = runtime::run_if_device_list()) return listed;
   if (std::string_view(role) != "worker") return runtime::run_if_executor(program);
   auto ended = run_worker();
   if (ended) return EXIT_SUCCESS;

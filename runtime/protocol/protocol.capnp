@@ -20,6 +20,7 @@ struct Launch {
   timeout @5 :Int64;
   stageName @6 :Text;
   segmentMemory @7 :UInt64;
+  device @8 :Bool;
 }
 
 struct TaskSpec {
@@ -381,6 +382,8 @@ struct CapacityTexts {
   capacity @0 :Text;
   forecast @1 :Text;
   utcOffset @2 :Int64;
+  devicesLost @3 :UInt32;
+  devicesWhy @4 :Text;
 }
 
 struct Leaving {

@@ -31,6 +31,7 @@ struct Launch {
   Duration timeout{0};  // 0: none
   std::string stage_name;
   std::uint64_t segment_memory = 0;  // worker to executor only: bytes of its segment that may lie in memory; 0: all on disk
+  bool device = false;               // it holds one of the worker's devices, which the worker chooses
 };
 
 /// How an attempt ended.

@@ -128,7 +128,9 @@ inline constexpr std::size_t kMostCapacityText = 4096;
 struct CapacityTexts {
   static constexpr std::string_view kName = "capacity of a worker";
   std::string capacity, forecast;
-  Duration utc_offset{0};  // of its local time
+  Duration utc_offset{0};          // of its local time
+  std::uint32_t devices_lost = 0;  // of those that it registered with: they failed, and no task gets them
+  std::string devices_why{};       // which, and how, in words
   friend bool operator==(const CapacityTexts&, const CapacityTexts&) = default;
 };
 

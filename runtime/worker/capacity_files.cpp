@@ -65,11 +65,17 @@ void CapacityFiles::File::look(Log& log) {
   }
 }
 
+void CapacityFiles::devices_lost(std::uint32_t lost, std::string why) {
+  devices_lost_ = lost;
+  devices_why_ = std::move(why);
+  devices_why_.resize(std::min<std::size_t>(devices_why_.size(), protocol::kMostCapacityText));
+}
+
 std::optional<protocol::CapacityTexts> CapacityFiles::changed() {
-  if (capacity_.path.empty() && forecast_.path.empty()) return std::nullopt;
+  if (capacity_.path.empty() && forecast_.path.empty() && devices_lost_ == 0) return std::nullopt;
   capacity_.look(log_);
   forecast_.look(log_);
-  protocol::CapacityTexts texts{capacity_.text, forecast_.text, utc_offset()};
+  protocol::CapacityTexts texts{capacity_.text, forecast_.text, utc_offset(), devices_lost_, devices_why_};
   if (given_ == texts) return std::nullopt;
   given_ = texts;
   return texts;

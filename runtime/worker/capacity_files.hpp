@@ -18,6 +18,8 @@ class CapacityFiles {
   /// The texts, when they are not those that were given last. A file that cannot be read, is no regular one or has more than
   /// `protocol::kMostCapacityText` bytes is logged once, and its last text stays.
   std::optional<protocol::CapacityTexts> changed();
+  /// `lost` of the worker's devices have failed; `why` says how. Part of the texts from now on.
+  void devices_lost(std::uint32_t lost, std::string why);
   /// The next changed() gives the texts in any case: the master that had them is gone.
   void forget() { given_.reset(); }
 
@@ -28,6 +30,8 @@ class CapacityFiles {
     void look(Log& log);
   };
   File capacity_, forecast_;
+  std::uint32_t devices_lost_ = 0;
+  std::string devices_why_;
   std::optional<protocol::CapacityTexts> given_;
   Log log_{"worker"};
 };

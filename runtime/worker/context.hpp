@@ -17,6 +17,7 @@
 
 namespace weft::runtime {
 
+class WorkerDevices;
 class WorkerIsolation;
 
 struct WorkerContext {
@@ -27,9 +28,11 @@ struct WorkerContext {
   shuffle::Store* store = nullptr;
   DataPlane* data = nullptr;
   WorkerIsolation* isolation = nullptr;
+  WorkerDevices* devices = nullptr;
   shuffle::OutputNodes outputs{};                              // itself, as registered now, and those that serve map outputs
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master
   std::function<void(const protocol::ReplicaEnded&)> report_replica{};
+  std::function<void(std::size_t device)> on_device_crash = [](std::size_t) {};        // an executor that held it has died
   std::function<void()> on_process_gone = [] {};                                       // an executor or driver has ended
   std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // of chunks, its executors' too
   std::uint64_t next_isolated = 0;                                                     // number for WorkerIsolation

@@ -64,7 +64,7 @@ Result<void> ExecutorProcess::spawn_process() {
   options.path = start_.path;
   options.arguments = start_.arguments;
   options.environment = {fmt::format("{}=executor", kRoleVariable), fmt::format("{}={}", kExecutorFdVariable, kExecutorFd),
-                         fmt::format("{}={}", kDataLimitVariable, data_limit(start_.setup))};
+                         fmt::format("{}={}", kDataLimitVariable, start_.limits_data ? data_limit(start_.setup) : 0)};
   options.environment.insert(options.environment.end(), start_.environment.begin(), start_.environment.end());
   if (start_.isolation) {
     const auto& more = start_.isolation->environment();

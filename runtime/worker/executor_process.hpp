@@ -26,6 +26,7 @@ struct ExecutorStart {
   std::string log_path;                             // stdout and stderr are appended to it
   Duration stop_grace = std::chrono::seconds(2);    // between asking an attempt to stop and killing the process
   std::vector<std::string> environment{};           // "NAME=value", beside what executors are given anyway
+  bool limits_data = true;                          // false: a driver's own memory does not count (data_limit)
   std::shared_ptr<const JobIsolation> isolation{};  // null: only what is said here
   std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // what its tasks count is added to it
   protocol::ExecutorSetup setup;

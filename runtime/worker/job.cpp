@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "base/attributes.hpp"
+#include "runtime/worker/worker_devices.hpp"
 #include "storage/files/job_files.hpp"
 
 namespace weft::runtime {
@@ -67,7 +69,7 @@ void WorkerJob::refuse(std::vector<protocol::Launch> launches, const std::string
   if (!events.empty()) worker_.report(std::move(events));
 }
 
-ExecutorStart WorkerJob::executor_start() const {
+ExecutorStart WorkerJob::executor_start(Place place) const {
   ExecutorStart start;
   start.path = binary_path_;
   start.arguments = setup_.arguments;
@@ -83,9 +85,16 @@ ExecutorStart WorkerJob::executor_start() const {
     files.user = setup_.user;
   }
   start.environment = storage::files::environment_of(files);
+  const auto devices = worker_.devices->environment(place);
+  start.environment.insert(start.environment.end(), devices.begin(), devices.end());
   start.isolation = isolation_;
   start.racks = worker_.racks;
   start.setup = executor_setup();
+  if (place) {
+    start.setup.memory_bytes /= std::max(task_slots_, 1u);
+    start.setup.slots = 1;
+    start.limits_data = false;
+  }
   return start;
 }
 
@@ -109,40 +118,83 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
     std::move(launches.begin(), launches.end(), std::back_inserter(waiting_));
     return;
   }
-  if (!executor_) {
-    ExecutorProcess::Callbacks callbacks;
-    callbacks.on_events = [this](std::vector<protocol::Event> events) {
-      for (const protocol::Event& event : events) shuffle_.end(event.attempt);
-      if (reports_) worker_.report(std::move(events));
-    };
-    callbacks.on_request = [this](rpc::Message message, rpc::Responder responder) {
-      shuffle_.on_request(std::move(message), std::move(responder));
-    };
-    callbacks.on_stop = [this](const AttemptId& attempt) { shuffle_.stop_waiting(attempt); };
-    callbacks.waited = [this](const AttemptId& attempt) { return shuffle_.waited(attempt); };
-    callbacks.on_gone = [this] {
-      // Called from within the executor: it is destroyed when it has returned.
-      worker_.reactor.post([gone = std::shared_ptr<ExecutorProcess>(std::move(executor_))] {});
-      worker_.on_process_gone();
-      if (on_end_) worker_.reactor.post(std::exchange(on_end_, nullptr));
-    };
-    auto started = ExecutorProcess::start(worker_.reactor, executor_start(), std::move(callbacks));
-    if (!started) return refuse(std::move(launches), started.error().to_string());
-    executor_ = std::move(*started);
-    worker_.log.info("job {}: started executor {} of {}", setup_.job.value(), executor_->pid(), setup_.name);
-    for (const auto& [action, value] : values_) executor_->provide(action, value);
+  std::map<Place, std::vector<protocol::Launch>> by_place;
+  for (protocol::Launch& launch : launches) {
+    const Place place = place_of(launch);
+    by_place[place].push_back(std::move(launch));
+  }
+  for (auto& [place, of_place] : by_place) launch_on(place, std::move(of_place));
+}
+
+WorkerJob::Place WorkerJob::place_of(protocol::Launch& launch) {
+  if (!launch.device) return std::nullopt;
+  const Place place = worker_.devices->take(launch.attempt);
+  if (!place)  // the last one has failed, and the master does not know it yet
+    std::erase_if(launch.spec.variants,
+                  [](const std::string& variant) { return variant.substr(0, variant.find('=')) == kAcceleratorAttribute; });
+  return place;
+}
+
+void WorkerJob::launch_on(Place place, std::vector<protocol::Launch> launches) {
+  const auto executor = executor_on(place);
+  if (!executor) {
+    for (const protocol::Launch& launch : launches) worker_.devices->give_back(launch.attempt);
+    return refuse(std::move(launches), executor.error().to_string());
   }
   for (protocol::Launch& launch : launches) shuffle_.begin(launch);
-  executor_->launch({std::move(launches)});
+  (*executor)->launch({std::move(launches)});
+}
+
+Result<ExecutorProcess*> WorkerJob::executor_on(Place place) {
+  if (const auto found = executors_.find(place); found != executors_.end()) return found->second.get();
+  WEFT_ASSIGN(auto started, ExecutorProcess::start(worker_.reactor, executor_start(place), callbacks_on(place)));
+  worker_.log.info("job {}: started executor {} of {}{}", setup_.job.value(), started->pid(), setup_.name,
+                   place ? " on device " + (*worker_.devices)[*place].label : "");
+  for (const auto& [action, value] : values_) started->provide(action, value);
+  return executors_.emplace(place, std::move(started)).first->second.get();
+}
+
+ExecutorProcess::Callbacks WorkerJob::callbacks_on(Place place) {
+  ExecutorProcess::Callbacks callbacks;
+  callbacks.on_events = [this, place](std::vector<protocol::Event> events) { on_events(place, std::move(events)); };
+  callbacks.on_request = [this](rpc::Message message, rpc::Responder responder) {
+    shuffle_.on_request(std::move(message), std::move(responder));
+  };
+  callbacks.on_stop = [this](const AttemptId& attempt) { shuffle_.stop_waiting(attempt); };
+  callbacks.waited = [this](const AttemptId& attempt) { return shuffle_.waited(attempt); };
+  callbacks.on_gone = [this, place] { on_gone(place); };
+  return callbacks;
+}
+
+/// A crash on a device may be the driver's.
+void WorkerJob::on_events(Place place, std::vector<protocol::Event> events) {
+  bool crashed = false;
+  for (const protocol::Event& event : events) {
+    shuffle_.end(event.attempt);
+    if (place) worker_.devices->give_back(event.attempt);
+    crashed = crashed || event.kind == TaskEnd::crashed;
+  }
+  if (place && crashed) worker_.on_device_crash(*place);
+  if (reports_) worker_.report(std::move(events));
+}
+
+/// Called from within the executor: it is destroyed when it has returned.
+void WorkerJob::on_gone(Place place) {
+  const auto gone = executors_.find(place);
+  worker_.reactor.post([executor = std::shared_ptr<ExecutorProcess>(std::move(gone->second))] {});
+  executors_.erase(gone);
+  worker_.on_process_gone();
+  if (on_end_ && executors_.empty()) worker_.reactor.post(std::exchange(on_end_, nullptr));
 }
 
 void WorkerJob::provide(ActionId action, SharedBytes value) {
   const auto [place, fresh] = values_.try_emplace(action, std::move(value));
-  if (fresh && executor_) executor_->provide(action, place->second);
+  if (!fresh) return;
+  for (const auto& [on, executor] : executors_) executor->provide(action, place->second);
 }
 
 void WorkerJob::kill(const protocol::KillTask& kill) {
-  if (executor_) executor_->kill(kill.attempt, kill.reason);
+  for (const auto& [place, executor] : executors_) executor->kill(kill.attempt, kill.reason);
   const auto waits = std::erase_if(waiting_, [&](const auto& launch) { return launch.attempt == kill.attempt; });
   if (waits == 0) return;
   std::vector<protocol::Event> events;
@@ -152,26 +204,42 @@ void WorkerJob::kill(const protocol::KillTask& kill) {
 
 void WorkerJob::release(ShuffleId shuffle) {
   shuffle_.release(shuffle);
-  if (executor_) executor_->forget(shuffle);
+  for (const auto& [place, executor] : executors_) executor->forget(shuffle);
 }
 
 void WorkerJob::end(std::function<void()> done) {
   ended_ = true;
   waiting_.clear();
   shuffle_.end_job();
-  if (!executor_) return worker_.reactor.post(std::move(done));
+  if (executors_.empty()) return worker_.reactor.post(std::move(done));
   on_end_ = std::move(done);
-  executor_->end();
+  // end() may call on_gone() at once, which erases the executor.
+  std::vector<ExecutorProcess*> all;
+  for (const auto& [place, executor] : executors_) all.push_back(executor.get());
+  for (ExecutorProcess* executor : all) executor->end();
 }
 
 std::vector<AttemptId> WorkerJob::attempts() const {
-  std::vector<AttemptId> attempts = executor_ ? executor_->attempts() : std::vector<AttemptId>();
+  std::vector<AttemptId> attempts;
+  for (const auto& [place, executor] : executors_) {
+    const auto of_executor = executor->attempts();
+    attempts.insert(attempts.end(), of_executor.begin(), of_executor.end());
+  }
   for (const protocol::Launch& launch : waiting_) attempts.push_back(launch.attempt);
   return attempts;
 }
 
+std::vector<pid_t> WorkerJob::executor_pids() const {
+  std::vector<pid_t> pids;
+  for (const auto& [place, executor] : executors_)
+    if (const pid_t pid = executor->pid(); pid > 0) pids.push_back(pid);
+  return pids;
+}
+
 void WorkerJob::check() {
-  if (executor_) executor_->check();
+  std::vector<ExecutorProcess*> all;  // one that is gone is erased
+  for (const auto& [place, executor] : executors_) all.push_back(executor.get());
+  for (ExecutorProcess* executor : all) executor->check();
 }
 
 }  // namespace weft::runtime

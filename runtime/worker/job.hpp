@@ -1,9 +1,11 @@
-// A job as one worker knows it: its program, the values its definition waits for, its shuffles, and its executor.
+// A job as one worker knows it: its program, the values its definition waits for, its shuffles, and its executors: one for tasks
+// that hold no device, and one for each device that its tasks hold, which sees that device only and runs one task at a time.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,16 +34,25 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::vector<AttemptId> attempts() const;
   /// The master that launched its attempts does not wait for their ends: they are not reported from now on.
   void stop_reporting() { reports_ = false; }
-  /// Ends the executor; `done` is called, later, when it is gone.
+  /// Ends the executors; `done` is called, later, when they are gone.
   void end(std::function<void()> done);
-  /// Looks after the executor; called now and then.
+  /// Looks after the executors; called now and then.
   void check();
-  /// -1: there is none now.
-  pid_t executor_pid() const { return executor_ ? executor_->pid() : -1; }
+  std::vector<pid_t> executor_pids() const;
 
  private:
+  /// The device of its tasks; nothing: they hold none.
+  using Place = std::optional<std::size_t>;
+
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
-  ExecutorStart executor_start() const;
+  /// Where it runs: on a device that it holds from now on, if it is to hold one and one works.
+  Place place_of(protocol::Launch& launch);
+  void launch_on(Place place, std::vector<protocol::Launch> launches);
+  Result<ExecutorProcess*> executor_on(Place place);
+  ExecutorProcess::Callbacks callbacks_on(Place place);
+  void on_events(Place place, std::vector<protocol::Event> events);
+  void on_gone(Place place);
+  ExecutorStart executor_start(Place place) const;
   protocol::ExecutorSetup executor_setup() const;
 
   WorkerContext& worker_;
@@ -53,7 +64,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::string binary_error_;
   std::vector<protocol::Launch> waiting_;  // for the program
   std::map<ActionId, SharedBytes> values_;
-  std::unique_ptr<ExecutorProcess> executor_;
+  std::map<Place, std::unique_ptr<ExecutorProcess>> executors_;
   bool ended_ = false, reports_ = true;
   std::function<void()> on_end_;
 };

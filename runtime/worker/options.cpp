@@ -84,6 +84,9 @@ void declare(Config& config, WorkerOptions& options) {
   config.flag("worker.yield", options.yield, "Leave to others on this machine the processors and the memory that they take");
   config.list("worker.local_data", options.local_data,
               "Directories, as inputs name them, whose files lie on this machine: their tasks come here when they can");
+  config.text("worker.devices", options.devices,
+              "Devices for kernels that its tasks may hold: none, auto (GPUs, or else other accelerators), cpu, or labels as weft "
+              "worker --list-devices prints them, 0.0,0.1");
   config.list("worker.attributes", options.attributes, "What schedulers may want to know of this machine: gpu=1");
 }
 

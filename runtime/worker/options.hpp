@@ -44,6 +44,7 @@ struct WorkerOptions {
   std::string forecast;                           // file of what tasks may take, by the hours of a day; empty: not known
   bool yield = false;                             // to others on its machine
   std::vector<std::string> attributes;            // "gpu=1" (base/attributes.hpp)
+  std::string devices = "none";                   // that tasks may hold: choose_devices()
   std::vector<std::string> local_data;            // directories whose files lie on this machine
   Duration stop_grace = std::chrono::seconds(2);  // for a task that is asked to stop; then its executor is killed
   Duration drain{0};                              // longest time for handing over after a stop request; 0: it ends at once

@@ -29,6 +29,7 @@
 #include "runtime/worker/measurements.hpp"
 #include "runtime/worker/orphans.hpp"
 #include "runtime/worker/registration.hpp"
+#include "runtime/worker/worker_devices.hpp"
 #include "runtime/worker/worker_drivers.hpp"
 
 namespace weft::runtime {
@@ -55,8 +56,9 @@ Buffer tail(const std::string& path, std::uint64_t most) {
 
 class WorkerImpl final : public Worker {
  public:
-  explicit WorkerImpl(WorkerOptions options)
-      : background_(rpc::Reactor::start("weft-background")),
+  WorkerImpl(WorkerOptions options, WorkerDevices devices)
+      : devices_(std::move(devices)),
+        background_(rpc::Reactor::start("weft-background")),
         reactor_(rpc::Reactor::start("weft-worker", options.security)),
         context_{*reactor_, *background_, std::move(options), {}},
         capacity_files_(context_.options.capacity_from, context_.options.forecast) {}
@@ -88,6 +90,7 @@ class WorkerImpl final : public Worker {
     context_.store = store_.get();
     WEFT_ASSIGN(isolation_, WorkerIsolation::open(context_.options, *background_, context_.directory));
     context_.isolation = isolation_.get();
+    context_.devices = &devices_;
     WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse_list(context_.options.master));
     Result<void> began;
     reactor_->run([&] { began = begin_serving(master); });
@@ -151,10 +154,12 @@ class WorkerImpl final : public Worker {
           {*reactor_, *background_, data_address_, [this](const Error& why) { finish(why); }, context_.racks});
 
     WEFT_ASSIGN(auto attributes, parse_attributes(context_.options.attributes));
-    protocol::Register registration{context_.options.name,  context_.options.host,       context_.options.rack,
-                                    data_address_,          context_.options.slots,      context_.options.memory_bytes,
-                                    std::move(attributes),  context_.options.local_data, context_.options.capacity,
-                                    data_->prefetch_bytes()};
+    attributes.merge(devices_.attributes());  // what the user says goes first
+    protocol::Register registration{
+        context_.options.name,  context_.options.host,       context_.options.rack,
+        data_address_,          context_.options.slots,      context_.options.memory_bytes,
+        std::move(attributes),  context_.options.local_data, devices_.capacity(context_.options.capacity),
+        data_->prefetch_bytes()};
     registration.usable_processors = machine_processors();
     registration.named = context_.options.named;
     registration.process = unguessable_number();
@@ -205,6 +210,10 @@ class WorkerImpl final : public Worker {
     link_ = std::make_unique<Registration>(*reactor_, master, std::move(registration), !context_.options.private_cluster,
                                            context_.options.master_patience, std::move(callbacks));
     context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
+    context_.on_device_crash = [this](std::size_t device) {
+      devices_.suspect(device, *reactor_, *background_,
+                       [this](std::uint32_t lost, const std::string& why) { capacity_files_.devices_lost(lost, why); });
+    };
     context_.on_process_gone = [this] { end_orphans(kOrphansLooks); };
     context_.report_replica = [this](const protocol::ReplicaEnded& ended) { link_->report(ended); };
     link_->connect();
@@ -240,7 +249,7 @@ class WorkerImpl final : public Worker {
     std::vector<pid_t> processes{getpid()};
     for (const auto& [id, job] : jobs_) {
       job->check();
-      if (const pid_t executor = job->executor_pid(); executor > 0) processes.push_back(executor);
+      for (const pid_t executor : job->executor_pids()) processes.push_back(executor);
     }
     for (const pid_t driver : drivers_->pids()) processes.push_back(driver);
     heartbeat.measured = measurements_.measure(processes, data_->links().traffic(), context_.racks->total(), SystemClock().now());
@@ -400,8 +409,12 @@ class WorkerImpl final : public Worker {
   void end_orphans(int looks) {
     if (!context_.options.own_process) return;
     std::set<pid_t> own;
-    for (const auto& [id, job] : jobs_) own.insert(job->executor_pid());
-    for (const auto& job : ending_) own.insert(job->executor_pid());
+    const auto add = [&](const WorkerJob& job) {
+      for (const pid_t executor : job.executor_pids()) own.insert(executor);
+    };
+    for (const pid_t trying : devices_.processes()) own.insert(trying);
+    for (const auto& [id, job] : jobs_) add(*job);
+    for (const auto& job : ending_) add(*job);
     if (drivers_)
       for (const pid_t driver : drivers_->pids()) own.insert(driver);
     const std::size_t left = kill_orphans(own);
@@ -427,6 +440,7 @@ class WorkerImpl final : public Worker {
     ended_.notify_all();
   }
 
+  WorkerDevices devices_;
   std::optional<RunDirectory> temporary_;
   Fd directory_claim_;  // of the one that the user named
   std::unique_ptr<shuffle::Store> store_;
@@ -465,7 +479,8 @@ Result<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
   signal(SIGXFSZ, SIG_IGN);
   WEFT_TRY(complete(options));
   log_fatal_signals("worker " + options.name);
-  auto worker = std::make_unique<WorkerImpl>(std::move(options));
+  WEFT_ASSIGN(WorkerDevices devices, WorkerDevices::open(options.devices));
+  auto worker = std::make_unique<WorkerImpl>(std::move(options), std::move(devices));
   WEFT_TRY(worker->begin());
   return std::unique_ptr<Worker>(std::move(worker));
 }

@@ -246,7 +246,7 @@ void GoalOrder::remove(Queue& queue, JobId job) {
 
 bool GoalOrder::offer(const ClusterView&, SlotKind kind, Launcher& launcher) {
   Queue& queue = queues_[kind];
-  const std::size_t on = launcher.node() == nullptr ? 0 : measured_.class_of(*launcher.node());
+  const std::size_t on = launcher.node() == nullptr ? 0 : measured_.class_for_launch(*launcher.node());
   if (on >= queue.jobs.size()) return false;
   return queue.jobs[on].offer(launcher.starts_over(), [&](const JobInfo* job) {
     const std::uint64_t pending = job->pending;

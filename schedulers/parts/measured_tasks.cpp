@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/attributes.hpp"
 #include "base/clock.hpp"
 
 namespace weft::schedulers {
@@ -12,7 +13,7 @@ void MeasuredTasks::start(const ClusterView& view) {
     for (const auto& [stage_id, stage] : job.stages) {
       Seen& seen = stages_[{id, stage_id}];
       for (std::uint32_t task = 0; task < stage.tasks.size(); ++task) {
-        if (stage.tasks[task].state == TaskState::finished) note_ended(view, stage, task, seen);
+        if (stage.tasks[task].state == TaskState::finished) note_ended(view, stage, task, seen, std::nullopt);
         if (stage.tasks[task].state == TaskState::running) note_running(view, stage, task, seen);
       }
     }
@@ -42,10 +43,11 @@ void MeasuredTasks::on_event(const ClusterView& view, const Notice& notice) {
   }
   const StageInfo& stage = *view.stage(notice.job, notice.stage);
   Seen& seen = stages_[{notice.job, notice.stage}];
-  seen.running.erase(notice.task);
+  const auto ran = seen.running.extract(notice.task);
   const TaskState state = stage.tasks[notice.task].state;
   if (state == TaskState::running) note_running(view, stage, notice.task, seen);
-  if (notice.kind == Kind::task_finished && state == TaskState::finished) note_ended(view, stage, notice.task, seen);
+  if (notice.kind == Kind::task_finished && state == TaskState::finished)
+    note_ended(view, stage, notice.task, seen, ran ? std::optional(ran.mapped().node_class) : std::nullopt);
 }
 
 std::size_t MeasuredTasks::intern(const NodeInfo& node) {
@@ -63,26 +65,50 @@ std::size_t MeasuredTasks::class_of(const NodeInfo& node) const {
   return found == ids_.end() ? 0 : found->second;
 }
 
+std::size_t MeasuredTasks::class_for_launch(const NodeInfo& node) const {
+  return lends(node) && node.used.accelerator + 1 > node.capacity.accelerator ? 0 : class_of(node);
+}
+
+bool MeasuredTasks::lends(const NodeInfo& node) const { return node.lends_devices() && attribute_ == kAcceleratorAttribute; }
+
+void MeasuredTasks::add_capacity(const NodeInfo& node) const {
+  if (!node.usable()) return;
+  if (!lends(node)) {
+    capacity_[class_of(node)] += node.capacity;
+    return;
+  }
+  const double cores = std::max(node.capacity.cpu, 1e-9), part = std::min(node.capacity.accelerator / cores, 1.0);
+  capacity_[class_of(node)] += node.capacity * part;
+  capacity_[0] += node.capacity * (1 - part);
+}
+
 double MeasuredTasks::slots(const ClusterView& view, std::size_t node_class, SlotKind kind) const {
   if (capacity_.size() != classes()) {
     capacity_.assign(classes(), {});
-    for (const auto& [id, node] : view.nodes())
-      if (node.usable()) capacity_[class_of(node)] += node.capacity;
+    for (const auto& [id, node] : view.nodes()) add_capacity(node);
   }
   return amount_of(capacity_[node_class], kind);
 }
 
 void MeasuredTasks::note_running(const ClusterView& view, const StageInfo& stage, std::uint32_t task, Seen& seen) const {
-  const NodeInfo* node = view.node(stage.tasks[task].node);
-  seen.running[task] = {node == nullptr ? 0 : class_of(*node), stage.tasks[task].launched};
+  const TaskInfo& info = stage.tasks[task];
+  const NodeInfo* node = view.node(info.node);
+  std::size_t on = node == nullptr ? 0 : class_of(*node);
+  if (node != nullptr && lends(*node) &&
+      std::none_of(node->with_device.begin(), node->with_device.end(), [&](const AttemptId& holds) {
+        return view.stage(holds.task.job, holds.task.stage) == &stage && holds.task.index == task;
+      }))
+    on = 0;
+  seen.running[task] = {on, info.launched};
 }
 
-void MeasuredTasks::note_ended(const ClusterView& view, const StageInfo& stage, std::uint32_t task, Seen& seen) const {
+void MeasuredTasks::note_ended(const ClusterView& view, const StageInfo& stage, std::uint32_t task, Seen& seen,
+                               std::optional<std::size_t> ran_on) const {
   const TaskInfo& info = stage.tasks[task];
   const NodeInfo* node = view.node(info.node);
   if (node == nullptr) return;
   seen.ended.resize(std::max(seen.ended.size(), classes()));
-  Ended& ended = seen.ended[class_of(*node)];
+  Ended& ended = seen.ended[lends(*node) ? ran_on.value_or(0) : class_of(*node)];
   ++ended.tasks;
   ended.seconds += in_seconds(stage.worked(info.launched, info.ended));
 }

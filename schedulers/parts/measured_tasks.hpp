@@ -2,7 +2,8 @@
 // so that a look costs no more than the running tasks of the stage.
 //
 // A class is the nodes with one value of an attribute, such as accelerator=gpu. Class 0 has the nodes without the attribute, and
-// all nodes where no attribute is configured.
+// all nodes where no attribute is configured. A node that lends devices is of its class while a task holds one, and of class 0
+// otherwise.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,8 @@ class MeasuredTasks {
   /// "accelerator=gpu"; empty: class 0.
   const std::string& name(std::size_t node_class) const { return names_[node_class]; }
   std::size_t class_of(const NodeInfo& node) const;
+  /// The class on which a task would run that is launched on the node now: without a free device that is 0.
+  std::size_t class_for_launch(const NodeInfo& node) const;
   /// Slots of the kind, or cores, on the usable nodes of the class.
   double slots(const ClusterView& view, std::size_t node_class, SlotKind kind) const;
 
@@ -67,7 +70,11 @@ class MeasuredTasks {
   };
   std::size_t intern(const NodeInfo& node);
   void note_running(const ClusterView& view, const StageInfo& stage, std::uint32_t task, Seen& seen) const;
-  void note_ended(const ClusterView& view, const StageInfo& stage, std::uint32_t task, Seen& seen) const;
+  /// `ran_on`: its class while it ran, where that is known.
+  void note_ended(const ClusterView& view, const StageInfo& stage, std::uint32_t task, Seen& seen,
+                  std::optional<std::size_t> ran_on) const;
+  bool lends(const NodeInfo& node) const;
+  void add_capacity(const NodeInfo& node) const;
   Seen& seen(const ClusterView& view, JobId job, const StageInfo& stage) const;
 
   std::string attribute_;

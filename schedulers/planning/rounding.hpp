@@ -25,6 +25,6 @@ inline Result<Digits> take_digits(Options& options) {
 }
 
 /// Positions in kResourceKinds in the order in which that simulator adds up: the order of a sum breaks ties.
-inline constexpr std::array<std::size_t, kResourceKinds.size()> kOrderOfSums{0, 1, 4, 5, 2, 3, 6, 7};
+inline constexpr std::array<std::size_t, kResourceKinds.size()> kOrderOfSums{0, 1, 4, 5, 2, 3, 6, 7, 8};
 
 }  // namespace weft::schedulers

@@ -14,7 +14,8 @@ namespace weft::schedulers {
 /// The core's time: since an arbitrary epoch, never going back.
 using Time = std::chrono::nanoseconds;
 
-/// Amounts. Where a node's capacity of some kind is 0, it does not account for that kind, and any demand fits. cpu always counts.
+/// Amounts. Where a node's capacity of some kind is 0, it does not account for that kind, and any demand fits. cpu and accelerator
+/// always count: a task that demands a device goes to no node without one.
 struct Resources {
   double cpu = 0;           // cores, or slots
   double memory = 0;        // bytes
@@ -24,6 +25,7 @@ struct Resources {
   double network_out = 0;   //
   double map_slots = 0;     // typed slots of Hadoop 1: stages that read no shuffle take one of these,
   double reduce_slots = 0;  // the others one of these
+  double accelerator = 0;   // devices (docs/accelerators.md)
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
@@ -33,14 +35,15 @@ struct ResourceKind {
   bool bytes = false;  // written with units of size
 };
 /// Every operation loops over this list.
-inline constexpr std::array<ResourceKind, 8> kResourceKinds{{{"cpu", &Resources::cpu},
+inline constexpr std::array<ResourceKind, 9> kResourceKinds{{{"cpu", &Resources::cpu},
                                                              {"memory", &Resources::memory, true},
                                                              {"disk_read", &Resources::disk_read, true},
                                                              {"disk_write", &Resources::disk_write, true},
                                                              {"network_in", &Resources::network_in, true},
                                                              {"network_out", &Resources::network_out, true},
                                                              {"map_slots", &Resources::map_slots},
-                                                             {"reduce_slots", &Resources::reduce_slots}}};
+                                                             {"reduce_slots", &Resources::reduce_slots},
+                                                             {"accelerator", &Resources::accelerator}}};
 
 inline Resources& operator+=(Resources& a, const Resources& b) {
   for (const auto& kind : kResourceKinds) a.*kind.amount += b.*kind.amount;
@@ -65,7 +68,7 @@ inline bool valid(const Resources& r) {
 
 /// Whether a node of `capacity` keeps account of this amount.
 inline bool accounted(const ResourceKind& kind, const Resources& capacity) {
-  return capacity.*kind.amount > 0 || kind.amount == &Resources::cpu;
+  return capacity.*kind.amount > 0 || kind.amount == &Resources::cpu || kind.amount == &Resources::accelerator;
 }
 
 /// Whether `demand` fits beside `used` in `capacity`. Sums of fractions are compared with a relative slack of 1e-9.

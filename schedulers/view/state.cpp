@@ -273,29 +273,42 @@ void ClusterState::promote_speculative(StageInfo& stage, std::uint32_t index) {
   task.later_attempts = static_cast<std::uint16_t>(task.attempts - 1 - second.attempt);
 }
 
-void ClusterState::occupy(NodeId id, const AttemptId& attempt, JobInfo& job, const Resources& demand) {
+namespace {
+
+/// What an attempt takes that holds a device.
+Resources with_device(Resources demand) {
+  demand.accelerator = std::max(demand.accelerator, 1.0);
+  return demand;
+}
+
+}  // namespace
+
+void ClusterState::occupy(NodeId id, const AttemptId& attempt, JobInfo& job, const Resources& demand, bool device) {
   NodeInfo& node = nodes_.at(id);
+  const Resources taken = device ? with_device(demand) : demand;
   changed(job);
   node.running.insert(attempt);
+  if (device) node.with_device.insert(attempt);
   ++node.launched;
-  node.used += demand;
-  racks_.at(node.rack).used += demand;
-  used_ += demand;
-  job.used += demand;
-  for (GroupInfo* group : {&users_.at(job.user), &pools_.at(job.pool)}) group->used += demand, ++group->running;
+  node.used += taken;
+  racks_.at(node.rack).used += taken;
+  used_ += taken;
+  job.used += taken;
+  for (GroupInfo* group : {&users_.at(job.user), &pools_.at(job.pool)}) group->used += taken, ++group->running;
   update_free(node);
 }
 
 void ClusterState::vacate(NodeId id, const AttemptId& attempt, JobInfo& job, const Resources& demand) {
   NodeInfo& node = nodes_.at(id);
   if (node.running.erase(attempt) == 0) return;
+  const Resources taken = node.with_device.erase(attempt) != 0 ? with_device(demand) : demand;
   changed(job);
-  node.used -= demand;
-  racks_.at(node.rack).used -= demand;
-  used_ -= demand;
-  job.used -= demand;
+  node.used -= taken;
+  racks_.at(node.rack).used -= taken;
+  used_ -= taken;
+  job.used -= taken;
   for (GroupInfo* group : {&users_.at(job.user), &pools_.at(job.pool)}) {
-    group->used -= demand, --group->running;
+    group->used -= taken, --group->running;
     if (group->running == 0) group->used = {};
   }
   if (node.running.empty()) node.used = {};  // no drift of sums of fractions

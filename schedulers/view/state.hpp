@@ -56,7 +56,8 @@ class ClusterState final : public ClusterView {
   void drop_speculative(StageInfo& stage, std::uint32_t task) { stage.speculative.erase(task); }
   void promote_speculative(StageInfo& stage, std::uint32_t task);
 
-  void occupy(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
+  /// With `device` the attempt holds one of the node's devices until it is vacated, beside its demand.
+  void occupy(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand, bool device = false);
   void vacate(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
 
   /// The jobs with changes of pending or running tasks since the last call, each once; some may have ended. For

@@ -22,11 +22,30 @@ const typename Map::mapped_type* find(const Map& map, const Key& key) {
 }
 }  // namespace
 
-std::vector<std::string> StageInfo::variants_on(const NodeInfo& node) const {
+namespace {
+
+/// "accelerator", "accelerator=gpu".
+bool for_accelerators(std::string_view variant) { return variant.substr(0, variant.find('=')) == kAcceleratorAttribute; }
+
+}  // namespace
+
+std::vector<std::string> StageInfo::variants_on(const NodeInfo& node, bool holds_device) const {
   std::vector<std::string> those;
-  for (const std::string& attribute : variants)
+  for (const std::string& attribute : variants) {
+    if (node.lends_devices() && !holds_device && for_accelerators(attribute)) continue;
     if (has_attribute(node.attributes, attribute)) those.push_back(attribute);
+  }
   return those;
+}
+
+bool StageInfo::takes_device(std::uint32_t task, const NodeInfo& node) const {
+  if (!node.lends_devices()) return false;
+  if (demand.accelerator > 0) return true;
+  if (node.used.accelerator + 1 > node.capacity.accelerator) return false;
+  if (without_device.size() >= kMostDeviceCrashes || without_device.contains(task)) return false;
+  return std::any_of(variants.begin(), variants.end(), [&](const std::string& variant) {
+    return for_accelerators(variant) && has_attribute(node.attributes, variant);
+  });
 }
 
 const NodeInfo* ClusterView::node(NodeId id) const { return find(nodes_, id); }

@@ -36,6 +36,7 @@ struct NodeInfo {
   std::vector<CapacityStep> forecast;             // f(t) of the Reverse-Adaptive scheduler, ascending; empty: constant
   UplinkRate cross_rack;                          // its traffic over the rack's uplink, as reported
   std::set<AttemptId> running;
+  std::set<AttemptId> with_device;     // of these, the ones that hold a device
   std::uint32_t launched = 0;          // attempts ever
   std::optional<Time> excluded_until;  // failed too often: takes no task before that
   bool leaving = false;                // its worker is about to end: takes no task, and its map outputs move to other nodes
@@ -47,6 +48,8 @@ struct NodeInfo {
 
   bool usable() const { return !excluded_until.has_value() && !leaving && !away; }
   Resources free() const { return capacity - used; }
+  /// It joined with devices, which tasks hold one by one. Otherwise the attribute "accelerator" is a fact about the whole node.
+  bool lends_devices() const { return nominal.accelerator > 0; }
 };
 
 struct RackInfo {
@@ -149,10 +152,17 @@ struct StageInfo {
   std::vector<std::uint32_t>
       sample_histogram;        // of a sample of all its input over the output's partitions (SCache); empty: there is none
   std::optional<Reason> held;  // the last hold() on it
+  /// Tasks whose executor died while they held a device: their further attempts take none. After kMostDeviceCrashes no task does.
+  std::set<std::uint32_t> without_device{};
+  static constexpr std::size_t kMostDeviceCrashes = 3;
 
   bool complete() const { return finished == tasks.size(); }
-  /// The variants that a task of it runs as on the node, by its attributes; empty: as on any other node.
-  std::vector<std::string> variants_on(const NodeInfo& node) const;
+  /// The variants that an attempt runs as on the node, by its attributes; empty: as on any other node. Those for accelerators count
+  /// on a node that lends devices only while it holds one.
+  std::vector<std::string> variants_on(const NodeInfo& node, bool holds_device) const;
+  /// Whether an attempt of the task that is launched on the node now holds a device there: it demands one, or it has a function for
+  /// accelerators and a device is free. It never waits for one.
+  bool takes_device(std::uint32_t task, const NodeInfo& node) const;
   /// The time between an attempt's launch and `until`, less the time that it waited for its inputs, as early readers do.
   Time worked(Time launched, Time until) const {
     return until - (inputs_since > launched && inputs_since <= until ? inputs_since : launched);

@@ -110,5 +110,32 @@ TEST(MeasuredTasks, AreLearnedFromAViewThatShowsSome) {
   EXPECT_EQ(seen[1].running, 1u);
 }
 
+TEST(NodeClasses, OfNodesThatLendDevicesAreThoseOfTheTasks) {
+  Cluster cluster;
+  NodeInfo lends;
+  lends.id = NodeId(3);
+  lends.capacity = lends.nominal = {.cpu = 4, .accelerator = 1};
+  lends.attributes = {{"accelerator", "gpu"}};
+  World& world = cluster.world;
+  world.state.add_node(std::move(lends), "c", "r", {});
+  cluster.measured.on_event(world.state, {.kind = Notice::Kind::node_joined, .node = NodeId(3)});
+  const NodeInfo& node = *world.state.node(NodeId(3));
+  EXPECT_EQ(cluster.measured.slots(world.state, 0, SlotKind::any), 2 + 3) << "three of its slots have no device";
+  EXPECT_EQ(cluster.measured.slots(world.state, 1, SlotKind::any), 4 + 1);
+  EXPECT_EQ(cluster.measured.class_for_launch(node), 1u);
+  JobInfo& job = world.state.mutable_job(JobId(1));
+  const AttemptId other{{JobId(1), StageId(0), 5}, 0};
+  world.state.occupy(NodeId(3), other, job, {.cpu = 1}, true);
+  EXPECT_EQ(cluster.measured.class_for_launch(node), 0u) << "the device is held";
+  cluster.launch(0, 3);
+  EXPECT_EQ(cluster.seen()[0].running, 1u) << "without a device";
+  EXPECT_EQ(cluster.seen()[1].running, 0u);
+  cluster.finish(0);
+  EXPECT_EQ(cluster.seen()[0].ended, 1u);
+  EXPECT_EQ(cluster.seen()[1].ended, 0u);
+  world.state.vacate(NodeId(3), other, job, {.cpu = 1});
+  EXPECT_EQ(cluster.measured.class_for_launch(node), 1u);
+}
+
 }  // namespace
 }  // namespace weft::schedulers::measured_tasks_rules

@@ -8,7 +8,7 @@ namespace weft::schedulers {
 namespace {
 
 TEST(Resources, OperateOnEveryKind) {
-  const Resources all{1, 2, 3, 4, 5, 6, 7, 8};
+  const Resources all{1, 2, 3, 4, 5, 6, 7, 8, 9};
   const Resources twice = all + all;
   for (const auto& kind : kResourceKinds) {
     EXPECT_EQ(twice.*kind.amount, 2 * (all.*kind.amount)) << kind.name;
@@ -27,9 +27,10 @@ TEST(Resources, OperateOnEveryKind) {
   }
 }
 
-TEST(Resources, OnlyCpuIsAccountedForWhereThereIsNone) {
+TEST(Resources, OnlyCpuAndDevicesAreAccountedForWhereThereAreNone) {
   EXPECT_TRUE(fits({.cpu = 1, .memory = 100}, {}, {.cpu = 1}));
   EXPECT_FALSE(fits({.cpu = 1}, {}, {.memory = 100}));
+  EXPECT_FALSE(fits({.cpu = 1, .accelerator = 1}, {}, {.cpu = 1}));
   EXPECT_TRUE(fits({.memory = 1}, {}, {.memory = 100})) << "what is not asked for always fits";
 }
 

@@ -264,5 +264,49 @@ TEST_F(StateTest, JobsThatChangedAreNamedOnceInOrder) {
   EXPECT_TRUE(state.take_changed_jobs().empty());
 }
 
+TEST_F(StateTest, AttemptsHoldDevicesOneByOneWhereTheirStageHasAFunctionForThem) {
+  NodeInfo& lends = node(1, "h1", "r1", 4);
+  lends.capacity.accelerator = lends.nominal.accelerator = 1;
+  lends.attributes = {{"accelerator", "gpu"}, {"disk", "ssd"}};
+  NodeInfo& plain = node(2, "h2", "r1", 4);
+  plain.attributes = {{"accelerator", "simd"}};
+  JobInfo& of = job(1);
+  StageInfo& in = stage(of, 0, 8);
+  EXPECT_FALSE(in.takes_device(0, lends)) << "it has no function for devices";
+  in.variants = {"accelerator", "disk=ssd"};
+  EXPECT_FALSE(in.takes_device(0, plain)) << "the attribute is a fact about the whole node";
+  EXPECT_EQ(in.variants_on(plain, false), std::vector<std::string>{"accelerator"});
+  EXPECT_EQ(in.variants_on(lends, true), in.variants);
+  EXPECT_EQ(in.variants_on(lends, false), std::vector<std::string>{"disk=ssd"});
+
+  ASSERT_TRUE(in.takes_device(0, lends));
+  state.set_task(of, in, 0, TaskState::running);
+  const AttemptId first{{of.id, in.id, 0}, in.tasks[0].attempts++};
+  state.occupy(NodeId(1), first, of, in.demand, true);
+  EXPECT_EQ(lends.used.accelerator, 1);
+  EXPECT_EQ(of.used.accelerator, 1);
+  EXPECT_FALSE(in.takes_device(1, lends)) << "another task has the only one";
+  const AttemptId second = run(of, in, 1, 1);
+  state.vacate(NodeId(1), second, of, in.demand);
+  EXPECT_EQ(lends.used.accelerator, 1);
+  state.vacate(NodeId(1), first, of, in.demand);
+  EXPECT_EQ(lends.used.accelerator, 0);
+  EXPECT_TRUE(lends.with_device.empty());
+  EXPECT_EQ(state.used().accelerator, 0);
+
+  in.without_device = {3};
+  EXPECT_FALSE(in.takes_device(3, lends)) << "its executor died with one";
+  EXPECT_TRUE(in.takes_device(2, lends));
+  in.without_device = {3, 4, 5};
+  EXPECT_FALSE(in.takes_device(2, lends)) << "too many have";
+  in.without_device = {};
+  lends.capacity.accelerator = 0;
+  EXPECT_FALSE(in.takes_device(2, lends)) << "it has failed";
+  EXPECT_TRUE(in.variants_on(lends, false) == std::vector<std::string>{"disk=ssd"}) << "and the host's function runs";
+  Resources wants;
+  wants.accelerator = 1;
+  EXPECT_FALSE(fits(wants, {}, plain.capacity)) << "a task that demands a device goes to no node without one";
+}
+
 }  // namespace
 }  // namespace weft::schedulers

@@ -42,6 +42,8 @@
 
 namespace weft {
 
+class Kernel;
+
 template <class T, class Chain = detail::Erased<T>>
 class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> {
   using Where = std::source_location;
@@ -155,6 +157,11 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
       return *this;
     }
   }
+
+  /// The same records. Tasks that hold a device (weft worker --devices) compute them by the kernel instead of this operator's
+  /// function; all others, and those whose device has too little memory, by the function. Both must give the same records. Directly
+  /// behind generate or map. Needs <weft/kernel.hpp>.
+  auto on(const Kernel& kernel, Where where = Where::current()) const { return on_kernel(*this, kernel, where); }
 
   /// The same records. Each task of the stage that computes them (from one shuffle to the next) demands these amounts of its node:
   /// `lines.demand({.cpu = 2, .memory = 1e9})`. Other resources are as --demand says. If a stage has several demands, the largest

@@ -59,7 +59,7 @@ void Attempts::launch(const TaskId& id, NodeId node, std::string_view reason) {
     info.node = node;
     info.launched = context_.now();
   }
-  view.occupy(node, attempt, *job.info, stage.info->demand);
+  view.occupy(node, attempt, *job.info, stage.info->demand, stage.info->takes_device(id.index, view.nodes().at(node)));
   slow_start_.attempt_started(job, *stage.info);
   context_.triggers.note_change();
   job.nodes.insert(node);
@@ -75,7 +75,9 @@ void Attempts::send_launch(JobRecord& job, StageRecord& stage, const AttemptId& 
   command.attempt = attempt;
   command.speculative = stage.info->speculative.contains(attempt.task.index);
   command.spec = shaped_task_spec(stage.plan, stage.info->bounds, stage.splits, job.inputs(), attempt.task.index);
-  command.spec.variants = stage.info->variants_on(context_.view.nodes().at(node));
+  const schedulers::NodeInfo& where = context_.view.nodes().at(node);
+  command.device = where.with_device.contains(attempt);
+  command.spec.variants = stage.info->variants_on(where, command.device);
   if (!command.spec.variants.empty()) ++stage.usage.accelerated;
   const plan::Branch& branch = stage.plan.branches[command.spec.branch];
   command.inputs = branch.partitioned;

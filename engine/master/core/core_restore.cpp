@@ -190,7 +190,8 @@ bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
   task.launched = launched;
   StageUsage& usage = found->second.usage;
   if (usage.began == Time(0)) usage.began = launched;
-  context_.view.occupy(node, attempt, *job.info, stage.demand);
+  context_.view.occupy(node, attempt, *job.info, stage.demand,
+                       stage.takes_device(attempt.task.index, context_.view.nodes().at(node)));
   slow_start_.attempt_started(job, stage);
   job.nodes.insert(node);
   context_.scheduler.notify(

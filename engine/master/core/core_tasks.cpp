@@ -154,6 +154,8 @@ Result<void> Core::Impl::on(TaskFailed event) {
   const TaskRef task = *found;
   context_.view.mutable_node(event.node).last_heard = context_.now();
   ++task.stage->info->failed_attempts;
+  if (event.kind == FailureKind::crashed && context_.view.node(event.node)->with_device.contains(event.attempt))
+    task.stage->info->without_device.insert(task.index);  // the other function takes over
   attempts_.vacate(task, event.kind == FailureKind::killed ? &StageAttempts::killed : &StageAttempts::failed);
   if (!task.runs_twice()) {
     task.info().ended = context_.now();

@@ -184,6 +184,7 @@ struct LaunchTask {
   std::string stage_name;
   std::string reason;        // the scheduler's
   bool speculative = false;  // the task runs already: whichever attempt finishes first counts
+  bool device = false;       // it holds one of the node's devices
 };
 /// An output was lost where it was; its copy takes its place, and nothing is made again. Readers are notified by other commands:
 /// this one is for event logs.

@@ -45,7 +45,7 @@ Result<void> add_word(std::string_view word, CapacityWords& words) {
   }
   WEFT_ASSIGN(const Resources parsed, schedulers::parse_resources(fmt::format("{}={}", kResourceKinds[kind].name, amount)));
   const double value = parsed.*kResourceKinds[kind].amount;
-  if (value == 0 && kind != kind_named("cpu"))
+  if (value == 0 && kind != kind_named("cpu") && kind != kind_named("accelerator"))
     return fail(Code::invalid_argument, fmt::format("{} would stand for an amount that is not accounted for; slots=0 gives the "
                                                     "worker no tasks",
                                                     word));

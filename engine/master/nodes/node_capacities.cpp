@@ -68,6 +68,16 @@ Result<void> NodeCapacities::said(NodeId id, std::string_view text) {
   return {};
 }
 
+void NodeCapacities::devices_lost(NodeId id, std::uint32_t lost, std::string_view why) {
+  Node& node = nodes_.at(id);
+  node.devices.clear();
+  node.devices_why = why;
+  if (lost == 0) return;
+  for (std::size_t kind = 0; kind < kResourceKinds.size(); ++kind)
+    if (kResourceKinds[kind].amount == &schedulers::Resources::accelerator)
+      node.devices[kind] = std::max(0.0, node.nominal.accelerator - lost);
+}
+
 Result<void> NodeCapacities::forecast(NodeId id, std::string_view text, Duration utc_offset) {
   Node& node = nodes_.at(id);
   if (std::exchange(node.forecast_text, text) == text && node.utc_offset == utc_offset) return {};
@@ -118,7 +128,8 @@ Result<void> NodeCapacities::restore(const NodeSetting& setting) {
 CapacityChanged NodeCapacities::present(NodeId id, const Node& node) const {
   CapacityChanged event;
   event.node = id;
-  std::vector<std::pair<CapacityWords, std::string>> sources{{node.said, "its --capacity-from file"}};
+  std::vector<std::pair<CapacityWords, std::string>> sources{{node.said, "its --capacity-from file"},
+                                                             {node.devices, node.devices_why}};
   if (const auto left = load_.of(id)) sources.emplace_back(words_left(*left), left->why);
   if (const auto by = operators_.find(node.name); by != operators_.end()) sources.emplace_back(by->second.words, by->second.why);
   schedulers::Resources capacity = node.nominal;

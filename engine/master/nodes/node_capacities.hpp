@@ -27,6 +27,8 @@ class NodeCapacities {
   /// The text of the worker's capacity file; empty: it has none. What is wrong with it is the error, once for each text, and
   /// what was said before stays.
   Result<void> said(NodeId id, std::string_view text);
+  /// `lost` of the devices that it joined with have failed; `why` says how.
+  void devices_lost(NodeId id, std::uint32_t lost, std::string_view why);
   /// Takes the text of its forecast. `utc_offset`: of the worker's hours.
   Result<void> forecast(NodeId id, std::string_view text, Duration utc_offset);
   void measured(NodeId id, const schedulers::Resources& used, const schedulers::Resources& machine, Time now) {
@@ -51,7 +53,8 @@ class NodeCapacities {
     std::string name;
     schedulers::Resources nominal;
     std::string said_text, forecast_text;
-    CapacityWords said;
+    CapacityWords said, devices;  // devices: what is left of them
+    std::string devices_why;
     std::vector<DayLevel> levels;
     Duration utc_offset{0};
     std::optional<Time> forecast_at;  // when the core was given its steps last

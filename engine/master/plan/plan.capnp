@@ -45,6 +45,7 @@ struct Resources {
   networkOut @5 :Float64;
   mapSlots @6 :Float64;
   reduceSlots @7 :Float64;
+  accelerator @8 :Float64;
 }
 
 struct Stage {

@@ -6,15 +6,21 @@
 
 #include <fmt/format.h>
 
+#include "base/attributes.hpp"
 #include "base/text.hpp"
 
 namespace weft::profiles {
 
 namespace {
 
-std::string kind_of(const schedulers::NodeInfo& node) {
+/// Of an attempt without a device, the attributes of its node's devices do not count.
+std::string kind_of(const schedulers::NodeInfo& node, const AttemptId& attempt) {
+  const bool on_host = node.lends_devices() && !node.with_device.contains(attempt);
   std::string kind;
-  for (const auto& [name, value] : node.attributes) kind += fmt::format("{}{}={}", kind.empty() ? "" : ",", name, value);
+  for (const auto& [name, value] : node.attributes) {
+    if (on_host && name.starts_with(kAcceleratorAttribute)) continue;
+    kind += fmt::format("{}{}={}", kind.empty() ? "" : ",", name, value);
+  }
   return kind;
 }
 
@@ -95,7 +101,7 @@ void Observer::sample(master::Time now, const schedulers::ClusterView& view, con
   task.shuffle = event.shuffle_times.read;
   task.write = event.usage.write + event.shuffle_times.write;
   task.memory = static_cast<double>(event.usage.peak_memory);
-  task.kind = kind_of(*node);
+  task.kind = kind_of(*node, event.attempt);
   const auto hosts = stage->pending.hosts(id.index);
   task.placed = !hosts.empty();
   task.local = std::find(hosts.begin(), hosts.end(), node->host) != hosts.end();

@@ -24,7 +24,7 @@ void WorkerCapacities::measured(NodeId id, const schedulers::Resources& worker, 
 /// What is wrong with a text is logged, and what it said before stays; a worker sends each text once.
 Result<void> WorkerCapacities::on_texts(NodeId id, const RegisteredWorker& worker, const rpc::Message& message) {
   WEFT_ASSIGN(const protocol::CapacityTexts texts, protocol::decode<protocol::CapacityTexts>(message));
-  if (std::max(texts.capacity.size(), texts.forecast.size()) > protocol::kMostCapacityText ||
+  if (std::max({texts.capacity.size(), texts.forecast.size(), texts.devices_why.size()}) > protocol::kMostCapacityText ||
       std::abs(texts.utc_offset.count()) > kDay.count())
     return fail(Code::corrupt, "capacity texts that cannot be");
   const auto warn = [&](std::string_view what, const Result<void>& done) {
@@ -33,6 +33,7 @@ Result<void> WorkerCapacities::on_texts(NodeId id, const RegisteredWorker& worke
   };
   warn("--capacity-from file", capacities_.said(id, texts.capacity));
   warn("--forecast file", capacities_.forecast(id, texts.forecast, texts.utc_offset));
+  capacities_.devices_lost(id, texts.devices_lost, escaped(texts.devices_why));
   update(id);
   return {};
 }

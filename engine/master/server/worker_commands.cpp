@@ -37,8 +37,11 @@ void WorkerCommands::carry_out(LaunchTask& launch) {
   const TaskId& task = launch.attempt.task;
   if (prepared(launch.node, task.job) == nullptr) return;
   release_now(launch.node, task.job, ShuffleId(task.stage.value()));
-  context_.table.send(launch.node,
-                      protocol::Launch{launch.attempt, std::move(launch.spec), launch.timeout, std::move(launch.stage_name)});
+  context_.table.send(launch.node, protocol::Launch{.attempt = launch.attempt,
+                                                    .spec = std::move(launch.spec),
+                                                    .timeout = launch.timeout,
+                                                    .stage_name = std::move(launch.stage_name),
+                                                    .device = launch.device});
 }
 
 void WorkerCommands::carry_out(KillTask& kill) { context_.table.send(kill.node, std::move(kill)); }

@@ -23,6 +23,7 @@
 #include "base/version.hpp"
 #include "engine/tools/cli/commands.hpp"
 #include "engine/tools/display/standard_output.hpp"
+#include "runtime/devices/device.hpp"
 
 namespace {
 
@@ -91,6 +92,7 @@ int flushed() {
 
 int main(int argc, char** argv) {
   weft::outlive_broken_pipes();
+  if (const auto listed = weft::runtime::run_if_device_list()) return *listed;
   CLI::App app("Run and watch a cluster for MapReduce/DAG jobs", "weft");
   app.formatter(weft::command_line::help_layout());
   app.set_version_flag("--version", "weft " + std::string(weft::version()), "Print the version");

@@ -16,6 +16,7 @@
 #include "engine/tools/web/worker_metrics.hpp"
 #include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/worker_chunks.hpp"
+#include "runtime/worker/worker_devices.hpp"
 #include "runtime/worker/worker_tables.hpp"
 #include "schedulers/view/resources.hpp"
 #include "storage/parquet/module.hpp"
@@ -28,7 +29,8 @@ struct WorkerSettings {
   runtime::WorkerOptions worker;
   std::string config;
   runtime::WorkerChunkOptions chunks;
-  std::string http;                   // address of its metrics; empty: none
+  std::string http;  // address of its metrics; empty: none
+  bool lists_devices = false;
   std::vector<std::string> settings;  // command-line options as "worker.key=value": they override the file
 };
 
@@ -109,6 +111,9 @@ constexpr KeyOption kWorkerOptions[] = {
     {"--job-processes", "worker.job_processes", "N",
      "Processes and threads that a job may have here, besides those of its tasks (default: 4096; 0: no limit)"},
     {"--capacity", "worker.capacity", "RESOURCES", "Resources besides slots: memory=4GiB,disk_read=200MB (memory: as --memory)"},
+    {"--devices", "worker.devices", "none|auto|cpu|LABELS",
+     "Devices for kernels that its tasks may hold: GPUs or else other accelerators (auto), or those of --list-devices, 0.0,0.1 "
+     "(default: none)"},
     {"--yield", "worker.yield", "true|false",
      "Whether others on this machine keep the processors and the memory they take (default: false)"},
 };
@@ -162,6 +167,16 @@ void add_chunk_options(CLI::App& command, runtime::WorkerChunkOptions& chunks) {
                   "Bytes per second of chunks copied to other workers (default: 128MiB; 0: no limit)");
 }
 
+Result<void> print_devices() {
+  std::string why;
+  WEFT_ASSIGN(const auto devices, runtime::list_devices(why));
+  if (devices.empty()) std::printf("no devices: %s\n", why.empty() ? "the drivers know none" : why.c_str());
+  for (const runtime::Device& device : devices)
+    std::printf("%-6s %-12s %10s  %s (%s)\n", device.label.c_str(), device.kind.c_str(), human_bytes(device.memory_bytes).c_str(),
+                device.name.c_str(), device.platform.c_str());
+  return {};
+}
+
 void print_settings() {
   runtime::WorkerOptions defaults;
   Config config;
@@ -173,7 +188,7 @@ void print_settings() {
 
 void add_worker(CLI::App& app, Action& action) {
   Command<WorkerSettings> command(app, action, "worker", "Run tasks on this machine for a master",
-                                  [](const WorkerSettings& given) { return run(given); });
+                                  [](const WorkerSettings& given) { return given.lists_devices ? print_devices() : run(given); });
   add_settings(command.app(), command.options().settings);
   add_chunk_options(command.app(), command.options().chunks);
   command.value("--http", &WorkerSettings::http, "HOST:PORT",
@@ -181,6 +196,7 @@ void add_worker(CLI::App& app, Action& action) {
   command.app()
       .add_option("--config", command.options().config, "Settings file (TOML); options override it")
       ->check(CLI::ExistingFile);
+  command.app().add_flag("--list-devices", command.options().lists_devices, "Print the devices that --devices can name");
   command.app().add_flag_callback(
       "--print-config",
       [] {

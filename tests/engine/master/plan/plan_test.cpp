@@ -248,8 +248,15 @@ TEST(PlanCodec, BytesAreThoseOfEarlierReleases) {
   stage.id = StageId(1), stage.name = "reduce", stage.operators = {"read", "", "map"}, stage.output = OutputKind::result;
   stage.partitions = 2, stage.fingerprint = 3, stage.estimated_task_duration = std::chrono::nanoseconds(4);
   stage.variants = {"gpu"};
-  stage.demand = {
-      .cpu = 1, .memory = 2, .disk_read = 3, .network_in = 5, .disk_write = 4, .network_out = 6, .map_slots = 7, .reduce_slots = 8};
+  stage.demand = {.cpu = 1,
+                  .memory = 2,
+                  .disk_read = 3,
+                  .network_in = 5,
+                  .disk_write = 4,
+                  .network_out = 6,
+                  .map_slots = 7,
+                  .reduce_slots = 8,
+                  .accelerator = 9};
   Branch& branch = stage.branches.emplace_back();
   branch.kind = BranchKind::shuffles, branch.tasks = 9, branch.mergeable = true;
   branch.splits = {{{"a/b", 1, 2, {"h1", "h2"}}, {"c", 3, 4, {"h3"}}}, {{"d", 5, 6, {""}}}};
