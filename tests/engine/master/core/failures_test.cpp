@@ -257,5 +257,37 @@ TEST(CoreFailures, AWrongNumberOfPartitionsIsAFailureOfTheAttempt) {
   EXPECT_NE(d.last<JobFailed>(), nullptr);
 }
 
+TEST(CoreFailures, ATaskWhoseExecutorDiedWithADeviceRunsWithoutOne) {
+  Driver d;
+  WorkerJoined lends;
+  lends.node = NodeId(1);
+  lends.name = lends.host = "one";
+  lends.rack = "rack-0";
+  lends.capacity.cpu = 2;
+  lends.capacity.accelerator = 1;
+  lends.attributes = {{"accelerator", "gpu"}};
+  ASSERT_TRUE(d.apply(std::move(lends)));
+  plan::Stage stage = result(source(0, 2, 0));
+  stage.variants = {"accelerator"};
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {stage})));
+  const auto launch = [&](std::uint32_t task) {
+    const LaunchTask* last = nullptr;
+    for (const Command& command : d.commands)
+      if (const auto* one = std::get_if<LaunchTask>(&command); one != nullptr && one->attempt.task.index == task) last = one;
+    return *last;
+  };
+  EXPECT_TRUE(launch(0).device);
+  EXPECT_EQ(launch(0).spec.variants, std::vector<std::string>{"accelerator"});
+  EXPECT_FALSE(launch(1).device) << "the other one does not wait for it";
+  EXPECT_TRUE(launch(1).spec.variants.empty());
+
+  ASSERT_TRUE(d.apply(TaskFailed{d.running_attempt(1, 0, 0), NodeId(1), FailureKind::crashed, "signal 11"}));
+  EXPECT_EQ(launch(0).attempt.attempt, 1u);
+  EXPECT_FALSE(launch(0).device) << "the function takes over";
+  EXPECT_EQ(d.core.view().node(NodeId(1))->used.accelerator, 0);
+  ASSERT_TRUE(d.finish(d.running_attempt(1, 0, 1)));
+}
+
 }  // namespace
 }  // namespace weft::master
