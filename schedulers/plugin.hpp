@@ -29,12 +29,12 @@ constexpr bool operator==(const PluginInterface& a, const PluginInterface& b) {
 
 constexpr PluginInterface plugin_interface() {
   std::uint32_t layout = 2166136261u;
-  for (std::size_t size :
-       {sizeof(ClusterView), sizeof(NodeInfo), sizeof(RackInfo), sizeof(JobInfo), sizeof(StageInfo), sizeof(TaskInfo),
-        sizeof(SpeculativeAttempt), sizeof(GroupInfo), sizeof(GroupStatus), sizeof(PendingTasks), sizeof(ShuffleSizes),
-        sizeof(Resources), sizeof(Notice), sizeof(Trigger), sizeof(Options), sizeof(Registry), sizeof(Composition), sizeof(Error)})
+  for (std::size_t size : {sizeof(ClusterView), sizeof(NodeInfo), sizeof(RackInfo), sizeof(JobInfo), sizeof(StageInfo),
+                           sizeof(TaskInfo), sizeof(SpeculativeAttempt), sizeof(GroupInfo), sizeof(GroupStatus),
+                           sizeof(PendingTasks), sizeof(ShuffleSizes), sizeof(Resources), sizeof(Notice), sizeof(Sharing),
+                           sizeof(Trigger), sizeof(Options), sizeof(Registry), sizeof(Composition), sizeof(Error)})
     layout = (layout ^ static_cast<std::uint32_t>(size)) * 16777619u;
-  return {7, layout};
+  return {8, layout};
 }
 
 /// Type and name of the exported function. When `host` equals its own plugin_interface() it adds its schedulers to `registry`;

@@ -30,7 +30,7 @@ class WatchedScheduler final : public schedulers::Scheduler {
   }
   schedulers::RoundOrder round_order() const override { return inner_->round_order(); }
   std::optional<std::uint32_t> far_prefetches(RackId rack) const override { return inner_->far_prefetches(rack); }
-  bool goals_decide() const override { return inner_->goals_decide(); }
+  schedulers::Sharing sharing(const schedulers::ClusterView& view) const override { return inner_->sharing(view); }
   bool work_conserving() const override { return inner_->work_conserving(); }
   std::vector<schedulers::GroupStatus> groups(const schedulers::ClusterView& view) const override { return inner_->groups(view); }
   void on_event(const schedulers::ClusterView& view, const schedulers::Notice& notice) override { inner_->on_event(view, notice); }

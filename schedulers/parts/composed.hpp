@@ -24,7 +24,7 @@ class Composed final : public Scheduler {
   RoundOrder round_order() const override { return parts_.round_order; }
   std::optional<std::uint32_t> far_prefetches(RackId rack) const override;
   bool work_conserving() const override;
-  bool goals_decide() const override { return parts_.goals_decide; }
+  Sharing sharing(const ClusterView& view) const override { return parts_.jobs->sharing(view); }
   std::vector<GroupStatus> groups(const ClusterView& view) const override;
 
  private:

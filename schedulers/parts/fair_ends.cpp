@@ -1,6 +1,8 @@
 #include "schedulers/parts/fair_ends.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 
@@ -39,6 +41,18 @@ double FairEnds::rank(JobId job) const {
   const double until_end = until(job);
   if (until_end <= 0) return -1 / (of.left + kLeast);
   return until_end * (of.left + kLeast) / (of.all + kLeast);
+}
+
+std::vector<JobId> FairEnds::order(const ClusterView& view) const {
+  std::vector<std::pair<double, JobOrder>> ranked;
+  for (const auto& [id, job] : jobs_) {
+    const JobInfo& info = *view.job(id);
+    ranked.emplace_back(rank(id), JobOrder{info.priority, info.submitted, id});
+  }
+  std::ranges::sort(ranked);
+  std::vector<JobId> order;
+  for (const auto& [rank, job] : ranked) order.push_back(job.id);
+  return order;
 }
 
 void FairEnds::arrive(const ClusterView& view, const JobInfo& job) {

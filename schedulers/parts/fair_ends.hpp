@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "schedulers/config/weights.hpp"
 #include "schedulers/parts/job_sizes.hpp"
@@ -34,6 +35,8 @@ class FairEnds {
   /// The least first: jobs that would have ended by now, of these the one with the least work that is not launched; then the least
   /// time to that end, times the part of the work that is not launched.
   double rank(JobId job) const;
+  /// The live jobs by rank().
+  std::vector<JobId> order(const ClusterView& view) const;
   const JobSize& size(JobId job) const { return jobs_.at(job).size; }
   bool contains(JobId job) const { return jobs_.contains(job); }
   /// Counts what changed the ends of several jobs.

@@ -204,6 +204,9 @@ GoalNeeds goal_needs(const ClusterView& view, const MeasuredTasks& measured, con
   const std::vector<StageOnClasses> stages = stages_of(view, measured, job, kind, rules.threshold);
   const std::vector<PhaseLeft> phases = phases_left(stages);
   for (const StageOnClasses& stage : stages) needs.seconds += work_on_all(view, measured, kind, stage);
+  double all_slots = 0;
+  for (std::size_t i = 0; i < measured.classes(); ++i) all_slots += measured.slots(view, i, kind);
+  needs.at_best = seconds_with(phases, all_slots);
   for (const StageOnClasses& stage : stages) {
     if (!stage.takes) continue;
     if (stage.lengths.empty()) {

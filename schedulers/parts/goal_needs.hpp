@@ -27,6 +27,7 @@ struct GoalNeeds {
   bool measured = true;        // the durations of its tasks are known
   double speedup = 1;          // of the fastest class over class 0; more than 1 only above the threshold
   double seconds = 0;          // that the job still needs, of one slot as fast as the average one
+  double at_best = 0;          // seconds until it would end with all slots of the cluster
   double past_goal = 0;        // seconds since the goal; negative before it
   double running_seconds = 0;  // whole durations of its running tasks together
   double allowed = 1;          // seconds from the submission to the goal

@@ -85,7 +85,7 @@ void GoalOrder::begin(const ClusterView& view, std::size_t) {
     placed_at_ = ends_.changes();
     for (auto& [kind, queue] : queues_) {
       for (const auto& [id, needs] : queue.needs)
-        if (queue.by_ends && view.job(id) != nullptr) place(queue, *view.job(id));
+        if (view.job(id) != nullptr) place(queue, *view.job(id));
     }
   }
   for (const SlotKind kind : slot_kinds(view)) refresh(view, kind, queues_[kind]);
@@ -145,7 +145,7 @@ void GoalOrder::give_up(const ClusterView& view, double slots, Queue& queue) con
   for (const auto& [id, needs] : queue.needs) {
     if (!needs.has_goal || !needs.measured || needs.late || needs.unattainable) continue;
     jobs.push_back(id);
-    goals.push_back({-needs.past_goal, needs.seconds});
+    goals.push_back({-needs.past_goal, needs.seconds, needs.at_best});
   }
   const std::vector<bool> out = goals_to_give_up(goals, slots);
   const std::set<JobId> before = std::exchange(queue.given_up, {});
@@ -157,16 +157,22 @@ void GoalOrder::give_up(const ClusterView& view, double slots, Queue& queue) con
   }
   const double few = std::max(kFewJobs, kFewHopeless * static_cast<double>(with_goal));
   const bool overloaded = missed_ > kFewHopeless || static_cast<double>(hopeless) > few;
-  const std::pair before_now(queue.by_ends, queue.overloaded);
+  const bool was_overloaded = queue.overloaded;
   queue.overloaded = options_.by_fair_ends && overloaded;
-  queue.by_ends = options_.by_fair_ends && (overloaded || with_goal < queue.needs.size());
-  const bool moved = before_now != std::pair(queue.by_ends, queue.overloaded);
-  for (std::size_t i = 0; i < jobs.size(); ++i)
+  const bool moved = was_overloaded != queue.overloaded;
+  const std::set<JobId> at_risk_before = std::exchange(queue.at_risk, {});
+  const std::vector<bool> at_risk =
+      options_.by_fair_ends ? goals_at_risk(goals, out, slots, options_.rules.margin, options_.rules.reserve * queue.handover)
+                            : std::vector<bool>(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (out[i]) queue.given_up.insert(jobs[i]);
+    if (at_risk[i]) queue.at_risk.insert(jobs[i]);
+  }
   for (const auto& [id, needs] : queue.needs)
     if (moved && view.job(id) != nullptr) place(queue, *view.job(id));
   for (const JobId id : jobs)
-    if (before.contains(id) != queue.given_up.contains(id)) place(queue, *view.job(id));
+    if (before.contains(id) != queue.given_up.contains(id) || at_risk_before.contains(id) != queue.at_risk.contains(id))
+      place(queue, *view.job(id));
 }
 
 /// Computes the needs of the job, and subtracts them from the available slots.
@@ -211,19 +217,20 @@ std::optional<GoalOrder::Rank> GoalOrder::rank(const Queue& queue, const JobInfo
   const JobOrder order{job.priority, job.submitted, job.id};
   if (!on.useful && !on.calibrates) return std::nullopt;
   if (needs.late && options_.late_first) return Rank{Tier::late, 0, -needs.lateness(), order};
-  if (!options_.late_first && !queue.by_ends && gives_up_goal(queue, job, needs))
+  if (!options_.late_first && !options_.by_fair_ends && gives_up_goal(queue, job, needs))
     return Rank{Tier::late_after, 0, -needs.lateness(), order};
   const bool tried_first = needs.of_class.size() > 1;
   const bool unknown = tried_first ? on.calibrates : !needs.measured && (options_.by_need || on.running < queue.even_part);
-  if (queue.by_ends && !on.calibrates &&
-      (!needs.has_goal || !needs.measured || queue.overloaded || gives_up_goal(queue, job, needs)))
+  if (options_.by_fair_ends && !on.calibrates &&
+      (!needs.has_goal || !needs.measured || queue.overloaded || gives_up_goal(queue, job, needs) ||
+       !queue.at_risk.contains(job.id)))
     return Rank{Tier::served, on.prefers ? 0 : 1, ends_.rank(job.id), order};
   if (needs.has_goal && unknown) return Rank{Tier::unknown, 0, 0, order};
   if (options_.by_need && on.need() > 0) return Rank{Tier::needy, 0, -on.need() * (on.prefers ? on.scale : 1), order};
   if (!options_.by_need && on.need() + options_.rules.margin * on.required > 0) {
     return Rank{Tier::needy, 0, -needs.past_goal, order};
   }
-  return Rank{Tier::served, on.prefers ? 0 : 1, queue.by_ends ? ends_.rank(job.id) : -on.need() / needs.weight, order};
+  return Rank{Tier::served, on.prefers ? 0 : 1, options_.by_fair_ends ? ends_.rank(job.id) : -on.need() / needs.weight, order};
 }
 
 void GoalOrder::place(Queue& queue, const JobInfo& job) const {
@@ -240,6 +247,7 @@ void GoalOrder::place(Queue& queue, const JobInfo& job) const {
 void GoalOrder::remove(Queue& queue, JobId job) {
   queue.needs.erase(job);
   queue.given_up.erase(job);
+  queue.at_risk.erase(job);
   queue.waits_since.erase(job);
   for (auto& jobs : queue.jobs) jobs.remove(job);
 }
@@ -285,7 +293,21 @@ void GoalOrder::explain(const ClusterView& view, Launcher& launcher) {
 }
 
 bool GoalOrder::urgent(const ClusterView& view, const JobInfo& job) const {
-  return !options_.by_need && job.deadline && !ahead(view, job);
+  if (options_.by_need || !job.deadline) return false;
+  if (options_.by_fair_ends &&
+      std::ranges::none_of(queues_, [&](const auto& queue) { return queue.second.at_risk.contains(job.id); }))
+    return false;
+  return !ahead(view, job);
+}
+
+Sharing GoalOrder::sharing(const ClusterView& view) const {
+  if (!options_.by_fair_ends) return {.goals = Goals::needed};
+  Sharing sharing{.goals = Goals::at_risk, .margin = options_.rules.margin, .order = ends_.order(view)};
+  for (const auto& [kind, queue] : queues_) {
+    if (queue.overloaded) sharing.goals = Goals::none;
+    sharing.wait = std::max(sharing.wait, options_.rules.reserve * queue.handover);
+  }
+  return sharing;
 }
 
 bool GoalOrder::ahead(const ClusterView& view, const JobInfo& job) const {

@@ -10,6 +10,7 @@
 #include "schedulers/parts/fair_ends.hpp"
 #include "schedulers/parts/goal_needs.hpp"
 #include "schedulers/parts/ranked_set.hpp"
+#include "schedulers/prediction/goals_met.hpp"
 
 namespace weft::schedulers {
 
@@ -21,9 +22,10 @@ struct GoalOrderOptions {
   bool by_need = false;
   /// True: jobs past their goal go before all others. False: they, and jobs that cannot meet their goal, go after those that can.
   bool late_first = false;
-  /// True: where some job has no goal, slots that no goal needs go to one job after the other, so that small ones end early and
-  /// none much later than if all had shared fairly (parts/fair_ends.hpp); and so do all slots while many goals are missed.
-  /// Otherwise, and with false, such slots go to all jobs alike.
+  /// True: only goals at risk need slots. All other slots go to one job after the other, so that small ones end early and none much
+  /// later than if all had shared fairly (parts/fair_ends.hpp); and so do all slots while many goals are missed. Which goals are at
+  /// risk: prediction/goals_met.hpp. False: each job with a goal gets the slots that it needs for it from the beginning, and the
+  /// others go to all jobs alike.
   bool by_fair_ends = false;
 };
 
@@ -40,6 +42,7 @@ class GoalOrder final : public OrderingPolicy, public Urgency {
   /// True for jobs that have fewer slots than they need for their goals.
   bool urgent(const ClusterView& view, const JobInfo& job) const override;
   bool offers_all() const override { return measured_.classes() == 1; }
+  Sharing sharing(const ClusterView& view) const override;
 
   /// Whether the job has at least as many slots as it needs: it can wait for a nearer node.
   bool ahead(const ClusterView& view, const JobInfo& job) const;
@@ -52,7 +55,7 @@ class GoalOrder final : public OrderingPolicy, public Urgency {
     std::map<JobId, GoalNeeds> needs;                          // of jobs with pending tasks of the kind
     std::vector<RankedSet<JobId, Rank, const JobInfo*>> jobs;  // by class, without the jobs for which its nodes are of no use now
     std::set<JobId> given_up;                                  // jobs that cannot meet their goals beside the others
-    bool by_ends = false;                                      // jobs go by their fair ends where no goal needs the slots
+    std::set<JobId> at_risk;                                   // jobs that miss their goals unless they go before others
     bool overloaded = false;                                   // goals decide nothing
     std::map<JobId, Time> waits_since;                         // jobs that have no slot where they are faster
     double even_part = 1;                                      // slots over jobs

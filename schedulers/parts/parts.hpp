@@ -96,6 +96,8 @@ class OrderingPolicy : public Part {
   virtual void explain(const ClusterView& view, Launcher& launcher) { (void)view, (void)launcher; }
   /// Whether it offers every job that has pending tasks.
   virtual bool offers_all() const { return true; }
+  /// See Scheduler::sharing.
+  virtual Sharing sharing(const ClusterView& view) const { return (void)view, Sharing(); }
 };
 
 /// Which jobs may come in. The error goes to the submitter.
@@ -208,7 +210,6 @@ struct Composition {
 
   double slow_start = 1;                               // see Scheduler::slow_start
   RoundOrder round_order = RoundOrder::by_submission;  // see Scheduler::round_order
-  bool goals_decide = false;                           // see Scheduler::goals_decide
   bool preplaces = true;               // readers of shuffles are placed while maps run (preplacement.hpp); false: when launched
   bool in_turns = false;               // where nodes ask, each takes one task at a time, those with most free capacity first
   bool all_nodes = false;              // all nodes with free capacity are offered even when only one reports

@@ -1,5 +1,7 @@
 #include "schedulers/parts/ranked_jobs.hpp"
 
+#include <algorithm>
+
 namespace weft::schedulers {
 
 Result<void> RankedJobs::start(const ClusterView& view, Part*) {
@@ -25,6 +27,15 @@ void RankedJobs::place(const ClusterView& view, const JobInfo& job) {
 bool RankedJobs::offer(const ClusterView& view, SlotKind, Launcher& launcher) {
   if (view.capacity() != capacity_) place_all(view);
   return with_pending_.offer(launcher.starts_over(), [&launcher](const JobInfo* job) { return launcher.launch(*job); });
+}
+
+Sharing RankedJobs::sharing(const ClusterView& view) const {
+  std::vector<std::pair<double, JobOrder>> ranked;
+  for (const auto& [id, job] : view.jobs()) ranked.emplace_back(score(view, job), order_of(job));
+  std::ranges::sort(ranked);
+  Sharing sharing;
+  for (const auto& [score, job] : ranked) sharing.order.push_back(job.id);
+  return sharing;
 }
 
 }  // namespace weft::schedulers

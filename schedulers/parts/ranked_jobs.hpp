@@ -16,6 +16,7 @@ class RankedJobs : public OrderingPolicy {
   Result<void> start(const ClusterView& view, Part* before) override;
   void on_event(const ClusterView& view, const Notice& notice) override;
   bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override;
+  Sharing sharing(const ClusterView& view) const override;
 
  protected:
   /// Smaller is earlier; of equal scores the job that is first by priority, submit time and id. May depend on the job and on the

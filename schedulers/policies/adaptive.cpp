@@ -80,7 +80,6 @@ Result<Composition> make_adaptive(Options& options, const Registry&) {
   auto order = std::make_unique<GoalOrder>(std::move(goals));
   if (delays > 0) parts.locality_wait = std::make_unique<WaitsWhileAhead>(*order, delays);
   parts.urgency = order.get();
-  parts.goals_decide = true;
   parts.jobs = std::move(order);
   return parts;
 }

@@ -45,6 +45,8 @@ class ByFairEnds final : public OrderingPolicy {
     return order_.offer(moved || launcher.starts_over(), [&launcher](const JobInfo* job) { return launcher.launch(*job); });
   }
 
+  Sharing sharing(const ClusterView& view) const override { return {.order = ends_.order(view)}; }
+
  private:
   using Rank = std::pair<double, JobOrder>;
 

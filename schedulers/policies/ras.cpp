@@ -30,7 +30,6 @@ Result<Composition> make_ras(Options& options, const Registry&) {
   WEFT_ASSIGN(const JobSlotsOptions slots, take_job_slots(options));
   Composition parts;
   parts.jobs = std::make_unique<JobSlots>(slots, slot_goals());
-  parts.goals_decide = true;
   return parts;
 }
 

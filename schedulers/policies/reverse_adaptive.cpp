@@ -201,6 +201,7 @@ class WhileForecast final : public OrderingPolicy {
   Asks asks() const override { return present_->asks(); }
   bool offers_all() const override { return present_->offers_all(); }
   void explain(const ClusterView& view, Launcher& launcher) override { present_->explain(view, launcher); }
+  Sharing sharing(const ClusterView& view) const override { return present_->sharing(view); }
 
  private:
   std::unique_ptr<JobSlots> slots_;
@@ -224,7 +225,6 @@ Result<Composition> make_reverse_adaptive(Options& options, const Registry& regi
     parts.jobs = std::move(order);
   }
   parts.urgency = nullptr;  // job slots know no urgent jobs
-  parts.goals_decide = true;
   if (preempts) parts.preemption = std::make_unique<CapacityPreemption>();
   return parts;
 }

@@ -107,7 +107,6 @@ Result<Composition> make_shufflewatcher(Options& options, const Registry& regist
   }
   parts.asks = Asks::jobs;
   parts.urgency = nullptr;  // goals, if users are ordered by them, do not decide which of their tasks a node gets
-  parts.goals_decide = false;
   return parts;
 }
 

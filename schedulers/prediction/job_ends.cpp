@@ -30,7 +30,7 @@ struct Course {
   double to_goal = std::numeric_limits<double>::infinity();
   double running = 0, slots = 0;
   std::size_t at = 0;
-  bool begun = false;  // the phase
+  bool begun = false;  // the phase has had slots
 
   bool over() const { return at == phases.size(); }
   double work() const {
@@ -39,6 +39,7 @@ struct Course {
     return sum;
   }
   double usable() const { return phases[at].tasks; }
+  double seconds(double with) const { return seconds_with(std::span(phases).subspan(at), with); }  // as many slots
   double needed(double passed) const {
     return std::isfinite(to_goal) ? slots_needed(std::span(phases).subspan(at), to_goal - passed) : 0;
   }
@@ -50,7 +51,7 @@ struct Course {
   }
   /// The last tasks of a phase cannot be divided: while they run, half of the slots are idle on average.
   void begin_phase() {
-    if (std::exchange(begun, true)) return;
+    if (slots <= 0 || std::exchange(begun, true)) return;
     PhaseLeft& now = phases[at];
     if (now.waiting > 0) now.work += now.longest * std::max(0.0, std::min(slots, now.tasks) - task) / 2;
   }
@@ -83,31 +84,53 @@ void fill(std::vector<Course*>& courses, double all, double low, double high, Gi
   for (Course* course : courses) course->slots = give(*course, high);
 }
 
-void share(std::vector<Course*>& courses, double all, bool goals_decide, double passed) {
-  if (!goals_decide) {
+/// What each job has of the slots before the rest is shared: what it needs for its goal, where goals decide. The nearest goal
+/// first; jobs that are late or give their goals up last, or not at all where only goals at risk need slots.
+std::vector<double> reserved(const std::vector<Course*>& courses, double all, const Sharing& sharing, double passed) {
+  std::vector<double> reserved(courses.size());
+  if (sharing.goals == Goals::none) return reserved;
+  std::vector<Goal> goals;
+  for (const Course* course : courses) goals.push_back({course->to_goal - passed, course->work(), course->seconds(all)});
+  const std::vector<bool> out = goals_to_give_up(goals, all);
+  std::vector<bool> needs(courses.size(), true);
+  if (sharing.goals == Goals::at_risk) needs = goals_at_risk(goals, out, all, sharing.margin, sharing.wait);
+  std::vector<std::size_t> in_order;
+  for (std::size_t i = 0; i < courses.size(); ++i)
+    if (needs[i]) in_order.push_back(i);
+  std::ranges::stable_sort(in_order, {}, [&](std::size_t i) { return std::pair(bool(out[i]), goals[i].seconds); });
+  double left = all;
+  for (const std::size_t i : in_order) {
+    const double needed = courses[i]->needed(passed);  // a job has a whole slot even where it needs a part of one
+    reserved[i] = std::min({needed > 0 ? std::max(needed, courses[i]->task) : 0, courses[i]->usable(), left});
+    left -= reserved[i];
+  }
+  return reserved;
+}
+
+void share(std::vector<Course*>& courses, double all, const Sharing& sharing, const std::map<JobId, std::size_t>& places,
+           double passed) {
+  if (sharing.goals == Goals::none && sharing.order.empty()) {
     return fill(courses, all, 0, all / kUnserved, [](const Course& course, double level) {
       return std::min(std::max(course.running, kUnserved) * level, course.usable());
     });
   }
-  // First what jobs need, the nearest goal first, and jobs that are late or give their goals up last. Then all get the same more.
-  std::vector<Goal> goals;
-  for (const Course* course : courses) goals.push_back({course->to_goal - passed, course->work()});
-  const std::vector<bool> out = goals_to_give_up(goals, all);
-  std::map<JobId, double> given;
-  std::vector<std::pair<bool, const Course*>> in_order;
-  for (std::size_t i = 0; i < courses.size(); ++i) in_order.emplace_back(out[i], courses[i]);
-  std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.first, a.second->to_goal) < std::pair(b.first, b.second->to_goal);
-  });
+  const std::vector<double> first = reserved(courses, all, sharing, passed);
   double left = all;
-  for (const auto& [gives_up, course] : in_order) {
-    const double needed = course->needed(passed);  // a job has a whole slot even where it needs a part of one
-    const double gets = std::min({needed > 0 ? std::max(needed, course->task) : 0, course->usable(), left});
-    given[course->job] = gets;
-    left -= gets;
+  for (std::size_t i = 0; i < courses.size(); ++i) left -= courses[i]->slots = first[i];
+  if (sharing.order.empty()) {
+    return fill(courses, all, 0, all,
+                [&](const Course& course, double level) { return std::min(course.slots + level, course.usable()); });
   }
-  fill(courses, all, 0, all,
-       [&](const Course& course, double level) { return std::min(given.at(course.job) + level, course.usable()); });
+  std::vector<Course*> in_order = courses;
+  std::ranges::stable_sort(in_order, {}, [&](const Course* course) {
+    const auto place = places.find(course->job);
+    return place == places.end() ? places.size() : place->second;
+  });
+  for (Course* course : in_order) {
+    const double more = std::min(left, course->usable() - course->slots);
+    course->slots += more;
+    left -= more;
+  }
 }
 
 double cores_of(const JobInfo& job) {
@@ -131,11 +154,13 @@ Course course_of(const ClusterView& view, const JobInfo& job, WorkLeft left) {
 }
 
 /// Follows the courses to their ends. A course that is not over after kSteps keeps the slots that it has then.
-void follow(std::vector<Course>& all, double slots, bool goals_decide, std::map<JobId, ExpectedEnd>& ends, Time now) {
+void follow(std::vector<Course>& all, double slots, const Sharing& sharing, std::map<JobId, ExpectedEnd>& ends, Time now) {
   double passed = 0, work = 0;
   for (const Course& course : all)
     for (const PhaseLeft& phase : course.phases) work += phase.work;
-  const double longest_step = goals_decide ? std::max(1e-3, work / std::max(slots, 1.0) / kStepsAhead) : kForever;
+  const double longest_step = sharing.goals != Goals::none ? std::max(1e-3, work / std::max(slots, 1.0) / kStepsAhead) : kForever;
+  std::map<JobId, std::size_t> places;
+  for (const JobId job : sharing.order) places.emplace(job, places.size());
   std::vector<Course*> going;
   for (Course& course : all) going.push_back(&course);
   for (std::size_t step = 0;; ++step) {
@@ -144,7 +169,7 @@ void follow(std::vector<Course>& all, double slots, bool goals_decide, std::map<
       return course->over();
     });
     if (going.empty() || step == kSteps || passed >= kForever) break;
-    share(going, slots, goals_decide, passed);
+    share(going, slots, sharing, places, passed);
     double next = longest_step;
     for (Course* course : going) {
       course->begin_phase();
@@ -155,14 +180,14 @@ void follow(std::vector<Course>& all, double slots, bool goals_decide, std::map<
     passed += next;
   }
   for (const Course* course : going) {
-    const double rest = seconds_with(std::span(course->phases).subspan(course->at), course->slots);
+    const double rest = course->seconds(course->slots);
     ends[course->job].end = now + to_time(std::isfinite(rest) ? passed + rest : kForever);
   }
 }
 
 }  // namespace
 
-std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, bool goals_decide) {
+std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, const Sharing& sharing) {
   std::map<JobId, ExpectedEnd> ends;
   std::vector<Course> courses;
   // Of typed slots the map slots: as a rule there are as many reduce slots.
@@ -184,7 +209,7 @@ std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, bool goals_d
   }
   // Jobs of unknown durations keep an even part of the slots.
   const double known = static_cast<double>(courses.size());
-  if (known > 0) follow(courses, cluster * known / (known + unknown), goals_decide, ends, view.now());
+  if (known > 0) follow(courses, cluster * known / (known + unknown), sharing, ends, view.now());
   return ends;
 }
 

@@ -1,16 +1,15 @@
 // When jobs are expected to end, from the work left of each (work_left.hpp) and the share of slots that it will get.
 //
 // Work is a fluid: a job with s slots does s seconds of work each second, one phase after the other. The last tasks of a phase take
-// half a task longer on average, because they cannot be divided. When a job ends, the others get its slots. Where goals decide
-// (Scheduler::goals_decide), each job has as many slots as it needs, the nearest goal first, and the rest is shared evenly;
-// elsewhere slots stay shared in the present proportion. A pure function of the view, which looks at the running tasks of all jobs
-// and takes some hundred steps at most.
+// half a task longer on average, because they cannot be divided. When a job ends, the others get its slots. How slots are shared is
+// the scheduler's answer (Scheduler::sharing): first come the slots that goals need, the nearest goal first, then the rest. A pure
+// function of the view and that answer, which looks at the running tasks of all jobs and takes some hundred steps at most.
 #pragma once
 
 #include <map>
 #include <optional>
 
-#include "schedulers/view/view.hpp"
+#include "schedulers/view/scheduler.hpp"
 
 namespace weft::schedulers {
 
@@ -23,6 +22,6 @@ struct ExpectedEnd {
 };
 
 /// Of the running jobs. A job that has no planned stages at present is taken to end now.
-std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, bool goals_decide);
+std::map<JobId, ExpectedEnd> expected_ends(const ClusterView& view, const Sharing& sharing);
 
 }  // namespace weft::schedulers

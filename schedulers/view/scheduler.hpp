@@ -20,6 +20,25 @@ enum class RoundOrder : std::uint8_t {
   by_rounds_left,  // those of the shuffle with the fewest units still to be read: it needs the least memory for longest (FAIR)
 };
 
+/// Which jobs with deadlines have slots before others.
+enum class Goals : std::uint8_t {
+  none,     // deadlines decide nothing
+  needed,   // each has as many slots as it needs to end before its deadline, the nearest deadline first
+  at_risk,  // the same, but only of jobs whose deadlines would soon be out of reach (prediction/goals_met.hpp)
+};
+
+/// How running jobs come by slots from now on: what expected ends (prediction/job_ends.hpp) go by.
+struct Sharing {
+  Goals goals = Goals::none;
+  double margin = 0;  // the part of its expected time by which a job at risk may take longer
+  double wait = 0;    // seconds after which slots of other jobs are free
+  /// The order in which jobs get all slots that they can use, of those that no goal needs. Empty: they share them, in the present
+  /// proportion, or evenly where goals need some.
+  std::vector<JobId> order{};
+
+  friend bool operator==(const Sharing&, const Sharing&) = default;
+};
+
 /// An event that a scheduler may keep state about. It comes after the view shows the change; `job_ended` and `node_left` come while
 /// the view still shows the job or node.
 struct Notice {
@@ -140,9 +159,7 @@ class Scheduler {
   virtual bool work_conserving() const { return false; }
   /// Pools or queues, parents before children.
   virtual std::vector<GroupStatus> groups(const ClusterView& view) const { return (void)view, std::vector<GroupStatus>(); }
-  /// True: each job gets as many slots as it needs to end before its deadline, and the rest is shared: for expected ends
-  /// (job_ends.hpp).
-  virtual bool goals_decide() const { return false; }
+  virtual Sharing sharing(const ClusterView& view) const { return (void)view, Sharing(); }
 };
 
 }  // namespace weft::schedulers

@@ -15,7 +15,7 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
 
 TEST(SchedulerPlugin, ThatDoesNotFitIsRefusedWithTheReason) {
   for (const auto& [name, complaint] : std::vector<std::pair<std::string, std::string>>{
-           {"wrong_interface", "was built for version 999 of the scheduler interface, this program has version 7"},
+           {"wrong_interface", "was built for version 999 of the scheduler interface, this program has version 8"},
            {"no_entry", "exports no weft_scheduler_plugin"},
            {"taken_name", "there is a scheduler 'fifo' already"},
            {"missing", "cannot load the scheduler plugin"}}) {

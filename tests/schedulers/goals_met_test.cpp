@@ -55,5 +55,21 @@ TEST(GoalsToGiveUp, AreAsFewAsPossible) {
   }
 }
 
+TEST(GoalsAtRisk, AreThoseThatWouldSoonBeOutOfReachAlone) {
+  const std::vector<Goal> goals{{30, 40, 25}, {30, 40, 28}, {30, 40, 29}};
+  const std::vector<bool> kept(3);
+  EXPECT_EQ(goals_at_risk(goals, kept, 8, 0, 0), (std::vector{false, false, false}));
+  EXPECT_EQ(goals_at_risk(goals, kept, 8, 0, 1.5), (std::vector{false, false, true})) << "slots are free late";
+  EXPECT_EQ(goals_at_risk(goals, kept, 8, 0.1, 0), (std::vector{false, true, true})) << "work may take longer";
+}
+
+TEST(GoalsAtRisk, AreThoseBeforeADeadlineUntilWhichTheSlotsHaveJustEnoughTime) {
+  const std::vector<Goal> goals{{40, 200, 1}, {20, 79, 1}, {10, 1, 1}, {100, 80, 1}};
+  EXPECT_EQ(goals_at_risk(goals, std::vector<bool>(4), 8, 0, 0), (std::vector(4, false))) << "10, 35 and 45 s of all";
+  EXPECT_EQ(goals_at_risk(goals, std::vector<bool>(4), 8, 0.15, 0), (std::vector{true, true, true, false}));
+  EXPECT_EQ(goals_at_risk(goals, {false, true, false, false}, 8, 0.15, 0), (std::vector(4, false)))
+      << "what is given up needs no time";
+}
+
 }  // namespace
 }  // namespace weft::schedulers

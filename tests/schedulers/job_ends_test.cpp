@@ -9,6 +9,8 @@ namespace {
 
 using std::chrono::seconds;
 
+const Sharing kGoals{.goals = Goals::needed};
+
 struct Jobs {
   World world{"fifo"};
   explicit Jobs(std::uint32_t nodes) {
@@ -24,10 +26,10 @@ struct Jobs {
   void run(std::uint64_t job, std::uint32_t count, std::uint32_t first) {
     for (std::uint32_t i = 0; i < count; ++i) ASSERT_TRUE(world.launch({JobId(job), StageId(0), i}, NodeId(first + i), ""));
   }
-  ExpectedEnd expected(std::uint64_t job, bool goals_decide = false) {
-    return expected_ends(world.state, goals_decide).at(JobId(job));
+  ExpectedEnd expected(std::uint64_t job, const Sharing& sharing = {}) {
+    return expected_ends(world.state, sharing).at(JobId(job));
   }
-  double end(std::uint64_t job, bool goals_decide = false) { return in_seconds(expected(job, goals_decide).end.value()); }
+  double end(std::uint64_t job, const Sharing& sharing = {}) { return in_seconds(expected(job, sharing).end.value()); }
 };
 
 TEST(ExpectedEnd, OfAJobAloneIsItsWorkOverTheSlotsAndAnUnevenLastRound) {
@@ -72,7 +74,7 @@ TEST(ExpectedEnd, WhereGoalsDecideJobsHaveWhatTheyNeed) {
   jobs.job(1, 60, 10);
   jobs.run(1, 4, 1);
   jobs.job(2, 15, 10, 60);  // needs 2.5
-  const ExpectedEnd goal = jobs.expected(2, true);
+  const ExpectedEnd goal = jobs.expected(2, kGoals);
   EXPECT_NEAR(goal.needed, 2.5, 1e-6);
   EXPECT_NEAR(goal.slots, 2.5 + 0.75, 1e-6) << "all have as much more";
   EXPECT_LT(in_seconds(*goal.end), 60);
@@ -83,7 +85,7 @@ TEST(ExpectedEnd, WhereGoalsDecideJobsHaveWhatTheyNeed) {
 TEST(ExpectedEnd, OfAGoalThatCannotBeMetIsAfterIt) {
   Jobs jobs(4);
   jobs.job(1, 60, 10, 100);  // 150 s on all four
-  EXPECT_GT(jobs.end(1, true), 150);
+  EXPECT_GT(jobs.end(1, kGoals), 150);
   EXPECT_DOUBLE_EQ(in_seconds(jobs.expected(1).alone), 150);
   EXPECT_NEAR(jobs.expected(1).needed, 6, 1e-6);
 }
@@ -92,15 +94,39 @@ TEST(ExpectedEnd, OfAJobThatNeedsAPartOfASlotIsWithOne) {
   Jobs jobs(4);
   jobs.job(1, 30, 10, 100);  // needs 3
   jobs.job(2, 20, 1, 110);   // 0.2
-  EXPECT_LT(jobs.end(2, true), 60);
+  EXPECT_LT(jobs.end(2, kGoals), 60);
 }
 
 TEST(ExpectedEnd, OfAJobThatGivesItsGoalUpIsAfterThatOfOneThatIsKept) {
   Jobs jobs(4);
   jobs.job(1, 60, 10, 100);  // 150 s on all four
   jobs.job(2, 20, 10, 120);
-  EXPECT_LE(jobs.end(2, true), 120 + 1e-6);
-  EXPECT_GT(jobs.end(1, true), 190);
+  EXPECT_LE(jobs.end(2, kGoals), 120 + 1e-6);
+  EXPECT_GT(jobs.end(1, kGoals), 190);
+}
+
+TEST(ExpectedEnd, OfJobsThatGoOneAfterTheOtherIsInTheirOrder) {
+  Jobs jobs(4);
+  jobs.job(1, 40, 10);
+  jobs.run(1, 4, 1);
+  jobs.job(2, 4, 10);
+  jobs.job(3, 8, 10);
+  const Sharing sharing{.order = {JobId(3), JobId(2), JobId(1)}};
+  EXPECT_NEAR(jobs.end(3, sharing), (80 + 15) / 4.0, 1e-6);
+  EXPECT_NEAR(jobs.end(2, sharing), (80 + 15 + 40 + 15) / 4.0, 1e-6);
+  EXPECT_GT(jobs.end(1, sharing), 120);
+  EXPECT_NEAR(jobs.expected(1, sharing).slots, 0, 1e-6);
+}
+
+TEST(ExpectedEnd, OfAGoalThatIsNotAtRiskIsInThatOrder) {
+  Jobs jobs(4);
+  JobInfo& goal = jobs.job(1, 20, 10, 1000);  // 50 s on all four
+  jobs.job(2, 8, 10);
+  Sharing sharing{.goals = Goals::at_risk, .margin = 0.1, .wait = 10, .order = {JobId(2), JobId(1)}};
+  EXPECT_NEAR(jobs.end(2, sharing), (80 + 15) / 4.0, 1e-6);
+  goal.deadline = seconds(60);
+  EXPECT_GT(jobs.end(2, sharing), 40);
+  EXPECT_LE(jobs.end(1, sharing), 60 + 1e-6);
 }
 
 TEST(ExpectedEnd, GoesThroughThePhases) {
@@ -141,8 +167,8 @@ TEST(ExpectedEnd, OfAJobWithNothingPlannedIsNow) {
 TEST(ExpectedEnd, IsFarAwayWithoutAnyNode) {
   Jobs jobs(0);
   jobs.job(1, 10, 10, 100);
-  EXPECT_GE(jobs.end(1, true), 1e8);
-  EXPECT_GE(jobs.end(1, false), 1e8);
+  EXPECT_GE(jobs.end(1, kGoals), 1e8);
+  EXPECT_GE(jobs.end(1), 1e8);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ const schedulers::ClusterView& Core::view() const { return impl_->context().view
 const SchedulerFaults& Core::scheduler_faults() const { return impl_->context().scheduler.faults(); }
 const SchedulerConfigured& Core::configuration() const { return impl_->configuration(); }
 std::map<JobId, schedulers::ExpectedEnd> Core::expected_ends() const {
-  return schedulers::expected_ends(view(), impl_->context().scheduler.goals_decide());
+  return schedulers::expected_ends(view(), impl_->context().scheduler.sharing());
 }
 NodeRemains Core::remains(NodeId node) const { return impl_->remains(node); }
 std::string Core::why_excluded(NodeId node) const { return impl_->why_excluded(node); }

@@ -86,9 +86,10 @@ void SchedulerPort::preplace(const schedulers::Preplaceable& what, schedulers::D
   guarded([&] { scheduler_->preplace(view_, what, decisions); });
 }
 
-bool SchedulerPort::goals_decide() const {
-  bool decide = false;
-  return !fault_of([&] { decide = scheduler_->goals_decide(); }) && decide;
+schedulers::Sharing SchedulerPort::sharing() const {
+  schedulers::Sharing sharing;
+  if (fault_of([&] { sharing = scheduler_->sharing(view_); })) return {};
+  return sharing;
 }
 
 void SchedulerPort::notify(const schedulers::Notice& notice) {

@@ -43,8 +43,8 @@ class SchedulerPort {
   /// The error is what it threw.
   Result<std::vector<schedulers::GroupStatus>> groups() const;
 
-  /// False when it fails to answer.
-  bool goals_decide() const;
+  /// By the present proportion when it fails to answer.
+  schedulers::Sharing sharing() const;
 
   // Called by its decisions; both throw through the scheduler's frames to cut off a call that has used up what it may decide.
   void count_decision();

@@ -33,10 +33,10 @@ class Asking final : public schedulers::Scheduler {
     inner_->schedule(view, trigger, decisions);
     if (view.now() < next_) return;
     next_ = view.now() + seconds(5);
-    for (const auto& [job, expected] : schedulers::expected_ends(view, inner_->goals_decide()))
+    for (const auto& [job, expected] : schedulers::expected_ends(view, inner_->sharing(view)))
       if (expected.end) answers_.push_back({view.now(), job, *expected.end});
   }
-  bool goals_decide() const override { return inner_->goals_decide(); }
+  schedulers::Sharing sharing(const schedulers::ClusterView& view) const override { return inner_->sharing(view); }
 
  private:
   std::unique_ptr<schedulers::Scheduler> inner_;

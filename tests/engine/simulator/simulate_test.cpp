@@ -120,7 +120,7 @@ TEST(Simulate, AWatchedSchedulerAnswersAsItDoesAlone) {
     const schedulers::ClusterState view;
     EXPECT_EQ(watched.name(), alone->name());
     EXPECT_EQ(watched.round_order(), alone->round_order()) << spec;
-    EXPECT_EQ(watched.goals_decide(), alone->goals_decide()) << spec;
+    EXPECT_EQ(watched.sharing(view), alone->sharing(view)) << spec;
     EXPECT_EQ(watched.work_conserving(), alone->work_conserving()) << spec;
     EXPECT_EQ(watched.slow_start(view, {}), alone->slow_start(view, {})) << spec;
   }

@@ -43,7 +43,7 @@ TEST(Catalogue, RefusesAnObjectOfAnOlderInterfaceByVersion) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code(), Code::version_mismatch);
   const std::string text = opened.error().to_string();
-  EXPECT_NE(text.find("was built for version 4 of the scheduler interface, this program has version 7; rebuild it"),
+  EXPECT_NE(text.find("was built for version 4 of the scheduler interface, this program has version 8; rebuild it"),
             std::string::npos)
       << text;
 }
