@@ -19,9 +19,9 @@ namespace {
 constexpr Time kRefresh = std::chrono::seconds(1);
 
 /// Of the jobs with goals: where more cannot meet theirs, or have not met them lately, the next ones would not either.
-constexpr double kFewHopeless = 0.2;
-constexpr double kFewJobs = 3;         // say nothing
-constexpr double kLastGoal = 1.0 / 8;  // weight of the last job with a goal
+constexpr double kFewHopeless = 0.1;
+constexpr double kFewJobs = 3;          // say nothing
+constexpr double kLastGoal = 1.0 / 20;  // weight of the last job with a goal
 
 /// Of a job without a goal, where all nodes are alike and its fair end decides: it may have many tasks that run.
 GoalNeeds without_goal(const ClusterView& view, const JobInfo& job) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schedulers/parts/goal_order.hpp"
+#include "schedulers/parts/measured_wait.hpp"
 #include "schedulers/parts/stage_orders.hpp"
 
 namespace weft::schedulers {
@@ -77,6 +78,10 @@ Result<Composition> make_adaptive(Options& options, const Registry&) {
   WEFT_ASSIGN(const std::uint64_t delays, options.whole("delays", 0));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
+  if (goals.by_fair_ends) {  // and the rest of fsp with it
+    parts.locality_wait = std::make_unique<MeasuredWait>();
+    parts.round_order = RoundOrder::by_rounds_left;
+  }
   auto order = std::make_unique<GoalOrder>(std::move(goals));
   if (delays > 0) parts.locality_wait = std::make_unique<WaitsWhileAhead>(*order, delays);
   parts.urgency = order.get();
