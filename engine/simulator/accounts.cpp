@@ -1,6 +1,8 @@
 #include "engine/simulator/accounts.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -9,6 +11,7 @@ namespace weft::simulator {
 
 namespace {
 
+constexpr std::size_t kUsersDrawn = 8;
 constexpr double kNothing = 1e-9;  // of a fair share: what is left of sums of fractions
 
 double jain(const std::vector<double>& values) {
@@ -42,6 +45,26 @@ Accounts::Accounts(const Workload& workload, Time series_step, Time window)
     result_.tasks += job.tasks;
     user_of_.push_back(users_.try_emplace(spec.options.user, users_.size()).first->second);
   }
+  if (step_ > Time(0)) choose_users(workload);
+}
+
+void Accounts::choose_users(const Workload& workload) {
+  std::vector<std::pair<std::uint64_t, std::string>> by_tasks;
+  for (const auto& [name, user] : users_) by_tasks.emplace_back(0, name);
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    const auto at = users_.find(workload.jobs[i].options.user);
+    by_tasks[static_cast<std::size_t>(std::distance(users_.begin(), at))].first += result_.jobs[i].tasks;
+  }
+  std::ranges::stable_sort(by_tasks, std::greater<>(), [](const auto& user) { return user.first; });
+  drawn_as_.resize(users_.size());
+  std::vector<std::string>& drawn = result_.series.users;
+  for (const auto& [tasks, name] : by_tasks) {
+    const bool alone = drawn.size() + 1 < kUsersDrawn || by_tasks.size() == kUsersDrawn;
+    if (alone) drawn.push_back(name);
+    if (!alone && drawn.size() < kUsersDrawn) drawn.emplace_back("others");
+    drawn_as_[users_.at(name)] = drawn.size() - 1;
+  }
+  running_of_users_.resize(drawn.size());
 }
 
 void Accounts::pass(Time span) {
@@ -56,6 +79,8 @@ void Accounts::pass(Time span) {
   sample_.running_tasks += running_ * length;
   sample_.pending_tasks += waiting_ * length;
   sample_.running_jobs += jobs_running_ * length;
+  sample_.tasks_of_users.resize(running_of_users_.size());
+  for (std::size_t i = 0; i < running_of_users_.size(); ++i) sample_.tasks_of_users[i] += running_of_users_[i] * length;
 }
 
 void Accounts::advance(Time now, const Meters& meters) {
@@ -74,6 +99,7 @@ void Accounts::close_sample(Moved moved) {
   const double length = std::max(1e-9, in_seconds(sample_filled_));
   for (auto* amounts : {&sample_.used, &sample_.capacity}) *amounts = *amounts * (1 / length);
   for (double* mean : {&sample_.running_tasks, &sample_.pending_tasks, &sample_.running_jobs}) *mean /= length;
+  for (double& mean : sample_.tasks_of_users) mean /= length;
   sample_.traffic = moved.traffic;
   for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) sample_.traffic[kind] -= moved_before_.traffic[kind];
   moved_before_.racks.resize(moved.racks.size());
@@ -164,6 +190,7 @@ void Accounts::set_used(std::size_t job, const schedulers::Resources& used, Time
 void Accounts::attempt_started(std::size_t job, const schedulers::Resources& demand, Time now, bool speculative) {
   used_ += demand;
   ++running_;
+  if (!drawn_as_.empty()) ++running_of_users_[drawn_as_[user_of_[job]]];
   if (!speculative) --waiting_;
   set_used(job, shares_[job].used + demand, now);
   JobResult& result = result_.jobs[job];
@@ -175,6 +202,7 @@ void Accounts::attempt_started(std::size_t job, const schedulers::Resources& dem
 void Accounts::attempt_ended(std::size_t job, const schedulers::Resources& demand, bool speculative) {
   used_ -= demand;
   --running_;
+  if (!drawn_as_.empty()) --running_of_users_[drawn_as_[user_of_[job]]];
   if (!speculative) ++waiting_;
   if (running_ == 0) used_ = {};  // no drift of sums of fractions
   set_used(job, shares_[job].used - demand, now_);

@@ -50,6 +50,7 @@ class Accounts {
     std::uint64_t windows = 0;
   };
   void pass(Time span);
+  void choose_users(const Workload& workload);
   void update(Share& share, Time now) const;
   void set_used(std::size_t job, const schedulers::Resources& used, Time now);
   void close_window(Time end);
@@ -67,7 +68,9 @@ class Accounts {
   std::vector<std::size_t> active_;  // jobs, ascending
   std::map<std::string, std::size_t> users_;
   std::vector<std::size_t> user_of_;
-  double fair_area_ = 0;  // integral of an equal part for each active job
+  std::vector<std::size_t> drawn_as_;     // of each user, its place in Series::users
+  std::vector<double> running_of_users_;  // by that place
+  double fair_area_ = 0;                  // integral of an equal part for each active job
   JainSum jain_jobs_, jain_users_, jain_fair_shares_;
   Time first_arrival_{Time::max()}, last_end_{0};
 };

@@ -39,6 +39,7 @@ Machines::Machines(const ClusterModel& model, FlowNetwork& network)
     const schedulers::UplinkRate both = own == rates.rack_uplinks.end() ? schedulers::UplinkRate{rate, rate} : own->second;
     const auto uplink = [&network](double most) { return network.add_link(most > 0 ? most : FlowNetwork::kUnlimited); };
     uplinks_.push_back({uplink(both.down), uplink(both.up)});
+    uplink_limits_.push_back({both.up, both.down});
   }
   limits_uplinks_ = uplink_ > 0 || !rates.rack_uplinks.empty();
   for (auto& kind : meters_) {

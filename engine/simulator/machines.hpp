@@ -88,6 +88,8 @@ class Machines {
   /// The present rate of a machine's NIC; 0 where that has no limit.
   schedulers::UplinkRate nic_rate(FlowNetwork& network, std::uint32_t machine) const;
   double uplink_capacity() const { return uplink_; }
+  /// Bytes a second that each rack's uplink can carry; 0: any number.
+  const std::vector<RackTraffic>& uplink_limits() const { return uplink_limits_; }
   /// The bytes that each rack's uplink has carried; empty with a single rack.
   std::vector<RackTraffic> rack_traffic(FlowNetwork& network, Time now) const;
   /// Counts all flows with that link.
@@ -115,7 +117,8 @@ class Machines {
   struct Uplink {
     FlowNetwork::Link in = 0, out = 0;  // unlimited ones count only
   };
-  std::vector<Uplink> uplinks_;            // by rack
+  std::vector<Uplink> uplinks_;  // by rack
+  std::vector<RackTraffic> uplink_limits_;
   std::vector<RackTraffic> rack_traffic_;  // by rack; without flows
   std::array<std::array<FlowNetwork::Link, 3>, kTrafficKinds> meters_{};
 };

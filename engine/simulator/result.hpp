@@ -95,13 +95,16 @@ struct Sample {
   schedulers::Resources used, capacity;
   double running_tasks = 0, pending_tasks = 0, running_jobs = 0;
   TrafficByKind traffic;
-  std::vector<RackTraffic> racks;  // as in Moved
+  std::vector<RackTraffic> racks;      // as in Moved
+  std::vector<double> tasks_of_users;  // running ones, as in Series::users
   std::uint64_t tasks_finished = 0, jobs_finished = 0;
 };
 
 struct Series {
   Time step{0};
-  std::vector<Sample> samples;  // the k-th is of [k * step, (k + 1) * step)
+  std::vector<Sample> samples;           // the k-th is of [k * step, (k + 1) * step)
+  std::vector<std::string> users;        // those with most tasks; where there are more, the last stands for all others
+  std::vector<RackTraffic> rack_limits;  // bytes a second, as in Moved; 0: no limit
 };
 
 /// Jain's index in windows of time, in three ways. A window with fewer than two values is 1 and not part of the mean.

@@ -51,6 +51,7 @@ RunResult Run::run() {
   RunResult result = world_.accounts.finish(until && !drivers_.all_over() ? std::max(world_.now, *until) : world_.now,
                                             [this] { return transfers_.moved_so_far(); });
   result.seed = world_.model.seed;
+  result.series.rack_limits = world_.machines.uplink_limits();
   result.node_deaths = nodes_.deaths();
   master_.add_to(result);
   services_.add_to(result);

@@ -8,8 +8,8 @@ namespace weft::simulator::report {
 
 namespace {
 
-// The colours are those of Okabe and Ito, which people with any colour vision can tell apart; from the ninth on they come again,
-// dashed.
+// The colours are those of Okabe and Ito, which people with any colour vision can tell apart. Lines are whole, dashed or dotted in
+// turn, so that one below an equal one shows between its dashes.
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1f24; --dim: #667; --rule: #dfe3e8; --good: #0a7a4b; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e6e9ed; --dim: #99a; --rule: #333a42; --good: #4cc38a; --bad: #ff8a80; } }
@@ -28,7 +28,8 @@ svg .title { font-size: 13px; font-weight: 600; fill: var(--ink); } .grid { stro
 .line { fill: none; stroke-width: 1.7; stroke-linejoin: round; } .interval { stroke: var(--ink); stroke-width: 1.3; fill: none; }
 .cursor { stroke: var(--dim); stroke-width: 1; stroke-dasharray: 3 3; visibility: hidden; }
 .bar rect, .span rect { stroke: none; } .span .waiting { opacity: .28; } .span .failed rect { fill: var(--bad); }
-.part { stroke: var(--paper); stroke-width: .5; } .p0 { fill: #56b4e9; } .p1 { fill: #0072b2; } .p2 { fill: #e69f00; } .p3 { fill: #aab2bd; }
+.even { stroke: var(--dim); stroke-dasharray: 4 4; } .limit { stroke: var(--bad); stroke-width: 1.2; stroke-dasharray: 8 4; } .dots { fill-opacity: .55; }
+.area { stroke: none; fill-opacity: .85; } .part { stroke: var(--paper); stroke-width: .5; } .p0 { fill: #56b4e9; } .p1 { fill: #0072b2; } .p2 { fill: #e69f00; } .p3 { fill: #aab2bd; }
 #legend { position: sticky; top: 0; z-index: 2; background: var(--paper); padding: 8px 0; display: flex; flex-wrap: wrap; gap: 6px 18px; border-bottom: 1px solid var(--rule); }
 #legend label { cursor: pointer; } #legend i { display: inline-block; width: 22px; height: 0; border-top: 3px solid; margin-right: 7px; vertical-align: 4px; }
 #legend .off { opacity: .35; } .hidden { display: none; }
@@ -40,7 +41,7 @@ constexpr std::string_view kScript = R"(
 const tip = document.getElementById('tip');
 document.querySelectorAll('#legend label').forEach((label, n) => label.onclick = () => {
   label.classList.toggle('off');
-  document.querySelectorAll('.line.s' + n + ', .bar.s' + n).forEach(e => e.classList.toggle('hidden'));
+  document.querySelectorAll(`.line.s${n}, .bar.s${n}, .dots.s${n}`).forEach(e => e.classList.toggle('hidden'));
 });
 const text = v => Math.abs(v) >= 1000 ? v.toFixed(0) : String(+v.toPrecision(3));
 document.querySelectorAll('svg.plot').forEach(svg => {
@@ -68,10 +69,11 @@ document.querySelectorAll('svg.plot').forEach(svg => {
 
 std::string series_colours() {
   std::string css;
+  constexpr std::string_view kDashes[] = {"none", "9 4", "2 3", "12 3 2 3"};
   for (int series = 0; series < 32; ++series) {
     const std::string n = std::to_string(series), colour = "var(--c" + std::to_string(series % 8) + ")";
-    css += ".line.s" + n + "{stroke:" + colour + (series >= 8 ? ";stroke-dasharray:6 3" : "") + "}";
-    css += ".bar.s" + n + " rect,.span.s" + n + " rect{fill:" + colour + "}";
+    css += ".line.s" + n + "{stroke:" + colour + ";stroke-dasharray:" + std::string(kDashes[series % 4]) + "}";
+    css += ".bar.s" + n + " rect,.span.s" + n + " rect,.dots.s" + n + ",.area.a" + n + "{fill:" + colour + "}";
   }
   return css + "\n";
 }

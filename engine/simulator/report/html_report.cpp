@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "engine/simulator/report/html_page.hpp"
+#include "engine/simulator/report/html_users.hpp"
 #include "engine/simulator/report/metrics.hpp"
 #include "engine/simulator/report/reports.hpp"
 #include "engine/simulator/report/svg.hpp"
@@ -211,8 +212,12 @@ std::string times(const Comparison& comparison) {
         return rack < sample.racks.size() && step > Time{0} ? sample.racks[rack].*way / in_seconds(step) / 1e9 : 0;
       });
     };
+    const auto& limits = comparison.schedulers.front().runs.front().series.rack_limits;
+    const RackTraffic limit = rack < limits.size() ? limits[rack] : RackTraffic();
     plots.push_back(over_time(comparison, fmt::format("Out of rack-{}", rack), "GB/s", rate(&RackTraffic::up)));
+    plots.back().limit = limit.up / 1e9;
     plots.push_back(over_time(comparison, fmt::format("Into rack-{}", rack), "GB/s", rate(&RackTraffic::down)));
+    plots.back().limit = limit.down / 1e9;
   }
   std::string html = "<h2>Over time</h2><p>Of the first seed.</p><div class='charts'>";
   bool any = false;
@@ -303,7 +308,8 @@ std::string unfinished_jobs(const Comparison& comparison) {
 std::string to_html(const Comparison& comparison) {
   std::string body = head(comparison) + replays(comparison) + summary(comparison) + bars(comparison);
   if (!comparison.schedulers.empty()) body += distributions(comparison);
-  body += times(comparison) + traffic(comparison) + timelines(comparison) + unfinished_jobs(comparison);
+  body += winners(comparison) + tasks_of_users(comparison) + times(comparison) + traffic(comparison) + timelines(comparison) +
+          unfinished_jobs(comparison);
   return html_page("weft simulate: " + comparison.title, body);
 }
 

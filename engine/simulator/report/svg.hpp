@@ -31,8 +31,25 @@ struct LinePlot {
   bool steps = false;           // a value holds until the next point
   std::optional<double> y_max;  // else from the lines
   std::vector<Line> lines;
+  double limit = 0;  // that values cannot exceed, drawn as a dashed line; 0: none
   std::string svg() const;
 };
+
+/// Values of several, one upon the other, at the same places.
+struct Layer {
+  std::string name;
+  Points points;
+};
+/// `high`: the end of the y axis.
+std::string area_chart(std::string_view title, std::string_view y_label, const std::vector<Layer>& layers, double high);
+
+struct Dot {
+  double x = 0, y = 0;
+  std::string name;
+};
+/// Both axes are logarithmic and alike. Dots below the diagonal are smaller upwards than to the right.
+std::string scatter_chart(std::string_view title, std::string_view x_label, std::string_view y_label, std::size_t series,
+                          const std::vector<Dot>& dots);
 
 struct Bar {
   std::size_t series = 0;

@@ -1,30 +1,16 @@
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/core.h>
 
 #include "engine/simulator/report/svg.hpp"
+#include "engine/simulator/report/svg_plot.hpp"
 
 namespace weft::simulator::report {
 
 namespace {
 
-constexpr double kWidth = 560, kHeight = 300, kLeft = 58, kRight = 14, kTop = 30, kBottom = 42;
-
-struct Axis {
-  double low = 0, high = 1;  // of the values
-  double from = 0, to = 1;   // of the picture
-  bool logarithmic = false;
-
-  double place(double value) const {
-    if (!logarithmic) return from + (value - low) / (high - low) * (to - from);
-    value = std::max(value, low);
-    return from + std::log(value / low) / std::log(high / low) * (to - from);
-  }
-};
-
-Axis x_axis(const LinePlot& plot) {
-  Axis axis{0, 0, kLeft, kWidth - kRight, plot.log_x};
+Axis x_axis_of(const LinePlot& plot) {
+  Axis axis = x_axis(0, 0, plot.log_x);
   bool first = true;
   for (const Line& line : plot.lines) {
     for (const Point& point : line.points) {
@@ -43,40 +29,19 @@ Axis x_axis(const LinePlot& plot) {
   return axis;
 }
 
-Axis y_axis(const LinePlot& plot) {
-  Axis axis{0, 0, kHeight - kBottom, kTop, false};
+Axis y_axis_of(const LinePlot& plot) {
+  Axis axis = y_axis(0, 0, false);
   for (const Line& line : plot.lines) {
     for (const Point& point : line.points) {
       axis.high = std::max(axis.high, point.y);
       axis.low = std::min(axis.low, point.y);
     }
   }
-  axis.high *= 1.05;
+  axis.high = 1.05 * std::max(axis.high, plot.limit);
   axis.low *= 1.05;
   if (plot.y_max) axis.high = *plot.y_max;
   if (!(axis.high > 0)) axis.high = 1;
   return axis;
-}
-
-std::string grid(const LinePlot& plot, const Axis& x, const Axis& y) {
-  std::string svg;
-  double last = -100;
-  for (const double tick : ticks(x.low, x.high, 6, x.logarithmic)) {
-    const double at = x.place(tick);
-    svg += fmt::format("<line class='grid' x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/>", at, kTop, kHeight - kBottom);
-    if (at - last < 34) continue;  // no room for the text
-    svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>", at, kHeight - kBottom + 15, tick_text(tick));
-    last = at;
-  }
-  for (const double tick : ticks(y.low, y.high, 5, false)) {
-    const double at = y.place(tick);
-    svg += fmt::format("<line class='grid' x1='{1}' x2='{2}' y1='{0:.1f}' y2='{0:.1f}'/>", at, kLeft, kWidth - kRight);
-    svg += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{}</text>", kLeft - 6, at + 4, tick_text(tick));
-  }
-  svg += fmt::format("<text class='label' x='{}' y='{}' text-anchor='middle'>{}</text>", (kLeft + kWidth - kRight) / 2, kHeight - 8,
-                     html_escaped(plot.x_label));
-  svg += fmt::format("<text class='label' x='{}' y='{}'>{}</text>", kLeft - 46, kTop - 8, html_escaped(plot.y_label));
-  return svg;
 }
 
 std::string path(const LinePlot& plot, const Line& line, const Axis& x, const Axis& y) {
@@ -94,16 +59,20 @@ std::string path(const LinePlot& plot, const Line& line, const Axis& x, const Ax
 }  // namespace
 
 std::string LinePlot::svg() const {
-  const Axis x = x_axis(*this), y = y_axis(*this);
+  const Axis x = x_axis_of(*this), y = y_axis_of(*this);
   std::string out = fmt::format(
       "<figure><svg class='plot' viewBox='0 0 {} {}' data-x='{} {} {} {} {}' data-y='{} {} {} {}' role='img'><title>{}</title>",
-      kWidth, kHeight, x.low, x.high, x.from, x.to, x.logarithmic ? 1 : 0, y.low, y.high, y.from, y.to, html_escaped(title));
-  out += fmt::format("<text class='title' x='{}' y='14' text-anchor='middle'>{}</text>", kWidth / 2, html_escaped(title));
-  out += grid(*this, x, y);
+      kPlotWidth, kPlotHeight, x.low, x.high, x.from, x.to, x.logarithmic ? 1 : 0, y.low, y.high, y.from, y.to,
+      html_escaped(title));
+  out += plot_frame(title, x_label, y_label, x, y);
   for (const Line& line : lines) {
     if (!line.points.empty()) out += path(*this, line, x, y);
   }
-  out += fmt::format("<line class='cursor' y1='{}' y2='{}'/>", kTop, kHeight - kBottom);
+  if (limit > 0) {
+    out += fmt::format("<line class='limit' x1='{1}' x2='{2}' y1='{0:.1f}' y2='{0:.1f}'><title>limit</title></line>",
+                       y.place(limit), x.from, x.to);
+  }
+  out += fmt::format("<line class='cursor' y1='{}' y2='{}'/>", kPlotTop, kPlotHeight - kPlotBottom);
   return out + "</svg></figure>\n";
 }
 

@@ -64,5 +64,22 @@ TEST(Accounts, FairSharesFollowTheNumberOfJobs) {
   EXPECT_NEAR(result.fairness.fair_shares[0], 1.75 * 1.75 / (3 * (0.25 + 1 + 0.0625)), 1e-9);
 }
 
+TEST(Accounts, CountRunningTasksOfTheUsersWithMostTasksAndOfAllOthers) {
+  Workload workload;
+  for (std::uint32_t user = 1; user <= 10; ++user) {
+    workload.jobs.push_back(job(Time(0), {stage(user, seconds(user == 10 ? 20 : 10))}));
+    workload.jobs.back().options.user = "u" + std::to_string(user);
+  }
+  RunOptions options;
+  options.series_step = seconds(10);
+  const RunResult result = run(workload, cluster(55, 1), "fifo", options);
+  EXPECT_EQ(result.series.users, (std::vector<std::string>{"u10", "u9", "u8", "u7", "u6", "u5", "u4", "others"}));
+  ASSERT_FALSE(result.series.samples.empty());
+  EXPECT_EQ(result.series.samples[0].tasks_of_users, (std::vector<double>{10, 9, 8, 7, 6, 5, 4, 3 + 2 + 1}));
+  EXPECT_EQ(result.series.samples[1].tasks_of_users, (std::vector<double>{10, 0, 0, 0, 0, 0, 0, 0}));
+  workload.jobs.resize(8);
+  EXPECT_EQ(run(workload, cluster(55, 1), "fifo", options).series.users.back(), "u1") << "eight are shown by their names";
+}
+
 }  // namespace
 }  // namespace weft::simulator::test

@@ -43,6 +43,48 @@ TEST(HtmlReport, HasARowForEachFigureThatAnyRunHas) {
   EXPECT_THAT(page, Not(HasSubstr("Means over"))) << "there is one seed";
 }
 
+std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(HtmlReport, SaysWhoseJobsEndSoonerAndWhoseLater) {
+  Comparison comparison = made_up(1);
+  for (SchedulerRuns& runs : comparison.schedulers) runs.runs[0].jobs.resize(4);
+  const auto takes = [&](std::size_t scheduler, const std::vector<int>& seconds) {
+    auto& jobs = comparison.schedulers[scheduler].runs[0].jobs;
+    for (std::size_t i = 0; i < seconds.size(); ++i) jobs[i].ended = jobs[i].submitted + std::chrono::seconds(seconds[i]);
+  };
+  takes(0, {100, 100, 100, 100});  // of ann, bob, bob and ann
+  takes(1, {50, 96, 120, 150});
+  takes(2, {104, 104, 104, 104});
+  const std::string page = to_html(comparison);
+  EXPECT_THAT(page, HasSubstr("fair(pools=&lt;x&gt;): 1 jobs sooner, 2 later, 1 alike"));
+  EXPECT_THAT(page, HasSubstr("drf: 0 jobs sooner, 0 later, 4 alike"));
+  EXPECT_EQ(count(page, "<circle"), 8u);
+  EXPECT_THAT(page, HasSubstr("<title>job 3: 100 s, then 150 s</title>"));
+  EXPECT_THAT(page, HasSubstr("<tr><td>&lt;bob&gt;</td><td>2</td><td>100.0 s</td><td><small class='bad'>+8.0 %</small></td>"
+                              "<td><small>+4.0 %</small></td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<tr><td>ann</td><td>2</td><td>100.0 s</td><td><small>+0.0 %</small></td>"));
+}
+
+TEST(HtmlReport, DrawsAPartOfManyJobs) {
+  const std::string page = to_html(made_up(12));  // of 2,400
+  EXPECT_EQ(count(page, "<circle"), 2 * 800u);
+}
+
+TEST(HtmlReport, DrawsTasksByUserAndUplinksWithTheirLimits) {
+  const std::string page = to_html(made_up(1));
+  EXPECT_THAT(page, HasSubstr("Running tasks by user"));
+  EXPECT_EQ(count(page, "<path class='area a0'"), 3u) << "one for each scheduler";
+  EXPECT_EQ(count(page, "<path class='area a1'"), 3u);
+  EXPECT_EQ(count(page, "<line class='limit'"), 2u) << "racks send as much at most, and receive any amount";
+  Comparison one_user = made_up(1);
+  for (SchedulerRuns& runs : one_user.schedulers) runs.runs[0].series.users.resize(1);
+  EXPECT_THAT(to_html(one_user), Not(HasSubstr("Running tasks by user")));
+}
+
 TEST(HtmlReport, DrawsTheFirstJobsAndSaysSo) {
   const std::string page = to_html(made_up(1));
   EXPECT_THAT(page, HasSubstr("order of submission, the first 150")) << "of 200";

@@ -37,6 +37,7 @@ inline RunResult run(const std::string& scheduler, std::uint64_t seed, double sl
     const Time wait(static_cast<std::int64_t>(random.uniform() * 40e9 * slowness));
     const Time length(static_cast<std::int64_t>(std::exp(random.uniform() * 5) * 1e9 * slowness));
     result.jobs.push_back(job(i, at, at + wait, at + wait + length));
+    result.jobs.back().user = i % 3 == 0 ? "ann" : "<bob>";
     last = std::max(last, at + wait + length);
     at += 5s;
   }
@@ -44,6 +45,8 @@ inline RunResult run(const std::string& scheduler, std::uint64_t seed, double sl
   result.traffic[1] = {4e12 * slowness, 2e12 * slowness, 1e12 * slowness};
   result.traffic[0] = {1e12, 3e11, 1e11};
   result.series.step = 10s;
+  result.series.users = {"<bob>", "ann"};
+  result.series.rack_limits = {{1.25e9, 0}, {1.25e9, 0}};
   for (Time t{0}; t < last; t += 10s) {
     Sample sample;
     sample.capacity.cpu = 100;
@@ -51,6 +54,8 @@ inline RunResult run(const std::string& scheduler, std::uint64_t seed, double sl
     sample.running_tasks = sample.used.cpu;
     sample.pending_tasks = 100 * slowness * random.uniform();
     sample.running_jobs = 10;
+    sample.tasks_of_users = {0.75 * sample.running_tasks, 0.25 * sample.running_tasks};
+    sample.racks = {{1e9 * random.uniform(), 1e9}, {1e9, 1e9}};
     sample.traffic[1].cross_rack = 1e10 * slowness * random.uniform();
     result.series.samples.push_back(sample);
   }
