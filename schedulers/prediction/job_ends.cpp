@@ -62,7 +62,7 @@ struct Course {
       return;
     }
     phases[at].work = std::max(0.0, phases[at].work - slots * seconds);
-    phases[at].longest = std::max(0.0, phases[at].longest - seconds);
+    if (slots > 0) phases[at].longest = std::max(0.0, phases[at].longest - seconds);
   }
 };
 

@@ -118,6 +118,23 @@ TEST(ExpectedEnd, OfJobsThatGoOneAfterTheOtherIsInTheirOrder) {
   EXPECT_NEAR(jobs.expected(1, sharing).slots, 0, 1e-6);
 }
 
+TEST(ExpectedEnd, GoesByTheOrderThatASchedulerSays) {
+  using Order = std::vector<JobId>;
+  const Order by_arrival{JobId(1), JobId(2)}, small_first{JobId(2), JobId(1)};
+  for (const auto& [spec, order] : {std::pair<const char*, Order>("fifo", by_arrival),
+                                    {"srtf", small_first},
+                                    {"fsp", small_first},
+                                    {"adaptive", small_first},
+                                    {"fair", {}}}) {
+    World world(spec);
+    world.node(1, "h", "r", 4);
+    world.stage(world.job(1), 0, anywhere(20), {.cpu = 1}, 10);
+    world.stage(world.job(2), 0, anywhere(2), {.cpu = 1}, 10);
+    world.schedule();
+    EXPECT_EQ(world.scheduler->sharing(world.state).order, order) << spec;
+  }
+}
+
 TEST(ExpectedEnd, OfAGoalThatIsNotAtRiskIsInThatOrder) {
   Jobs jobs(4);
   JobInfo& goal = jobs.job(1, 20, 10, 1000);  // 50 s on all four
