@@ -64,9 +64,9 @@ void device_fault(const std::string& what) {
 }
 
 Result<DeviceSession*> DeviceSession::of_process() {
-  static const auto opened = []() -> Result<DeviceSession*> {
-    const char* label = std::getenv(kDeviceVariable);
-    if (label == nullptr || *label == '\0') return nullptr;
+  const char* label = std::getenv(kDeviceVariable);
+  if (label == nullptr || *label == '\0') return nullptr;
+  static const auto opened = [label]() -> Result<DeviceSession*> {
     auto session = open(label);
     if (!session) return fail(std::move(session).error().wrap(fmt::format("{}={}", kDeviceVariable, escaped(label))));
     return session->release();

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/sanitized.hpp"
 #include "tests/reference/reference.hpp"
 #include "tests/support/process.hpp"
 
@@ -306,16 +307,32 @@ TEST_P(AppsTest, MontecarloCountsThePointsOfTheReference) {
   EXPECT_NE(result.out.find("pi 3.14"), std::string::npos) << result.out;
 }
 
-TEST_P(AppsTest, CryptEncryptsAsTheStandardSays) {
-  std::string plain, key, digits;
-  for (int i = 0; i < 16; ++i) {
-    plain += static_cast<char>(i * 17);
-    key += static_cast<char>(i);
-    digits += "0" + std::string(1, "0123456789abcdef"[i]);
+TEST_P(AppsTest, KmeansFindsTheCentresOfASerialRun) {
+  const auto result =
+      launch({"kmeans", "--points", "3000", "--clusters", "12", "--iterations", "20", "--seed", "7", "--tasks", "5"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, reference::kmeans(3000, 12, 20, 7));
+  const auto few = launch({"kmeans", "--points", "9", "--clusters", "12", "--iterations", "1"});
+  EXPECT_EQ(few.out, reference::kmeans(9, 12, 1, 1)) << "centres without points";
+}
+
+/// The example of FIPS 197, C.1, and random bytes behind it.
+struct Secret {
+  explicit Secret(int bytes) {
+    for (int i = 0; i < 16; ++i) {
+      plain += static_cast<char>(i * 17);
+      key += static_cast<char>(i);
+      digits += "0" + std::string(1, "0123456789abcdef"[i]);
+    }
+    std::mt19937 random(23);
+    for (int i = 16; i < bytes; ++i) plain += static_cast<char>(random());
   }
-  ASSERT_EQ(reference::encrypt(plain, key).substr(0, 4), "\x69\xc4\xe0\xd8") << "the example of FIPS 197, C.1";
-  std::mt19937 random(23);
-  for (int i = 0; i < 64 * 1024 - 16; ++i) plain += static_cast<char>(random());
+  std::string plain{}, key{}, digits{};
+};
+
+TEST_P(AppsTest, CryptEncryptsAsTheStandardSays) {
+  const auto [plain, key, digits] = Secret(64 * 1024);
+  ASSERT_EQ(reference::encrypt(plain.substr(0, 16), key).substr(0, 4), "\x69\xc4\xe0\xd8");
   write_inputs({plain});
   const auto result = launch({"crypt", "--input", scratch_ / "input", "--output", scratch_ / "out", "--key", digits,
                               "--record-bytes", "256", "--check-variants"});
@@ -477,6 +494,30 @@ TEST_P(AppsTest, AUserExceptionNamesTaskPositionAndMessage) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, AppsTest, testing::Values("--quiet", "--quiet --workers 2"),
                          [](const auto& mode) { return mode.param == "--quiet" ? "Embedded" : "TwoWorkers"; });
+
+/// On a device, if there is one (POCL's is the processor): the kernels' records, compared with those of the functions, and then
+/// with the reference.
+TEST(Kernels, ComputeWhatTheReferencesDo) {
+  if (kSanitized) GTEST_SKIP() << "the driver is not built for sanitizers";
+  if (run({program("weft"), "worker", "--list-devices"}).out.rfind("0.0 ", 0) != 0) GTEST_SKIP() << "there is no OpenCL device";
+  const auto launch = [](std::vector<std::string> command) {
+    command[0] = program(command[0]);
+    command.insert(command.end(), {"--quiet", "--check-variants"});
+    auto result = run(command, {.environment = {{"WEFT_DEVICE", "0.0"}}});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "") << "a kernel that was not used says so";
+    return result.out;
+  };
+  const std::string counts = launch({"montecarlo", "--points", "1000000", "--seed", "3"});
+  EXPECT_EQ(counts.find("inside " + std::to_string(reference::points_inside(1'048'576, 3)) + "\n"), counts.find("inside"));
+  EXPECT_EQ(launch({"kmeans", "--points", "3000", "--clusters", "12", "--iterations", "20", "--seed", "7", "--tasks", "2"}),
+            reference::kmeans(3000, 12, 20, 7));
+  ScratchDirectory scratch;
+  const Secret secret(200'000);
+  write_file(scratch / "plain", secret.plain);
+  launch({"crypt", "--input", scratch / "plain", "--output", scratch / "out", "--key", secret.digits, "--record-bytes", "80"});
+  EXPECT_TRUE(part_bytes(scratch / "out") == reference::encrypt(secret.plain, secret.key));
+}
 
 TEST(Cluster, NoMasterAtTheAddressIsAOneLineError) {
   ScratchDirectory scratch;

@@ -1,8 +1,10 @@
 #include "tests/reference/reference.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
+#include <sstream>
 #include <utility>
 
 namespace weft::reference {
@@ -231,15 +233,20 @@ std::vector<std::string> combine_lines(const std::string& text) {
   return result;
 }
 
+namespace {
+
+std::uint32_t hash(std::uint32_t x) {
+  x ^= x >> 16;
+  x *= 2146121005u;
+  x ^= x >> 15;
+  x *= 2221713035u;
+  x ^= x >> 16;
+  return x;
+}
+
+}  // namespace
+
 std::uint64_t points_inside(std::uint64_t points, std::uint32_t seed) {
-  const auto hash = [](std::uint32_t x) {
-    x ^= x >> 16;
-    x *= 2146121005u;
-    x ^= x >> 15;
-    x *= 2221713035u;
-    x ^= x >> 16;
-    return x;
-  };
   std::uint64_t inside = 0;
   for (std::uint64_t i = 0; i < points; ++i) {
     const std::uint32_t block = hash(hash(seed) + static_cast<std::uint32_t>(i / 65536));
@@ -248,6 +255,47 @@ std::uint64_t points_inside(std::uint64_t points, std::uint32_t seed) {
     if (x * x + y * y < 1) ++inside;
   }
   return inside;
+}
+
+std::string kmeans(std::uint64_t points, std::uint32_t clusters, int iterations, std::uint32_t seed) {
+  using Vector = std::vector<double>;  // whole numbers, far below 2^53
+  std::vector<Vector> all;
+  for (std::uint32_t i = 0; i < points || i < clusters; ++i) {
+    const std::uint32_t place = hash(hash(seed) ^ (i % clusters)), around = hash(place + i);
+    Vector point;
+    for (std::uint32_t d = 0; d < 8; ++d) point.push_back(hash(place + d) % 14336 + hash(around + d) % 2048);
+    all.push_back(point);
+  }
+  std::vector<Vector> centres(all.begin(), all.begin() + clusters);
+  all.resize(points);
+  std::vector<std::uint64_t> sizes;
+  for (bool moved = true; moved && iterations > 0; --iterations) {
+    sizes.assign(clusters, 0);
+    std::vector<Vector> sums(clusters, Vector(8, 0));
+    for (const Vector& point : all) {
+      Vector squares(clusters, 0);
+      for (std::uint32_t c = 0; c < clusters; ++c)
+        for (int d = 0; d < 8; ++d) squares[c] += std::pow(point[d] - centres[c][d], 2);
+      const auto best = std::min_element(squares.begin(), squares.end()) - squares.begin();
+      ++sizes[best];
+      for (int d = 0; d < 8; ++d) sums[best][d] += point[d];
+    }
+    moved = false;
+    for (std::uint32_t c = 0; c < clusters; ++c)
+      for (int d = 0; d < 8 && sizes[c] > 0; ++d) {
+        const double mean = std::floor(sums[c][d] / static_cast<double>(sizes[c]));
+        moved = moved || mean != centres[c][d];
+        centres[c][d] = mean;
+      }
+  }
+  std::ostringstream lines;
+  for (std::uint32_t c = 0; c < clusters; ++c) {
+    if (sizes[c] == 0) continue;
+    lines << c << ' ' << sizes[c];
+    for (const double coordinate : centres[c]) lines << ' ' << static_cast<int>(coordinate);
+    lines << '\n';
+  }
+  return lines.str();
 }
 
 namespace {

@@ -15,13 +15,17 @@ namespace weft {
 
 namespace detail {
 
-constexpr unsigned line_of(std::source_location where = std::source_location::current()) { return where.line(); }
+/// The line that the compiler names for an object made of a literal that ends on the next one.
+struct LineOfObject {
+  constexpr explicit LineOfObject(const char*, std::source_location where = std::source_location::current()) : line(where.line()) {}
+  unsigned line;
+};
 // clang-format off
-inline constexpr unsigned kCallBegins = __LINE__ + 1;
-inline constexpr bool kLocationsAreEnds = line_of(
-    ) != kCallBegins;
+inline constexpr unsigned kObjectBegins = __LINE__ + 1;
+inline constexpr bool kLocationsAreEnds = LineOfObject(R"(
+)").line != kObjectBegins;
 // clang-format on
-/// Where the source begins that a call at `where` was given as a literal: compilers differ in which line of a call they name.
+/// Where the source begins that an object made at `where` was given as a literal: compilers differ in which line they name.
 inline unsigned source_line(const std::string& source, const std::source_location& where) {
   unsigned lines = 0;
   if (kLocationsAreEnds)
