@@ -43,6 +43,14 @@ std::string capacity_text(const client::NodeStatus& node) {
   return node.capacity == node.standing.nominal ? present : fmt::format("{} of {}", present, to_string(node.standing.nominal));
 }
 
+/// "1 of 2 held, 1 excluded": of those that it has for tasks, and those that failed.
+std::string devices_text(const client::NodeStatus& node) {
+  const double lent = node.standing.nominal.accelerator, excluded = lent - node.capacity.accelerator;
+  if (lent == 0) return "-";
+  return fmt::format("{} of {} held{}", node.used.accelerator, node.capacity.accelerator,
+                     excluded > 0 ? fmt::format(", {} excluded", excluded) : "");
+}
+
 }  // namespace
 
 std::string nodes_json(const std::vector<client::NodeStatus>& nodes) {
@@ -51,8 +59,10 @@ std::string nodes_json(const std::vector<client::NodeStatus>& nodes) {
             node.slots, "running", node.running, "state", state_of(node));
     if (node.dead || node.lost || !node.cause.empty()) members(json, "cause", node.cause);
     members(json, "excluded_seconds_more", in_seconds(node.excluded_for), "clock_ahead_seconds", in_seconds(node.clock_ahead),
-            "capacity", node.capacity, "nominal", node.standing.nominal, "capacity_why", node.standing.capacity_why, "speed",
-            node.standing.speed, "used", node.used, "measured",
+            "capacity", node.capacity, "nominal", node.standing.nominal, "capacity_why", node.standing.capacity_why, "devices",
+            object("lent", node.standing.nominal.accelerator, "held", node.used.accelerator, "excluded",
+                   node.standing.nominal.accelerator - node.capacity.accelerator),
+            "speed", node.standing.speed, "used", node.used, "measured",
             object("worker", node.measured.worker, "machine", node.measured.machine, "cross_rack_up", node.measured.cross_rack.up,
                    "cross_rack_down", node.measured.cross_rack.down),
             "store_memory_bytes", node.store_memory_bytes, "store_disk_bytes", node.store_disk_bytes, "prefetch_memory_bytes",
@@ -63,13 +73,13 @@ std::string nodes_json(const std::vector<client::NodeStatus>& nodes) {
 
 std::string nodes_table(const std::vector<client::NodeStatus>& nodes) {
   TextTable table({"NODE", "NAME", "HOST", "RACK", "ADDRESS", "RUNNING", "USED", "CAPACITY", "CPU", "MEMORY", "SPEED", "ATTRIBUTES",
-                   "STATE", "HEARD"});
+                   "DEVICES", "STATE", "HEARD"});
   for (const client::NodeStatus& node : nodes) {
     std::vector<std::string> attributes;
     for (const auto& [name, value] : node.attributes) attributes.push_back(name + "=" + value);
     table.row(node.id.value(), node.name, node.host, node.rack, node.address, node.running, to_string(node.used),
               capacity_text(node), processors(node.measured), memory(node.measured), fmt::format("{:.2g}", node.standing.speed),
-              join(attributes, ","), state_text(node), human_duration(node.heard) + " ago");
+              join(attributes, ","), devices_text(node), state_text(node), human_duration(node.heard) + " ago");
   }
   return table.text();
 }

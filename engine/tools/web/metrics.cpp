@@ -46,6 +46,10 @@ using Node = client::NodeStatus;
 constexpr auto kCounter = Metrics::Type::counter;
 const NodeFamily kNodeFamilies[] = {
     {"weft_worker_slots", "Tasks that the worker may run at a time", [](const Node& node) { return node.capacity.cpu; }},
+    {"weft_worker_devices", "Devices that it joined with", [](const Node& node) { return node.standing.nominal.accelerator; }},
+    {"weft_worker_devices_held", "Devices that attempts hold", [](const Node& node) { return node.used.accelerator; }},
+    {"weft_worker_devices_excluded", "Devices that no task gets, because they failed or an operator said so",
+     [](const Node& node) { return node.standing.nominal.accelerator - node.capacity.accelerator; }},
     {"weft_worker_running_tasks", "Attempts that run there", [](const Node& node) { return double(node.running); }},
     {"weft_worker_heard_seconds", "Since it was last heard", [](const Node& node) { return in_seconds(node.heard); }},
     {"weft_worker_clock_ahead_seconds", "Of its clock, against the master's",

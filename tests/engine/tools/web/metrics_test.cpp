@@ -101,6 +101,9 @@ ClusterReadings two_workers() {
     node.prefetch.prefetched_bytes = 1000 * i;
   }
   state.nodes[1].excluded = true;
+  state.nodes[1].standing.nominal.accelerator = 4;
+  state.nodes[1].capacity.accelerator = 3;
+  state.nodes[1].used.accelerator = 2;
   state.masters = {
       "c", 3, {{"a", "h:1", client::MasterStatus::State::leads, 0, {}}, {"b", "h:2", client::MasterStatus::State::in_sync, 0, {}}}};
   state.jobs.now = std::chrono::seconds(100);
@@ -139,6 +142,10 @@ TEST(MetricsText, IsWhatTheSpecificationSays) {
   EXPECT_EQ(value("weft_late_jobs", "weft_late_jobs"), 1);
   EXPECT_EQ(value("weft_worker_prefetched_bytes", "weft_worker_prefetched_bytes_total{worker=\"w2\",rack=\"r1\",node=\"2\"}"),
             2000);
+  const std::string second = "{worker=\"w2\",rack=\"r1\",node=\"2\"}";
+  EXPECT_EQ(value("weft_worker_devices", "weft_worker_devices" + second), 4);
+  EXPECT_EQ(value("weft_worker_devices_held", "weft_worker_devices_held" + second), 2);
+  EXPECT_EQ(value("weft_worker_devices_excluded", "weft_worker_devices_excluded" + second), 1);
   EXPECT_EQ(value("weft_worker_slots", "weft_worker_slots{worker=\"w\\\"1\\\\\\n\",rack=\"r1\",node=\"1\"}"), 4);
   EXPECT_EQ(value("weft_pool_waiting_tasks", "weft_pool_waiting_tasks{pool=\"nightly\"}"), 7);
   EXPECT_EQ(value("weft_scheduler_refused_decisions", "weft_scheduler_refused_decisions_total"), 3);
