@@ -26,6 +26,7 @@ Slot Attempts::add(const master::LaunchTask& command) {
                          .generation = slots_[slot].generation,
                          .active = true,
                          .speculative = command.speculative,
+                         .device = command.device,
                          .launched = world_.now};
   there.push_back(slot);
   ++running_;

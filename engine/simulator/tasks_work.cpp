@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/attributes.hpp"
 #include "engine/simulator/tasks.hpp"
 
 namespace weft::simulator {
@@ -19,10 +20,12 @@ const std::vector<shuffle::PartitionSize>& row_of(StageRun& stage) {
   return stage.row;
 }
 
-/// How fast nodes of this group work on tasks of the stage.
-double speed(const StageSpec& stage, const NodeGroup& group) {
+/// How fast nodes of this group work on tasks of the stage. On nodes that lend devices, what is faster on a device is so only for a
+/// task that holds one.
+double speed(const StageSpec& stage, const NodeGroup& group, bool device) {
   double speedup = 0;
   for (const Speedup& one : stage.speedups) {
+    if (one.attribute == kAcceleratorAttribute && group.capacity.accelerator > 0 && !device) continue;
     const auto attribute = group.attributes.find(one.attribute);
     if (attribute != group.attributes.end() && attribute->second == one.value) speedup = std::max(speedup, one.factor);
   }
@@ -43,7 +46,7 @@ void Tasks::work(Slot slot) {
                                                    : durations[attempt.id.task.index];
   const Machine& machine = world_.machines[attempt.machine];
   const double now = world_.contention ? 1 : machine.speed;  // contention has its own
-  const double factor = attempt.factor / (speed(*stage.spec, *machine.group) * now);
+  const double factor = attempt.factor / (speed(*stage.spec, *machine.group, attempt.device) * now);
   const Time takes = factor == 1 ? duration : Time(std::llround(static_cast<double>(duration.count()) * factor));
   if (!world_.contention) {
     attempt.work_ends = world_.now + takes;

@@ -125,6 +125,7 @@ struct Attempt {
   bool speculative = false;  // the second of its task
   bool fails = false;        // by itself, before its work is done
   bool overtaken = false;    // the other attempt of its task has finished
+  bool device = false;       // it holds one of the node's devices
   Phase phase = Phase::working;
   Time launched{0};
   double factor = 1;                            // of its work

@@ -59,7 +59,10 @@ void Attempts::launch(const TaskId& id, NodeId node, std::string_view reason) {
     info.node = node;
     info.launched = context_.now();
   }
-  view.occupy(node, attempt, *job.info, stage.info->demand, stage.info->takes_device(id.index, view.nodes().at(node)));
+  const bool device = stage.info->takes_device(id.index, view.nodes().at(node)) &&
+                      (stage.info->demand.accelerator > 0 || stage.devices.pays(*stage.info));
+  if (device) stage.devices.began_with_device();
+  view.occupy(node, attempt, *job.info, stage.info->demand, device);
   slow_start_.attempt_started(job, *stage.info);
   context_.triggers.note_change();
   job.nodes.insert(node);

@@ -77,7 +77,7 @@ class Core::Impl {
   bool lose_node(JobRecord& job, StageRecord& stage, NodeId node, const std::string& why);
 
   // Finished tasks.
-  void finish(const TaskRef& task, TaskFinished& event);
+  void finish(const TaskRef& task, TaskFinished& event, bool device);
   void keep(const TaskRef& task, TaskFinished& event, Time took);
   void after_finish(const TaskRef& task, NodeId node);
 

@@ -13,6 +13,7 @@ Result<void> Core::Impl::on(TaskFinished event) {
   WEFT_ASSIGN(TaskRef task, attempts_.running(event.attempt, event.node));
   context_.view.mutable_node(event.node).last_heard = context_.now();
   const plan::Stage& plan = task.stage->plan;
+  const bool device = context_.view.node(event.node)->with_device.contains(event.attempt);
   const bool whole = plan.output != plan::OutputKind::shuffle || event.output.size() == plan.partitions;
   attempts_.vacate(task, whole ? &StageAttempts::finished : &StageAttempts::failed);
   if (!whole) {
@@ -24,20 +25,23 @@ Result<void> Core::Impl::on(TaskFinished event) {
     attempts_.win(task);
     task.speculative = false;
   }
-  finish(task, event);
+  finish(task, event, device);
   context_.scheduler.notify({schedulers::Notice::Kind::task_finished, task.job->spec.job, plan.id, task.index, event.node});
   if (!context_.jobs.failing(task.job->spec.job)) after_finish(task, event.node);
   return {};
 }
 
 /// Records what the winning attempt did and made.
-void Core::Impl::finish(const TaskRef& task, TaskFinished& event) {
+void Core::Impl::finish(const TaskRef& task, TaskFinished& event, bool device) {
   StageRecord& stage = *task.stage;
   schedulers::TaskInfo& info = task.info();
   info.ended = context_.now();
   const Time took = stage.info->worked(info.launched, info.ended);
-  stragglers_.note_pace(*stage.info, event.node, took);
-  speeds_.note(*stage.info, stage.recent, event.node, took, event.input_bytes);
+  stage.devices.ended(device, event.node, took);
+  if (!device) {  // whose speed is not the node's
+    stragglers_.note_pace(*stage.info, event.node, took);
+    speeds_.note(*stage.info, stage.recent, event.node, took, event.input_bytes);
+  }
   health_.note_success(event.node);
   if (info.avoid && info.failures > 0) health_.note_failure(*info.avoid);  // what failed there went well here
   info.avoid.reset();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/master/core/core.hpp"
+#include "engine/master/core/device_speed.hpp"
 #include "engine/master/core/location_table.hpp"
 #include "engine/master/core/node_speeds.hpp"
 #include "engine/master/core/partition_shape.hpp"
@@ -51,12 +52,13 @@ struct StageRecord {
   StageUsage usage;                                     // each task once; its figures are in `sketches`
   TaskFigures<QuantileSketch> sketches;                 // each task once
   RecentMedian recent;                                  // seconds of its tasks, by what they read
-  LocationTable locations;                              // of its outputs
-  StageReplicas replicas;                               // of its outputs
-  StagePrefetch prefetch;                               // of its outputs
-  std::vector<StageId> placed_by;                       // inputs by whose sizes its tasks were given nodes, in that order
-  std::map<NodeId, std::uint32_t> fetch_failures;       // of outputs on a node
-  std::uint32_t speculative = 0, speculative_won = 0;   // speculative attempts launched, and those that finished first
+  DeviceSpeed devices;
+  LocationTable locations;                             // of its outputs
+  StageReplicas replicas;                              // of its outputs
+  StagePrefetch prefetch;                              // of its outputs
+  std::vector<StageId> placed_by;                      // inputs by whose sizes its tasks were given nodes, in that order
+  std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
+  std::uint32_t speculative = 0, speculative_won = 0;  // speculative attempts launched, and those that finished first
 
   std::string title() const;
 };

@@ -13,12 +13,12 @@ namespace weft::profiles {
 
 namespace {
 
-/// Of an attempt without a device, the attributes of its node's devices do not count.
+/// On a node that lends devices, their kind counts while the attempt holds one, and what else is known of them does not.
 std::string kind_of(const schedulers::NodeInfo& node, const AttemptId& attempt) {
-  const bool on_host = node.lends_devices() && !node.with_device.contains(attempt);
+  const bool lends = node.lends_devices(), holds = node.with_device.contains(attempt);
   std::string kind;
   for (const auto& [name, value] : node.attributes) {
-    if (on_host && name.starts_with(kAcceleratorAttribute)) continue;
+    if (lends && name.starts_with(kAcceleratorAttribute) && !(holds && name == kAcceleratorAttribute)) continue;
     kind += fmt::format("{}{}={}", kind.empty() ? "" : ",", name, value);
   }
   return kind;

@@ -44,7 +44,12 @@ Result<std::map<std::string, std::string>> read_attributes(std::string_view text
   return parse_attributes(parts);
 }
 
-Result<NodeGroup> read_group(std::string_view text, const ClusterOptions& base) {
+/// Jobs know devices by the attribute that workers give them.
+void name_devices(NodeGroup& group) {
+  if (group.capacity.accelerator > 0) group.attributes.try_emplace(std::string(kAcceleratorAttribute), "gpu");
+}
+
+Result<NodeGroup> read_group(std::string_view list, std::string_view text, const ClusterOptions& base) {
   ClusterOptions own = base;
   NodeGroup group;
   std::string attributes;
@@ -52,10 +57,11 @@ Result<NodeGroup> read_group(std::string_view text, const ClusterOptions& base) 
   config.integer("count", group.count, "How many", 1, kMostNodes);
   own.declare_node(config);
   config.text("attributes", attributes, "Of each: (gpu=1)");
-  WEFT_TRY(read("groups", text, config));
+  WEFT_TRY(read(list, text, config));
   group.capacity = own.machine();
   group.speed = own.speed;
   WEFT_ASSIGN(group.attributes, read_attributes(attributes));
+  name_devices(group);
   return group;
 }
 
@@ -134,6 +140,10 @@ void ClusterOptions::declare_node(Config& config) {
   config.real("cores", cores, kDefaultCores, "Cores of a node, or slots; those of the log that is replayed");
   config.real("map_slots", map_slots, "Slots as in Hadoop 1, of a node; 0: untyped");
   config.real("reduce_slots", reduce_slots, "");
+  config.real(
+      "accelerator", accelerator,
+      "Devices that tasks hold one by one, of the kind that the attribute accelerator names (gpu); 0: that attribute is a fact "
+      "about the whole node");
   config.size("memory", memory, "Of a node; 0: not accounted, as the next four");
   config.size("disk_read", disk_read, "Bytes a second that demands may add up to");
   config.size("disk_write", disk_write, "The same");
@@ -147,6 +157,8 @@ void ClusterOptions::declare(Config& config) {
   config.flag("trace_hosts", trace_hosts, "Instead: the hosts and racks that the workload names");
   config.integer("racks", racks, "Racks, with as many nodes each", 1, kMostNodes);
   declare_node(config);
+  config.list("kinds", kinds,
+              "Instead: nodes of several kinds, \"count=20\" and \"count=5,accelerator=1\", with the keys of groups", ';');
   config.list("groups", groups, "Further nodes: \"count=6,speed=25,attributes=(gpu=1)\", other keys as above", ';');
   config.list("availability", availability,
               "\"from=1h,nodes=80,part=0.5\": half of each of the first 80 nodes is for tasks from then on", ';');
@@ -208,12 +220,26 @@ void ClusterOptions::declare(Config& config) {
   config.real("estimates.demand_spread", model.estimates.demand_spread, "");
 }
 
+Result<NodeGroup> ClusterOptions::first_group(const std::vector<HostSpec>& hosts, std::uint32_t& of_racks) const {
+  NodeGroup first;
+  if (trace_hosts) {
+    WEFT_ASSIGN(first, trace_group(hosts, of_racks));
+  } else {
+    first.count = nodes > 0 ? nodes : kDefaultNodes;
+  }
+  first.capacity = machine();
+  first.speed = speed;
+  name_devices(first);
+  return first;
+}
+
 schedulers::Resources ClusterOptions::machine() const {
   schedulers::Resources all;
   all.cpu = cores.value_or(kDefaultCores);
   all.memory = real(memory);
   all.map_slots = map_slots;
   all.reduce_slots = reduce_slots;
+  all.accelerator = accelerator;
   all.disk_read = real(disk_read);
   all.disk_write = real(disk_write);
   all.network_in = real(network_in);
@@ -221,19 +247,36 @@ schedulers::Resources ClusterOptions::machine() const {
   return all;
 }
 
+Result<std::string> kinds_setting(std::string_view text) {
+  WEFT_ASSIGN(const auto parts, workloads::split_settings(text));
+  std::string kinds;
+  for (const std::string_view part : parts) {
+    const auto colon = part.find(':');
+    const std::string_view count = part.substr(0, colon), rest = colon == std::string_view::npos ? "" : part.substr(colon + 1);
+    const bool begins = parse_number<std::uint32_t>(count).has_value();
+    if (!begins && (kinds.empty() || colon != std::string_view::npos))
+      return fail(Code::invalid_argument,
+                  fmt::format("'{}': '{}' is no number of nodes; an example is 20:cores=4,5:cores=4,accelerator=1", escaped(text),
+                              escaped(count)));
+    if (begins) kinds += fmt::format("{}count={}{}{}", kinds.empty() ? "" : ";", count, rest.empty() ? "" : ",", rest);
+    if (!begins) kinds += fmt::format(",{}", part);
+  }
+  return kinds;
+}
+
 Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) const {
   ClusterModel result = model;
   result.racks = racks;
-  NodeGroup first;
-  if (trace_hosts) {
-    WEFT_ASSIGN(first, trace_group(hosts, result.racks));
-  } else {
-    first.count = nodes > 0 ? nodes : kDefaultNodes;
+  if (!kinds.empty() && (trace_hosts || nodes > 0))
+    return fail(Code::invalid_argument, "give either kinds (--nodes 20:…,5:…) or a number of nodes, or trace_hosts");
+  const auto group = [this](std::string_view list) {
+    return [this, list](const std::string& text) { return read_group(list, text, *this); };
+  };
+  WEFT_TRY(read_all(kinds, result.groups, group("kinds")));
+  if (kinds.empty()) {
+    WEFT_ASSIGN(result.groups.emplace_back(), first_group(hosts, result.racks));
   }
-  first.capacity = machine();
-  first.speed = speed;
-  result.groups.push_back(std::move(first));
-  WEFT_TRY(read_all(groups, result.groups, [this](const std::string& text) { return read_group(text, *this); }));
+  WEFT_TRY(read_all(groups, result.groups, group("groups")));
   WEFT_TRY(read_all(node_faults, result.faults.nodes, read_fault));
   if (!availability.empty() && !availability_file.empty())
     return fail(Code::invalid_argument, "give either availability or availability_file");
@@ -269,6 +312,7 @@ Result<ClusterModel> ClusterOptions::build(const std::vector<HostSpec>& hosts) c
 
 Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, const ClusterOptions& options,
                                 ClusterModel& model) {
+  if (!options.kinds.empty()) return {};
   if (nodes.empty()) return fail(Code::corrupt, "the log names no workers: it must begin with the master that it is of");
   std::map<std::string, int> hosts;
   for (const auto& node : nodes) ++hosts[node.host];

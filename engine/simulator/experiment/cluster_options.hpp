@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/config.hpp"
@@ -17,9 +18,10 @@ struct ClusterOptions {
   bool trace_hosts = false;  // instead: the hosts and racks that the workload names
   std::uint32_t racks = 1;
   std::optional<double> cores{};  // not given: 8, or those of the nodes of the log
-  double map_slots = 0, reduce_slots = 0;
+  double map_slots = 0, reduce_slots = 0, accelerator = 0;
   std::uint64_t memory = 0, disk_read = 0, disk_write = 0, network_in = 0, network_out = 0;
   double speed = 1;
+  std::vector<std::string> kinds;         // instead of `nodes`: "count=20", "count=5,accelerator=1"
   std::vector<std::string> groups;        // "count=6,cores=4,speed=25,attributes=(gpu=1)": further nodes
   std::vector<std::string> node_faults;   // "at=10s,node=3,silent=true,repair=1min"
   std::vector<std::string> availability;  // "from=1h,nodes=80,part=0.5"
@@ -41,11 +43,20 @@ struct ClusterOptions {
   Result<ClusterModel> build(const std::vector<HostSpec>& hosts) const;
   /// The capacity of a node of the first kind: the machine of traces (workloads::Context).
   schedulers::Resources machine() const;
+
+ private:
+  /// Of `nodes`, or the hosts that the workload names.
+  Result<NodeGroup> first_group(const std::vector<HostSpec>& hosts, std::uint32_t& of_racks) const;
 };
+
+/// "20:cores=4,5:cores=4,accelerator=1" as settings of `kinds`: a number of nodes, and keys of these behind a colon.
+/// invalid_argument, naming what is wrong.
+Result<std::string> kinds_setting(std::string_view text);
 
 /// Puts the nodes of a recorded run in place of the first kind of the options, with their absences. If the options give a number of
 /// nodes, these are of the same kinds in turn, without absences. Amounts that the options give for a node replace recorded ones.
-/// Where moving bytes takes time and the options say nothing of uplinks, those that the log names count.
+/// Where moving bytes takes time and the options say nothing of uplinks, those that the log names count. Nodes that `kinds` names
+/// stay.
 Result<void> use_recorded_nodes(const std::vector<workloads::RecordedNode>& nodes, const ClusterOptions& options,
                                 ClusterModel& model);
 

@@ -14,7 +14,10 @@ namespace {
 using namespace simulator;
 
 constexpr KeyOption kClusterOptions[] = {
-    {"--nodes", "nodes", "N|trace", "Number of nodes (100), or 'trace': the hosts and racks that the workload names"},
+    {"--nodes", "nodes", "N|N:…,N:…|trace",
+     "Number of nodes (100), or of several kinds with their keys (20:cores=4,5:accelerator=1), or 'trace': the hosts and racks "
+     "that "
+     "the workload names"},
     {"--cores", "cores", "N", "Cores or slots of a node (8)"},
     {"--map-slots", "map_slots", "N", "Map slots of a node, as in Hadoop 1"},
     {"--reduce-slots", "reduce_slots", "N", "Reduce slots of a node"},
@@ -35,6 +38,8 @@ constexpr KeyOption kClusterOptions[] = {
     {"--speculation", "speculation", "on|off|'on(…)'",
      "Speculative attempts of slow tasks: on, off, or 'on(slower=1.5,shortest=5s,…)' (off)"},
 };
+
+constexpr std::string_view kNodes = "nodes=";
 
 }  // namespace
 
@@ -74,7 +79,15 @@ Result<void> use(const SimulatedCluster& cluster, experiment::Options& what) {
   what.cluster.declare(config);
   if (!what.from_log.empty()) WEFT_TRY(config.set("preplace=0.05"));  // as a master does
   if (!cluster.file.empty()) WEFT_TRY(config.load_file(cluster.file));
-  for (const std::string& setting : cluster.settings) WEFT_TRY(config.set(setting == "nodes=trace" ? "trace_hosts=true" : setting));
+  for (const std::string& setting : cluster.settings) {
+    if (setting.starts_with(kNodes) && setting.find(':') != std::string::npos) {
+      auto kinds = experiment::kinds_setting(std::string_view(setting).substr(kNodes.size()));
+      if (!kinds) return fail(std::move(kinds).error().wrap("--nodes"));
+      WEFT_TRY(config.set("kinds=" + *kinds));
+    } else {
+      WEFT_TRY(config.set(setting == "nodes=trace" ? "trace_hosts=true" : setting));
+    }
+  }
   return {};
 }
 

@@ -1,6 +1,9 @@
 // Nodes that are not all alike: speeds by node and by job, parts of nodes over time, forecasts of them.
 #include <gtest/gtest.h>
 
+#include "base/file.hpp"
+#include "engine/master/profiles/history.hpp"
+#include "engine/simulator/workloads/recording.hpp"
 #include "tests/engine/simulator/simulated.hpp"
 
 namespace weft::simulator::test {
@@ -87,6 +90,76 @@ TEST(Hardware, TasksThatNoPartOfANodeCanHoldAreRefused) {
   EXPECT_EQ(result.end, seconds(20)) << "nobody waits for it";
   model.availability.push_back({seconds(40), 1, 1});
   EXPECT_EQ(run(workload, model).jobs[1].ended, seconds(50)) << "one node will be whole again";
+}
+
+/// One node without a device and one that lends one, four slots each.
+ClusterModel lending() {
+  ClusterModel model = cluster(1, 4);
+  model.groups.push_back(model.groups[0]);
+  model.groups[1].capacity.accelerator = 1;
+  model.groups[1].attributes = {{"accelerator", "gpu"}};
+  return model;
+}
+
+StageSpec on_devices(std::uint32_t tasks, double factor) {
+  StageSpec spec = stage(tasks, seconds(100));
+  spec.speedups = {{"accelerator", "gpu", factor}};
+  return spec;
+}
+
+/// How many tasks were launched with a device.
+std::size_t with_device(const Workload& workload) {
+  std::size_t count = 0;
+  RunOptions options;
+  options.on_command = [&count](Time, const master::Command& command) {
+    const auto* launch = std::get_if<master::LaunchTask>(&command);
+    if (launch != nullptr && launch->device) ++count;
+  };
+  run(workload, lending(), "fifo", options);
+  return count;
+}
+
+TEST(Hardware, ATaskIsFasterWhileItHoldsADevice) {
+  const RunResult result = run(jobs({job(Time(0), {on_devices(17, 10)})}), lending());
+  EXPECT_EQ(result.makespan, seconds(100)) << "seven of the first eight take so long, and the device does all others meanwhile";
+  EXPECT_EQ(result.work.useful, seconds(7 * 100 + 10 * 10));
+  EXPECT_EQ(with_device(jobs({job(Time(0), {stage(17, seconds(100))})})), 0u) << "it has no function for devices";
+}
+
+TEST(Hardware, TasksLeaveADeviceThatIsSlowerThanTheHost) {
+  EXPECT_EQ(with_device(jobs({job(Time(0), {on_devices(100, 0.5)})})), 4u) << "one that compiles, and three that are measured";
+  EXPECT_GT(with_device(jobs({job(Time(0), {on_devices(100, 2)})})), 16u);
+}
+
+/// What a master learns of a run, and what a replay takes from its event log.
+TEST(Hardware, ProfilesAndReplaysAgreeOnTheSpeedOfDevices) {
+  profiles::History history;
+  RunOptions options;
+  options.history = &history;
+  std::string log;
+  options.on_event = [&log](Time at, const master::Event& event) { log += master::event_json(at, event) + '\n'; };
+  options.on_command = [&log](Time at, const master::Command& command) {
+    if (const auto line = master::command_json(at, command)) log += *line + '\n';
+  };
+  const Workload workload = jobs({job(Time(0), {on_devices(200, 5)})});
+  const RunResult was = run(workload, lending(), "fifo", options);
+  ASSERT_EQ(history.programs().size(), 1u);
+  const profiles::StageHistory& learned = history.programs().begin()->second.begin()->second;
+  ASSERT_TRUE(learned.kinds.contains("accelerator=gpu"));
+  EXPECT_NEAR(learned.kinds.at("").value() / learned.kinds.at("accelerator=gpu").value(), 5, 0.3);
+
+  auto directory = TempDir::create();
+  ASSERT_TRUE(directory);
+  const std::string path = directory->path() / "run.jsonl";
+  ASSERT_TRUE(write_file(path, log));
+  const auto recording = workloads::read_event_log(path);
+  ASSERT_TRUE(recording) << recording.error().to_string();
+  const StageSpec& read = recording->workload.jobs.at(0).stages.at(0);
+  ASSERT_EQ(read.speedups.size(), 1u);
+  EXPECT_NEAR(read.speedups[0].factor, 5, 1e-6);
+  const RunResult is = run(recording->workload, lending());
+  EXPECT_EQ(is.makespan, was.makespan);
+  EXPECT_EQ(is.work.useful, was.work.useful);
 }
 
 }  // namespace
