@@ -1,10 +1,10 @@
-// Clusters points by k-means (Lloyd's algorithm): each point goes to the nearest centre, and each centre to the mean of its points, until
-// none moves. The points are random, around as many places as there are clusters.
+// Clusters points by k-means (Lloyd's algorithm): each point goes to the nearest centre, and each centre to the mean of its points,
+// until none moves. The points are random, around as many places as there are clusters.
 //
 //   kmeans --points 1000000 --clusters 64
 //
-// Tasks that hold a device (weft worker --devices) find the nearest centres by the kernel below. Coordinates are whole numbers of 14
-// bits, so that sums do not depend on their order, and the result is the same everywhere.
+// Tasks that hold a device (weft worker --devices) find the nearest centres by the kernel below. Coordinates are whole numbers of
+// 14 bits, so that sums do not depend on their order, and the result is the same everywhere.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -103,8 +103,7 @@ Sum added(Sum a, const Sum& b) {
 /// A centre without points stays where it is.
 Centres means(Centres centres, const std::vector<std::pair<std::uint32_t, Sum>>& sums) {
   for (const auto& [cluster, sum] : sums)
-    for (std::size_t d = 0; d < kDimensions; ++d)
-      centres[cluster][d] = static_cast<std::int32_t>(sum.coordinates[d] / sum.points);
+    for (std::size_t d = 0; d < kDimensions; ++d) centres[cluster][d] = static_cast<std::int32_t>(sum.coordinates[d] / sum.points);
   return centres;
 }
 
@@ -129,7 +128,9 @@ void define(weft::Flow& flow, const Options& options) {
 
   std::vector<std::pair<std::uint32_t, Sum>> sums;
   for (std::uint32_t i = 0; i < options.iterations; ++i) {
-    sums = points.map([centres](const Point& point) { return Assigned{nearest(centres, point), point}; })
+    sums = points.map([centres](const Point& point) {
+                   return Assigned{nearest(centres, point), point};
+                 })
                .on(kernel(centres))
                .map([](const Assigned& assigned) {
                  Sum one{1, {}};
@@ -153,6 +154,4 @@ void define(weft::Flow& flow, const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return weft::main<Options>(argc, argv, "Clusters random points by k-means", declare, define);
-}
+int main(int argc, char** argv) { return weft::main<Options>(argc, argv, "Clusters random points by k-means", declare, define); }

@@ -56,11 +56,16 @@ std::string first_error(const std::string& log) {
 
 void end_process_on_device_faults() { ends_process = true; }
 
-void device_fault(const std::string& what) {
-  if (!ends_process) throw std::runtime_error(what);
+void abandon_device(const std::string& what) {
+  if (!ends_process) return;
   fmt::print(stderr, "{}\n", what);
   std::fflush(stderr);
   _exit(kGaveUp);
+}
+
+void device_fault(const std::string& what) {
+  abandon_device(what);
+  throw std::runtime_error(what);
 }
 
 Result<DeviceSession*> DeviceSession::of_process() {

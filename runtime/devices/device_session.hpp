@@ -52,5 +52,7 @@ class DeviceSession {
 void end_process_on_device_faults();
 /// Ends the process so, or throws.
 [[noreturn]] void device_fault(const std::string& what);
+/// The device still computes what nobody wants any more: ends the process so, or returns.
+void abandon_device(const std::string& what);
 
 }  // namespace weft::runtime

@@ -18,7 +18,7 @@ constexpr std::size_t kLeastBatchBytes = 64u << 10, kMostRecords = 1u << 20;
 constexpr std::size_t kTextBytes = 16;     // of a text, on average, for which there are starts
 constexpr std::size_t kItemsOfGroup = 64;  // where each record is a work item
 constexpr Duration kShortestNap = 20us, kLongestNap = 1ms;
-constexpr Duration kGrace = 2s;  // for a batch whose outputs nobody wants any more
+constexpr Duration kGrace = 1s;  // for a batch whose outputs nobody wants any more: less than workers give a task that is to stop
 
 std::size_t rounded_up(std::size_t number, std::size_t to) { return (number + to - 1) / to * to; }
 
@@ -39,7 +39,10 @@ std::unique_ptr<KernelRun> KernelRun::open(const KernelCode& code, OperatorConte
 KernelRun::~KernelRun() {
   bool all_ended = true;
   for (Slot& slot : slots_) all_ended = (!slot.in_flight || ended(slot, kGrace, false)) && all_ended;
-  if (all_ended) release_all();  // otherwise the device still uses them; the process ends soon
+  if (!all_ended)  // the device still uses them
+    abandon_device(fmt::format("kernel '{}' on device {} did not end when its task was stopped", code_.name, session_.name()));
+  else
+    release_all();
   if (context_.memory != nullptr) context_.memory->give_back(taken_);
 }
 
@@ -57,23 +60,33 @@ void KernelRun::set_sizes(std::size_t bytes) {
 }
 
 bool KernelRun::allocate() {
-  for (std::size_t bytes = kBatchBytes; bytes >= kLeastBatchBytes; bytes /= 2) {
-    set_sizes(bytes);
-    const std::size_t needed = 2 * (in_capacity_ + out_capacity_ + (texts() ? (most_records_ + 1) * sizeof(std::uint32_t) : 0));
-    if (context_.memory != nullptr && !context_.memory->try_take(needed)) continue;
-    taken_ = needed;
-    cl::Int error = cl::kSuccess;
-    for (Slot& slot : slots_)
-      if (error == cl::kSuccess) error = make_slot(slot);
-    if (error == cl::kSuccess) {
-      copy_values();
-      return true;
-    }
-    release_all();
-    if (context_.memory != nullptr) context_.memory->give_back(std::exchange(taken_, 0));
-    if (!cl::is_want_of_memory(error)) check(error, "no buffers");
-  }
+  for (std::size_t bytes = kBatchBytes; bytes >= kLeastBatchBytes; bytes /= 2)
+    if (allocate(bytes)) return true;
   return false;
+}
+
+bool KernelRun::allocate(std::size_t bytes) {
+  set_sizes(bytes);
+  const std::size_t needed = 2 * (in_capacity_ + out_capacity_ + starts() * sizeof(std::uint32_t));
+  if (context_.memory != nullptr && !context_.memory->try_take(needed)) return false;
+  taken_ = needed;
+  const cl::Int error = make_slots();
+  if (error == cl::kSuccess) return true;
+  release_all();
+  if (context_.memory != nullptr) context_.memory->give_back(std::exchange(taken_, 0));
+  if (!cl::is_want_of_memory(error)) check(error, "no buffers");
+  return false;
+}
+
+cl::Int KernelRun::make_slots() {
+  for (Slot& slot : slots_)
+    if (const cl::Int error = make_slot(slot)) return error;
+  if (const cl::Int error = copy_values()) return error;
+  for (Slot& slot : slots_) {
+    slot.kernel = value_or_throw(session_.make_kernel(code_));
+    set_values(slot);
+  }
+  return cl::kSuccess;
 }
 
 /// Drivers give memory at the first use, so that each buffer is used at once.
@@ -87,26 +100,25 @@ cl::Int KernelRun::make_buffer(Slot& slot, cl::Memory& memory, std::size_t bytes
 
 cl::Int KernelRun::make_slot(Slot& slot) {
   slot.queue = value_or_throw(session_.make_queue());
-  slot.in.resize(in_capacity_);
-  slot.out.resize(out_capacity_);
-  if (texts()) slot.starts.resize(most_records_ + 1);
+  slot.in = std::make_unique_for_overwrite<std::byte[]>(in_capacity_);
+  slot.out = std::make_unique_for_overwrite<std::byte[]>(out_capacity_);
+  slot.starts = std::make_unique_for_overwrite<std::uint32_t[]>(starts());
+  if (texts()) slot.starts[0] = 0;
   if (const cl::Int error = make_buffer(slot, slot.device_in, in_capacity_, nullptr, cl::kReadOnly)) return error;
   if (const cl::Int error = make_buffer(slot, slot.device_out, out_capacity_, nullptr, cl::kReadWrite)) return error;
   if (!texts()) return cl::kSuccess;
-  return make_buffer(slot, slot.device_starts, slot.starts.size() * sizeof(std::uint32_t), nullptr, cl::kReadOnly);
+  return make_buffer(slot, slot.device_starts, starts() * sizeof(std::uint32_t), nullptr, cl::kReadOnly);
 }
 
 /// Both slots read the same copies.
-void KernelRun::copy_values() {
+cl::Int KernelRun::copy_values() {
   for (const KernelValue& value : code_.values) {
     values_.push_back(nullptr);
-    if (value.buffer)
-      check(make_buffer(slots_[0], values_.back(), value.bytes.size(), value.bytes.data(), cl::kReadOnly), "no buffer for a value");
+    if (!value.buffer) continue;
+    const cl::Int error = make_buffer(slots_[0], values_.back(), value.bytes.size(), value.bytes.data(), cl::kReadOnly);
+    if (error != cl::kSuccess) return error;
   }
-  for (Slot& slot : slots_) {
-    slot.kernel = value_or_throw(session_.make_kernel(code_));
-    set_values(slot);
-  }
+  return cl::kSuccess;
 }
 
 void KernelRun::set_values(Slot& slot) {
@@ -153,7 +165,7 @@ void KernelRun::release_all() {
 std::byte* KernelRun::place(std::size_t bytes) {
   Slot& slot = slots_[filled_];
   if (slot.records == most_records_ || bytes > in_capacity_ - slot.used) return nullptr;
-  std::byte* at = slot.in.data() + slot.used;
+  std::byte* at = slot.in.get() + slot.used;
   slot.used += bytes;
   ++slot.records;
   if (texts()) slot.starts[slot.records] = static_cast<std::uint32_t>(slot.used);
@@ -166,14 +178,14 @@ cl::Int KernelRun::send(Slot& slot) {
   const std::size_t items = code_.group == 0 ? rounded_up(slot.records, kItemsOfGroup) : slot.records * group;
   cl::Int error = f_.clSetKernelArg(slot.kernel, texts() ? 3 : 2, sizeof slot.records, &slot.records);
   if (error == cl::kSuccess)
-    error = f_.clEnqueueWriteBuffer(slot.queue, slot.device_in, 0, 0, slot.used, slot.in.data(), 0, nullptr, nullptr);
+    error = f_.clEnqueueWriteBuffer(slot.queue, slot.device_in, 0, 0, slot.used, slot.in.get(), 0, nullptr, nullptr);
   if (error == cl::kSuccess && texts())
     error = f_.clEnqueueWriteBuffer(slot.queue, slot.device_starts, 0, 0, (slot.records + 1) * sizeof(std::uint32_t),
-                                    slot.starts.data(), 0, nullptr, nullptr);
+                                    slot.starts.get(), 0, nullptr, nullptr);
   if (error == cl::kSuccess)
     error = f_.clEnqueueNDRangeKernel(slot.queue, slot.kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr);
   if (error == cl::kSuccess)
-    error = f_.clEnqueueReadBuffer(slot.queue, slot.device_out, 0, 0, out, slot.out.data(), 0, nullptr, &slot.done);
+    error = f_.clEnqueueReadBuffer(slot.queue, slot.device_out, 0, 0, out, slot.out.get(), 0, nullptr, &slot.done);
   if (error == cl::kSuccess) error = f_.clFlush(slot.queue);
   return error;
 }
@@ -199,7 +211,7 @@ const KernelBatch* KernelRun::start() {
   Slot& before = slots_[filled_];
   if (!before.in_flight) return nullptr;
   wait(before);
-  given_ = {before.records, before.in.data(), before.out.data(), before.starts.data(), before.failed};
+  given_ = {before.records, before.in.get(), before.out.get(), before.starts.get(), before.failed};
   before.records = 0;
   before.used = 0;
   return &given_;

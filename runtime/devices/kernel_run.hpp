@@ -43,8 +43,9 @@ class KernelRun {
  private:
   /// A batch and its places in the device's memory.
   struct Slot {
-    std::vector<std::byte> in, out;
-    std::vector<std::uint32_t> starts{0};  // of texts
+    // Not initialized, so that a task with few records touches little of them.
+    std::unique_ptr<std::byte[]> in, out;
+    std::unique_ptr<std::uint32_t[]> starts;  // of texts
     std::uint32_t records = 0;
     std::size_t used = 0;  // bytes
     cl::Queue queue = nullptr;
@@ -57,12 +58,16 @@ class KernelRun {
   KernelRun(const KernelCode& code, OperatorContext& context, DeviceSession& session)
       : code_(code), context_(context), session_(session), f_(session.functions()) {}
   bool texts() const { return code_.in_bytes == 0; }
+  std::size_t starts() const { return texts() ? std::size_t{most_records_} + 1 : 0; }
   /// False: no memory, even for the smallest batch.
   bool allocate();
+  /// False: no memory for batches of that size.
+  bool allocate(std::size_t bytes);
   void set_sizes(std::size_t bytes);
+  cl::Int make_slots();
   cl::Int make_slot(Slot& slot);
   cl::Int make_buffer(Slot& slot, cl::Memory& memory, std::size_t bytes, const void* contents, cl::Bits use);
-  void copy_values();
+  cl::Int copy_values();
   void set_values(Slot& slot);
   void release(Slot& slot);
   void release_all();

@@ -120,19 +120,23 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   }
   std::map<Place, std::vector<protocol::Launch>> by_place;
   for (protocol::Launch& launch : launches) {
-    const Place place = place_of(launch);
-    by_place[place].push_back(std::move(launch));
+    const auto place = place_of(launch);
+    if (place)
+      by_place[*place].push_back(std::move(launch));
+    else
+      refuse({std::move(launch)}, place.error().to_string());
   }
   for (auto& [place, of_place] : by_place) launch_on(place, std::move(of_place));
 }
 
-WorkerJob::Place WorkerJob::place_of(protocol::Launch& launch) {
-  if (!launch.device) return std::nullopt;
-  const Place place = worker_.devices->take(launch.attempt);
-  if (!place)  // the last one has failed, and the master does not know it yet
-    std::erase_if(launch.spec.variants,
-                  [](const std::string& variant) { return variant.substr(0, variant.find('=')) == kAcceleratorAttribute; });
-  return place;
+Result<WorkerJob::Place> WorkerJob::place_of(protocol::Launch& launch) {
+  if (!launch.device) return Place();
+  if (const Place place = worker_.devices->take(launch.attempt)) return place;
+  const auto is_for_devices = [](const std::string& variant) {
+    return variant.substr(0, variant.find('=')) == kAcceleratorAttribute;
+  };
+  if (std::erase_if(launch.spec.variants, is_for_devices) > 0) return Place();
+  return fail(Code::unavailable, "no device of this worker is free");
 }
 
 void WorkerJob::launch_on(Place place, std::vector<protocol::Launch> launches) {

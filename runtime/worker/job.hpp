@@ -45,8 +45,9 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   using Place = std::optional<std::size_t>;
 
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
-  /// Where it runs: on a device that it holds from now on, if it is to hold one and one works.
-  Place place_of(protocol::Launch& launch);
+  /// Where it runs: on a device that it holds from now on, if it is to hold one. Without a free one it runs the operators' own
+  /// functions; unavailable: it demands a device.
+  Result<Place> place_of(protocol::Launch& launch);
   void launch_on(Place place, std::vector<protocol::Launch> launches);
   Result<ExecutorProcess*> executor_on(Place place);
   ExecutorProcess::Callbacks callbacks_on(Place place);

@@ -92,12 +92,13 @@ Result<void> verdict(const Asking& asking) {
 
 /// Held by a socket with an abstract name, so that it ends with this process, however that ends. Nothing: another process has it.
 Result<std::optional<Fd>> claim(const Device& device) {
-  const std::string name = "weft-device-" + device.label;
+  const std::string name =
+      fmt::format("weft-device-{} {} {}", device.label, device.platform, device.name).substr(0, sizeof(sockaddr_un::sun_path) - 1);
   Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket.valid()) return weft::fail(errno_error("cannot make a socket", errno));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), std::min(name.size(), sizeof address.sun_path - 1));
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0) return std::optional<Fd>(std::move(socket));
   if (errno == EADDRINUSE) return std::optional<Fd>();
@@ -170,30 +171,34 @@ Result<std::vector<Device>> choose_devices(std::string_view wanted, const std::v
 }
 
 Result<WorkerDevices> WorkerDevices::open(std::string_view wanted) {
-  WorkerDevices made;
-  if (wanted.empty() || wanted == "none") return made;
+  if (wanted.empty() || wanted == "none") return WorkerDevices();
   std::string why;
   auto all = list_devices(why);
   if (!all && wanted != "auto") return weft::fail(std::move(all).error().wrap("worker.devices"));
+  Log log("worker");
   if (!all) {
-    made.log_.warn("no devices: {}", all.error().to_string());
-    return made;
+    log.warn("no devices: {}", all.error().to_string());
+    return WorkerDevices();
   }
-  if (!why.empty()) made.log_.debug("no devices: {}", why);
+  if (!why.empty()) log.debug("no devices: {}", why);
   WEFT_ASSIGN(auto chosen, choose_devices(wanted, *all));
-  const bool named = wanted != "auto" && wanted != "cpu";
-  for (Device& device : chosen) {
-    WEFT_ASSIGN(auto claimed, claim(device));
-    if (!claimed && named)
+  return claimed(std::move(chosen), wanted != "auto" && wanted != "cpu");
+}
+
+Result<WorkerDevices> WorkerDevices::claimed(std::vector<Device> devices, bool all) {
+  WorkerDevices made;
+  for (Device& device : devices) {
+    WEFT_ASSIGN(auto claim_of, claim(device));
+    if (!claim_of && all)
       return weft::fail(Code::already_exists,
                         fmt::format("worker.devices: another worker of this machine has device {}", device.label));
-    if (!claimed) {
+    if (!claim_of) {
       made.log_.info("device {} ({}) is another worker's", device.label, device.name);
       continue;
     }
     made.log_.info("tasks may hold device {}: {}, {}, {}", device.label, device.name, device.kind,
                    human_bytes(device.memory_bytes));
-    made.devices_.push_back({std::move(device), std::move(*claimed), {}, 0, 0});
+    made.devices_.push_back({std::move(device), std::move(*claim_of), {}, false, 0});
   }
   return made;
 }
@@ -211,18 +216,19 @@ std::map<std::string, std::string> WorkerDevices::attributes() const {
 }
 
 std::optional<std::size_t> WorkerDevices::take(const AttemptId& attempt) {
-  std::optional<std::size_t> best;
+  if (const auto held = held_.find(attempt); held != held_.end()) return held->second;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    if (!devices_[i].failure.empty()) continue;
-    if (!best || devices_[i].attempts < devices_[*best].attempts) best = i;
+    if (devices_[i].held || !devices_[i].failure.empty()) continue;
+    devices_[i].held = true;
+    held_.emplace(attempt, i);
+    return i;
   }
-  if (best && held_.try_emplace(attempt, *best).second) ++devices_[*best].attempts;
-  return best;
+  return std::nullopt;
 }
 
 void WorkerDevices::give_back(const AttemptId& attempt) {
   const auto held = held_.extract(attempt);
-  if (held) --devices_[held.mapped()].attempts;
+  if (held) devices_[held.mapped()].held = false;
 }
 
 std::vector<std::string> WorkerDevices::environment(std::optional<std::size_t> device) const {

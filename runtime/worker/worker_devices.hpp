@@ -36,6 +36,8 @@ class WorkerDevices {
   /// Lists and chooses the devices, and claims each for this process: another worker of the machine cannot have it until this one
   /// ends. With "auto" and "cpu" those that others have are left to them.
   static Result<WorkerDevices> open(std::string_view wanted);
+  /// Of these. `all`: a device that another worker has is an error, already_exists; otherwise it is left to that one.
+  static Result<WorkerDevices> claimed(std::vector<Device> devices, bool all);
 
   bool empty() const { return devices_.empty(); }
   /// The resources with the devices among them: "memory=4GiB,accelerator=2".
@@ -43,7 +45,8 @@ class WorkerDevices {
   /// Facts for schedulers and people: accelerator=gpu, its name and its memory.
   std::map<std::string, std::string> attributes() const;
 
-  /// Gives the attempt the working device that has the fewest attempts. Nothing: all have failed.
+  /// Gives the attempt a working device that no other holds. Nothing: there is none, as when a new master does not know who holds
+  /// which, or the last one has just failed.
   std::optional<std::size_t> take(const AttemptId& attempt);
   void give_back(const AttemptId& attempt);
   /// Variables for the executor of tasks that hold the device, "NAME=value"; without one: of tasks that hold none, and see none.
@@ -61,7 +64,7 @@ class WorkerDevices {
     Device is;
     Fd claim;
     std::string failure;  // empty: it works
-    std::uint32_t attempts = 0;
+    bool held = false;
     pid_t trying = 0;  // the process that tries it now; 0: none does
   };
   void fail(std::size_t device, const std::string& why, const Failed& failed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ class Cluster {
 
   /// w1, w2, … with two slots unless `extra` says otherwise. Its executors see its name in $WEFT_TEST_NODE. Every second one shares
   /// nothing with its neighbours: they fetch from it.
-  Process& add_worker(const std::vector<std::string>& extra = {}) {
+  Process& add_worker(const std::vector<std::string>& extra = {}, const std::map<std::string, std::string>& environment = {}) {
     std::vector<std::string> command{program("weft"), "worker", "--master", address_};
     const auto says = [&extra](const char* option) { return std::find(extra.begin(), extra.end(), option) != extra.end(); };
     if (!says("--name")) command.insert(command.end(), {"--name", "w" + std::to_string(workers_.size() + 1)});
@@ -41,6 +42,7 @@ class Cluster {
     if (workers_.size() % 2 == 1 && !says("--share")) command.insert(command.end(), {"--share", "false"});
     command.insert(command.end(), extra.begin(), extra.end());
     ProcessOptions with_name = daemon();
+    with_name.environment.insert(environment.begin(), environment.end());
     with_name.environment["WEFT_TEST_NODE"] = "w" + std::to_string(workers_.size() + 1);
     workers_.push_back(std::make_unique<Process>(command, with_name));
     return *workers_.back();

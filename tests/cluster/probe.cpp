@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
+#include <weft/kernel.hpp>
 #include <weft/weft.h>
 
 namespace {
@@ -38,7 +39,7 @@ void declare(weft::Arguments& arguments, Options& options) {
               "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
               "segfault, mixed, "
               "exit, loop, hang, "
-              "allocate, once, bad, append or wait")
+              "allocate, once, bad, append, wait, kernel, kernel_crashes, kernel_never_ends or kernel_wrong")
       .required();
   arguments.option("--input", options.input, "Text for the modes that read");
   arguments.option("--marker", options.marker, "File to create when a task has begun");
@@ -286,6 +287,22 @@ void append(weft::Flow& flow, const Options& options) {
   std::printf("count %llu\n", static_cast<unsigned long long>(count));
 }
 
+/// Sums by key of numbers that a kernel copies, or of which it makes a mess.
+void kernel(weft::Flow& flow, const Options& options) {
+  const std::string head = "kernel void numbers(global const ulong* in, global ulong* out, uint records) {\n";
+  std::string body = "  if (get_global_id(0) < records) out[get_global_id(0)] = in[get_global_id(0)];\n";
+  if (options.mode == "kernel_crashes") body = "  out[0] = *(global const ulong*)in[0];\n";  // POCL's device is this process
+  if (options.mode == "kernel_never_ends")
+    body = "  for (ulong i = 0; i < 4000000000ul * (in[0] + 1); ++i) out[0] += i ^ out[0];\n";
+  if (options.mode == "kernel_wrong") body = "  nothing = 1;\n";
+  print_sorted(flow.generate(
+                       options.records, [](std::uint64_t i) { return i; }, options.tasks)
+                   .on(weft::Kernel("numbers", head + body + "}\n").limit(std::chrono::milliseconds(500)))
+                   .map([](std::uint64_t i) { return std::pair(i % 1000, i); })
+                   .reduce_by_key(std::plus<>())
+                   .collect());
+}
+
 /// Adds up in a variable of the definition, which workers do not have.
 void capture(weft::Flow& flow, const Options& options) {
   std::uint64_t sum = 0;
@@ -331,6 +348,8 @@ void define(weft::Flow& flow, const Options& options) {
     iterate(flow, options);
   } else if (options.mode == "capture") {
     capture(flow, options);
+  } else if (options.mode.starts_with("kernel")) {
+    kernel(flow, options);
   } else if (options.mode == "append") {
     append(flow, options);
   } else if (!options.input.empty()) {

@@ -10,8 +10,8 @@
 
 namespace weft::master {
 
-/// What was measured of one stage. Tasks that hold a device count apart from those that run the operators' own functions. A function
-/// of its calls: no clock.
+/// What was measured of one stage. Tasks that hold a device count apart from those that run the operators' own functions. A
+/// function of its calls: no clock.
 class DeviceSpeed {
  public:
   /// An attempt begins that holds a device.

@@ -70,7 +70,7 @@ TEST(Kernels, WithoutADeviceAreTheFunction) {
 
 TEST(KernelsOnADevice, GiveWhatTheFunctionGives) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";
-  for (const std::uint64_t count : {0, 1, 10'000}) {
+  for (const std::uint64_t count : {0ul, 1ul, 10'000ul}) {
     const auto given = run(tripled().batch(700), count);
     ASSERT_TRUE(given) << given.error().to_string();
     EXPECT_EQ(*given, by_function(count));

@@ -153,6 +153,29 @@ TEST(ClusterOptions, TakeShuffleModesUplinksAndInterference) {
   EXPECT_THAT(options.build({}).error().to_string(), HasSubstr("an uplink of rack 7, but there are 4"));
 }
 
+TEST(ClusterOptions, NameNodesOfSeveralKinds) {
+  const auto kinds = kinds_setting("20:cores=4,memory=1GiB,5:accelerator=1,attributes=(accelerator=fpga),3");
+  ASSERT_TRUE(kinds) << kinds.error().to_string();
+  EXPECT_EQ(*kinds, "count=20,cores=4,memory=1GiB;count=5,accelerator=1,attributes=(accelerator=fpga);count=3");
+  const auto model = built({"kinds=" + *kinds, "cores=2"});
+  ASSERT_TRUE(model);
+  ASSERT_EQ(model->groups.size(), 3u);
+  EXPECT_EQ(model->groups[0].count, 20u);
+  EXPECT_EQ(model->groups[0].capacity.cpu, 4);
+  EXPECT_TRUE(model->groups[0].attributes.empty());
+  EXPECT_EQ(model->groups[1].capacity.cpu, 2) << "what holds for all";
+  EXPECT_EQ(model->groups[1].capacity.memory, 0) << "the first kind's own";
+  EXPECT_EQ(model->groups[1].capacity.accelerator, 1);
+  EXPECT_EQ(model->groups[1].attributes.at("accelerator"), "fpga");
+  EXPECT_EQ(model->groups[2].count, 3u);
+  const auto devices = built({"nodes=3", "accelerator=2"});
+  EXPECT_EQ(devices->groups[0].attributes.at("accelerator"), "gpu") << "unless it is said otherwise";
+  for (const char* wrong : {"x:cores=2", "cores=2,5:cores=3", "5:cores=2,y:cores=3", "-1:cores=2"})
+    EXPECT_THAT(kinds_setting(wrong).error().to_string(), HasSubstr("is no number of nodes; an example is 20:cores=4,5:"));
+  EXPECT_THAT(build_error({"kinds=count=5,corse=4"}), HasSubstr("unknown key 'corse'"));
+  EXPECT_THAT(build_error({"kinds=count=5", "nodes=3"}), HasSubstr("give either kinds"));
+}
+
 TEST(ClusterOptions, SayWhatIsWrong) {
   EXPECT_THAT(build_error({"nods=5"}), HasSubstr("unknown key 'nods' (did you mean 'nodes'?)"));
   EXPECT_THAT(build_error({"nodes=many"}), HasSubstr("nodes: 'many' is not an integer"));

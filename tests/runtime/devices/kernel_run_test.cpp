@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -103,7 +105,7 @@ class KernelRunTest : public testing::Test {
 };
 
 TEST_F(KernelRunTest, GivesTheRecordsOfAllBatchesInTheirOrder) {
-  for (const std::uint64_t count : {0, 1, 99, 100, 101, 200, 1234}) {
+  for (const std::uint64_t count : {0ul, 1ul, 99ul, 100ul, 101ul, 200ul, 1234ul}) {
     KernelCode small = doubled(1);
     small.records = 100;
     batches_ = 0;
@@ -171,6 +173,39 @@ kernel void upper(global const uchar* in, global const uint* starts, global ucha
   for (std::uint32_t i = 0; i < batch->records; ++i)
     given.emplace_back(reinterpret_cast<const char*>(batch->out) + batch->starts[i], batch->starts[i + 1] - batch->starts[i]);
   EXPECT_THAT(given, testing::ElementsAre("ONE", "", "TWO", "THREE AND MORE"));
+}
+
+std::uint64_t open_files() {
+  std::uint64_t count = 0;
+  for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+/// Of this process, in pages.
+std::uint64_t resident() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident;
+}
+
+TEST_F(KernelRunTest, LeavesNothingBehindInAThousandTasks) {
+  KernelCode some = doubled(1);
+  some.records = 1000;
+  some.values.push_back({std::string(100'000, 'x'), true});
+  some.source.replace(some.source.find("ulong added"), 11, "ulong added, global const uchar* more");
+  const auto tasks = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      const auto batches = KernelRun::open(some, context_);
+      ASSERT_TRUE(batches);
+      ASSERT_EQ(run(*batches, 2500).size(), 2500u);
+    }
+  };
+  tasks(100);  // the driver has its threads and its caches
+  const std::uint64_t files = open_files(), pages = resident();
+  tasks(1000);
+  EXPECT_EQ(open_files(), files);
+  EXPECT_LT(resident(), pages + (4u << 20) / 4096) << "a leak of a batch's buffers would be a hundred times as much";
 }
 
 TEST_F(KernelRunTest, RefusesWhatDoesNotCompileInOneLineThatNamesThePlace) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace weft::runtime {
 namespace {
@@ -50,6 +51,45 @@ TEST(WorkerDevices, OfAWorkerWithoutThemChangeNothing) {
   EXPECT_THAT(none->attributes(), IsEmpty());
   EXPECT_THAT(none->environment(std::nullopt), IsEmpty());
   EXPECT_FALSE(none->take({{JobId(1), StageId(0), 0}, 0}));
+}
+
+AttemptId attempt(std::uint32_t task) { return {{JobId(1), StageId(0), task}, 0}; }
+
+TEST(WorkerDevices, AreHeldByOneAttemptAtATimeAndByOneWorker) {
+  std::vector<Device> two{kAll[1], kAll[2]};
+  for (Device& device : two) device.name += " of process " + std::to_string(getpid());
+  auto devices = WorkerDevices::claimed(two, true);
+  ASSERT_TRUE(devices) << devices.error().to_string();
+  EXPECT_EQ(devices->capacity("memory=1GiB"), "memory=1GiB,accelerator=2");
+  EXPECT_EQ(devices->capacity(""), "accelerator=2");
+  EXPECT_EQ(devices->take(attempt(1)), 0u);
+  EXPECT_EQ(devices->take(attempt(2)), 1u);
+  EXPECT_EQ(devices->take(attempt(1)), 0u) << "it has it already";
+  EXPECT_FALSE(devices->take(attempt(3)));
+  devices->give_back(attempt(3));
+  devices->give_back(attempt(1));
+  EXPECT_EQ(devices->take(attempt(3)), 0u);
+
+  const auto again = WorkerDevices::claimed(two, true);
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().to_string(), HasSubstr("another worker of this machine has device 1.0"));
+  const auto rest = WorkerDevices::claimed(two, false);
+  ASSERT_TRUE(rest);
+  EXPECT_TRUE(rest->empty());
+  two[0].name += ", another";
+  EXPECT_TRUE(WorkerDevices::claimed({two[0]}, true)) << "labels are the same where drivers differ";
+}
+
+TEST(WorkerDevices, AreTheOnlyOnesThatTheirTasksSee) {
+  Device nvidia = kAll[2], intel = kAll[2];
+  nvidia.name = intel.name = "seen by process " + std::to_string(getpid());
+  intel.platform = "Intel(R) OpenCL Graphics";
+  const auto devices = WorkerDevices::claimed({nvidia, intel}, true);
+  ASSERT_TRUE(devices) << devices.error().to_string();
+  EXPECT_THAT(devices->environment(0), ElementsAre("WEFT_DEVICE=1.1", "CUDA_VISIBLE_DEVICES=1", "HIP_VISIBLE_DEVICES=-1"));
+  EXPECT_THAT(devices->environment(1),
+              ElementsAre("WEFT_DEVICE=1.1", "CUDA_VISIBLE_DEVICES=-1", "HIP_VISIBLE_DEVICES=-1", "ZE_AFFINITY_MASK=1"));
+  EXPECT_THAT(devices->environment(std::nullopt), ElementsAre("WEFT_DEVICE=", "CUDA_VISIBLE_DEVICES=-1", "HIP_VISIBLE_DEVICES=-1"));
 }
 
 }  // namespace

@@ -1,0 +1,100 @@
+// Batches on a driver that fails as it is told (tests/support/fake_opencl.cpp). Each test is a process of its own, because a process
+// loads one driver. Its kernels copy their input.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "runtime/devices/device.hpp"
+#include "runtime/devices/kernel_run.hpp"
+
+namespace weft::runtime {
+namespace {
+
+using Settings = std::vector<std::pair<const char*, const char*>>;
+
+/// How many of the numbers 0, 1, 2, … came back in their order, from batches of `records`; and how many of the batches were left to
+/// the host.
+std::pair<std::uint64_t, int> copied(KernelRun& batches, std::uint64_t count) {
+  std::uint64_t right = 0;
+  int on_host = 0;
+  const auto take = [&](const KernelBatch* batch) {
+    if (batch == nullptr) return;
+    on_host += batch->on_host ? 1 : 0;
+    for (std::uint32_t i = 0; i < batch->records; ++i) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, (batch->on_host ? batch->in : batch->out) + i * sizeof value, sizeof value);
+      right += value == right ? 1 : 0;
+    }
+  };
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::byte* place = batches.place(sizeof i);
+    if (place == nullptr) {
+      take(batches.start());
+      place = batches.place(sizeof i);
+    }
+    std::memcpy(place, &i, sizeof i);
+  }
+  take(batches.start());
+  take(batches.start());
+  return {right, on_host};
+}
+
+/// Says on standard error how a run of 1,000,000 records goes, and ends the process.
+[[noreturn]] void run_and_exit(const Settings& settings) {
+  for (const auto& [name, value] : settings) setenv(name, value, 1);
+  setenv(kDeviceVariable, "0.0", 1);
+  if (dlopen(WEFT_FAKE_OPENCL, RTLD_NOW) == nullptr) std::fprintf(stderr, "%s\n", dlerror());
+  end_process_on_device_faults();
+  KernelCode code;
+  code.name = "copies";
+  code.in_bytes = code.out_bytes = sizeof(std::uint64_t);
+  MemoryGrant grant(64u << 20);
+  OperatorContext context;
+  context.memory = &grant;
+  {
+    const auto batches = KernelRun::open(code, context);
+    if (!batches) {
+      std::fprintf(stderr, "the function runs; %zu bytes are held\n", static_cast<std::size_t>(grant.used()));
+      std::exit(0);
+    }
+    const auto [right, on_host] = copied(*batches, 1'000'000);
+    std::fprintf(stderr, "%zu right, %d batches on the host\n", static_cast<std::size_t>(right), on_host);
+  }
+  std::exit(grant.used() == 0 ? 0 : 1);
+}
+
+class FailingDriver : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(FailingDriver, ThatDoesNotFailRunsEveryBatch) {
+  EXPECT_EXIT(run_and_exit({}), testing::ExitedWithCode(0), "1000000 right, 0 batches on the host");
+}
+
+TEST_F(FailingDriver, WithLittleMemoryGetsSmallerBatches) {
+  EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_LARGEST", "100000"}}), testing::ExitedWithCode(0), "1000000 right, 0 batches on the host");
+}
+
+TEST_F(FailingDriver, WithNoMemoryLeavesTheTaskToTheHost) {
+  EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_LARGEST", "65535"}}), testing::ExitedWithCode(0), "the function runs; 0 bytes are held");
+}
+
+TEST_F(FailingDriver, ThatRunsOutOfResourcesLeavesFurtherBatchesToTheHost) {
+  EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_REFUSES", "1"}}), testing::ExitedWithCode(0), "1000000 right, 1 batches on the host");
+  EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_REFUSES", "0"}}), testing::ExitedWithCode(0), "1000000 right, 2 batches on the host");
+}
+
+TEST_F(FailingDriver, ThatFailsAKernelEndsTheProcess) {
+  EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_FAILS", "1"}}), testing::ExitedWithCode(86),
+              "kernel 'copies' on device fake: it failed: OpenCL error -9999");
+}
+
+}  // namespace
+}  // namespace weft::runtime
