@@ -179,6 +179,10 @@ Findings hardware(const Context& context) {
     return figures;
   });
   Findings found;
+  found.remark =
+      "On devices that workers lend, nothing is measured here: no GPU was at hand, and POCL, with which they are tested, is the "
+      "processor itself. benchmarks/accelerators/measure makes the table on a machine with one "
+      "([accelerators.md](accelerators.md#what-was-measured)).";
   const auto add = [&](const std::string& what, const std::string& published, std::size_t at, Unit unit, Band band,
                        const std::string& reason = "") {
     found.figures.push_back({what, published, estimates[at], unit, band, reason});

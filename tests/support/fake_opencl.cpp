@@ -1,6 +1,5 @@
-// A libOpenCL.so.1 for tests of what weft does when a driver fails. It has one device, a GPU by its own account; its kernels copy `in`
-// to `out`, at once, whatever their source says. Programs find it by LD_LIBRARY_PATH. What it does otherwise is in
-// variables:
+// A libOpenCL.so.1 for tests of what weft does when a driver fails. It has one device, a GPU by its own account; its kernels copy
+// `in` to `out`, at once, whatever their source says. Programs find it by LD_LIBRARY_PATH. What it does otherwise is in variables:
 //
 //   FAKE_OPENCL_LARGEST=BYTES   it has no memory for larger buffers
 //   FAKE_OPENCL_BREAKS=FILE     the first kernel makes the file and dies; while the file is there, every use of the device dies
@@ -152,7 +151,8 @@ Int clEnqueueNDRangeKernel(Queue, KernelId kernel, Uint, const std::size_t*, con
   if (const std::string file = setting("FAKE_OPENCL_BREAKS"); !file.empty()) append(file, "broken\n");
   die_if_broken();
   static std::uint64_t kernels = 0;
-  if (const std::string most = setting("FAKE_OPENCL_REFUSES"); !most.empty() && kernels++ >= std::stoull(most)) return kOutOfResources;
+  if (const std::string most = setting("FAKE_OPENCL_REFUSES"); !most.empty() && kernels++ >= std::stoull(most))
+    return kOutOfResources;
   const auto [in, out] = kernel->ends;
   const std::size_t bytes = std::min(in->bytes.size(), out->bytes.size());
   std::memcpy(out->bytes.data(), in->bytes.data(), bytes);

@@ -23,8 +23,8 @@ bool DeviceSpeed::pays(const schedulers::StageInfo& stage) const {
   if (tried_ == 0 || !stage.profile) return true;
   const auto& kinds = stage.profile->kinds;  // of tasks, by the attributes that counted for them
   const std::string start = fmt::format("{}=", kAcceleratorAttribute);
-  const auto on_host = kinds.find(""),
-             on_device = std::find_if(kinds.begin(), kinds.end(), [&](const auto&kind) { return kind.first.starts_with(start); });
+  const auto on_host = kinds.find("");
+  const auto on_device = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first.starts_with(start); });
   return on_host == kinds.end() || on_device == kinds.end() || on_device->second <= on_host->second;
 }
 

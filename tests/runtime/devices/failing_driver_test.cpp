@@ -1,5 +1,5 @@
-// Batches on a driver that fails as it is told (tests/support/fake_opencl.cpp). Each test is a process of its own, because a process
-// loads one driver. Its kernels copy their input.
+// Batches on a driver that fails as it is told (tests/support/fake_opencl.cpp). Each test is a process of its own, because a
+// process loads one driver. Its kernels copy their input.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -79,7 +79,8 @@ TEST_F(FailingDriver, ThatDoesNotFailRunsEveryBatch) {
 }
 
 TEST_F(FailingDriver, WithLittleMemoryGetsSmallerBatches) {
-  EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_LARGEST", "100000"}}), testing::ExitedWithCode(0), "1000000 right, 0 batches on the host");
+  EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_LARGEST", "100000"}}), testing::ExitedWithCode(0),
+              "1000000 right, 0 batches on the host");
 }
 
 TEST_F(FailingDriver, WithNoMemoryLeavesTheTaskToTheHost) {
