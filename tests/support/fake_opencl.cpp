@@ -42,6 +42,7 @@ PlatformHandle the_platform;
 DeviceHandle the_device;
 ContextHandle the_context;
 EventHandle the_event;
+int held = 0;  // queues, buffers and kernels that were not released
 
 std::string setting(const char* name) {
   const char* value = std::getenv(name);
@@ -111,12 +112,15 @@ Context clCreateContext(const std::intptr_t*, Uint, const DeviceId*, void (*)(co
 }
 Queue clCreateCommandQueue(Context, DeviceId, Bits, Int* error) {
   *error = kSuccess;
+  ++held;
   return new QueueHandle;
 }
 Memory clCreateBuffer(Context, Bits, std::size_t bytes, void*, Int* error) {
   const std::string largest = setting("FAKE_OPENCL_LARGEST");
   *error = !largest.empty() && bytes > std::stoull(largest) ? kAllocationFailure : kSuccess;
-  return *error == kSuccess ? new MemoryHandle{std::vector<char>(bytes)} : nullptr;
+  if (*error != kSuccess) return nullptr;
+  ++held;
+  return new MemoryHandle{std::vector<char>(bytes)};
 }
 Program clCreateProgramWithSource(Context, Uint, const char**, const std::size_t*, Int* error) {
   *error = kSuccess;
@@ -128,6 +132,7 @@ Int clGetProgramBuildInfo(Program, DeviceId, Uint, std::size_t size, void* into,
 }
 KernelId clCreateKernel(Program, const char*, Int* error) {
   *error = kSuccess;
+  ++held;
   return new KernelHandle;
 }
 Int clGetKernelInfo(KernelId, Uint, std::size_t size, void* into, std::size_t* got) { return give(Uint{3}, size, into, got); }
@@ -165,11 +170,13 @@ Int clGetEventInfo(Event, Uint, std::size_t size, void* into, std::size_t* got) 
 Int clFlush(Queue) { return kSuccess; }
 Int clFinish(Queue) { return kSuccess; }
 Int clReleaseMemObject(Memory memory) {
+  --held;
   delete memory;
   return kSuccess;
 }
 Int clReleaseEvent(Event) { return kSuccess; }
 Int clReleaseKernel(KernelId kernel) {
+  --held;
   delete kernel;
   return kSuccess;
 }
@@ -178,9 +185,13 @@ Int clReleaseProgram(Program program) {
   return kSuccess;
 }
 Int clReleaseCommandQueue(Queue queue) {
+  --held;
   delete queue;
   return kSuccess;
 }
 Int clReleaseContext(Context) { return kSuccess; }
+
+/// Of this process; not OpenCL's.
+int fake_opencl_held() { return held; }
 
 }  // extern "C"
