@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "base/counted.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -127,6 +128,13 @@ TEST(Log, WritesOneLinePerEventFromTheLevelUp) {
   }
   EXPECT_EQ(parse_log_level("warn").value(), LogLevel::warn);
   EXPECT_FALSE(parse_log_level("loud").has_value());
+}
+
+TEST(Counted, IsOneOrSeveral) {
+  EXPECT_EQ(counted(1, "rack"), "1 rack");
+  EXPECT_EQ(counted(0, "rack"), "0 racks");
+  EXPECT_EQ(counted(12, "directory", "directories"), "12 directories");
+  EXPECT_EQ(counted(1, "directory", "directories"), "1 directory");
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST_F(Files, AreKeptByTheCommandLine) {
   good({"rm", "-r", "/moved", "/again", "/a"});
   EXPECT_EQ(good({"ls", "/", "--json"}).out.find("moved"), std::string::npos);
   EXPECT_TRUE(has(good({"fsck", "/", "--blocks", "--locations"}).out, "replicas, healthy: "));
-  EXPECT_TRUE(has(good({"report"}).out, "1 files in 1 directories"));
+  EXPECT_TRUE(has(good({"report"}).out, "1 file in 1 directory"));
 }
 
 TEST_F(Files, StreamThroughStandardInputAndOutput) {

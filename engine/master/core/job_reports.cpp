@@ -6,16 +6,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
 #include "base/text.hpp"
 #include "schedulers/prediction/size_prediction.hpp"
 
 namespace weft::master {
 
 namespace {
-
-std::string count_of(std::uint64_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
 
 /// What is known of speculative attempts, in brackets.
 std::string in_brackets(const JobExplanation& job) {
@@ -45,10 +42,10 @@ std::string room_for(const schedulers::ClusterView& view, const schedulers::Reso
     ++usable;
     if (schedulers::fits(demand, node.used, node.capacity)) ++free;
   }
-  const std::string nodes = count_of(view.nodes().size(), "worker");
+  const std::string nodes = counted(view.nodes().size(), "worker");
   const std::string wanted = to_string(demand);
   if (large == 0 && reduced > 0)
-    return fmt::format("no worker has {} at present: the capacity of {} is reduced", wanted, count_of(reduced, "worker"));
+    return fmt::format("no worker has {} at present: the capacity of {} is reduced", wanted, counted(reduced, "worker"));
   if (large == 0) return fmt::format("no worker is large enough for {}", wanted);
   if (usable == 0 && leaving == large) return fmt::format("every worker large enough for {} is leaving", wanted);
   if (usable == 0 && leaving + away == large)
@@ -140,13 +137,13 @@ UsedEstimate used_estimate(const StageRecord& record) {
   UsedEstimate made{stage.id, stage.name, duration.value, duration.source, "nothing is known of it"};
   if (duration.source == schedulers::EstimateSource::program) made.basis = "the program says so";
   if (duration.source == schedulers::EstimateSource::observed)
-    made.basis = fmt::format("{} so far", count_of(stage.observed_count, "task"));
+    made.basis = fmt::format("{} so far", counted(stage.observed_count, "task"));
   if (duration.source == schedulers::EstimateSource::history)
     made.basis = fmt::format("about {:.3g} tasks of earlier runs, {:.0f} % off in the mean", stage.profile->tasks,
                              100 * stage.profile->error);
   if (!stage.variants.empty())
     made.basis += fmt::format("; it has functions for {}, which {} ran", fmt::join(stage.variants, ", "),
-                              count_of(record.usage.accelerated, "attempt"));
+                              counted(record.usage.accelerated, "attempt"));
   return made;
 }
 
@@ -242,16 +239,16 @@ JobExplanation explain_job(const CoreContext& context, const JobRecord& job) {
   for (const WaitingTasks& group : out.waiting)
     if (group.why != WaitingTasks::Why::outputs) waiting += group.tasks;  // those run
   if (waiting > 0) {
-    out.summary = fmt::format("{} running{}, {} waiting", count_of(out.running, "task"), in_brackets(out), waiting);
+    out.summary = fmt::format("{} running{}, {} waiting", counted(out.running, "task"), in_brackets(out), waiting);
   } else if (out.running > 0) {
-    out.summary = fmt::format("{} running{}, none waiting", count_of(out.running, "task"), in_brackets(out));
+    out.summary = fmt::format("{} running{}, none waiting", counted(out.running, "task"), in_brackets(out));
   } else {
     out.summary = job.stages.empty() ? "its driver has not submitted a stage yet"
                                      : "all that its driver asked for is done; it waits for the driver";
   }
   if (faults.faults > 0)
     out.summary +=
-        fmt::format("; {} ({}, {} ago)", faults.fault, count_of(faults.faults, "time"), human_duration(context.now() - faults.at));
+        fmt::format("; {} ({}, {} ago)", faults.fault, counted(faults.faults, "time"), human_duration(context.now() - faults.at));
   return out;
 }
 

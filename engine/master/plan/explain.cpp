@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.hpp"
 #include "engine/master/plan/plan.hpp"
 
 namespace weft::plan {
 
 namespace {
-
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 std::string output_of(const Stage& stage) {
   if (stage.output == OutputKind::result) return "result for the driver";

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.hpp"
 #include "base/guarded.hpp"
 #include "base/log.hpp"
 #include "engine/master/replication/changes.hpp"
@@ -63,8 +64,8 @@ class FileService final : public StorageService {
     tables_.begin(store_->cluster_id(), steady_now());
     for (const std::string& name : namespace_.draining()) tables_.drain(name, true);
     const StorageReport report = namespace_.report();
-    log_.info("cluster {}: {} files in {} directories, {} chunks", store_->cluster_id(), report.files, report.directories,
-              report.chunks);
+    log_.info("cluster {}: {} in {}, {}", store_->cluster_id(), counted(report.files, "file"),
+              counted(report.directories, "directory", "directories"), counted(report.chunks, "chunk"));
     safe_mode_ = report.safe_mode;
     if (safe_mode_) log_.info("safe mode: nothing is copied or erased until the workers have reported their chunks");
     tick();

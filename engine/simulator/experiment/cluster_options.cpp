@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/attributes.hpp"
+#include "base/counted.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/experiment/availability_file.hpp"
 #include "engine/simulator/workloads/settings.hpp"
@@ -362,8 +363,8 @@ std::string describe(const ClusterModel& model) {
     kinds[kind] += group.count;
   }
   std::string text;
-  for (const auto& [kind, count] : kinds) text += fmt::format("{}{} nodes of {}", text.empty() ? "" : ", ", count, kind);
-  text += fmt::format(" in {} racks", model.racks);
+  for (const auto& [kind, count] : kinds) text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", counted(count, "node"), kind);
+  text += " in " + counted(model.racks, "rack");
   if (model.step > Time{0}) text += ", decisions every " + format_duration(model.step);
   if (model.heartbeat > Time{0}) text += ", heartbeats every " + format_duration(model.heartbeat);
   if (model.speculation.on) text += ", speculative attempts " + master::to_string(model.speculation);

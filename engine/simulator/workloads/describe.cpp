@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/clock.hpp"
+#include "base/counted.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "engine/simulator/quantile.hpp"
@@ -128,7 +129,7 @@ std::string to_text(const Workload& workload, const Figures& f) {
     line("input of a job", fmt::format("p50 {}, p90 {}, p99 {}, max {}", decimal(f.input_p50), decimal(f.input_p90),
                                        decimal(f.input_p99), decimal(f.largest_input)));
   }
-  if (f.hosts > 0) line("hosts", fmt::format("{} in {} racks", f.hosts, f.racks));
+  if (f.hosts > 0) line("hosts", fmt::format("{} in {}", f.hosts, counted(f.racks, "rack")));
   if (f.users > 0) line("users", fmt::format("{}", f.users));
   if (f.pools > 0) line("pools", fmt::format("{}", f.pools));
   if (f.deadlines > 0) line("jobs with a deadline", fmt::format("{}", f.deadlines));

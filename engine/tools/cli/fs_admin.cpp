@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.hpp"
 #include "base/text.hpp"
 #include "engine/tools/cli/fs_commands.hpp"
 #include "engine/tools/display/standard_output.hpp"
@@ -37,9 +38,10 @@ Result<void> fs_report(const FsOptions& options) {
   WEFT_ASSIGN(const storage::files::FileReport all, files->report());
   const storage::StorageReport& report = all.storage;
   if (options.json) return print(file_report_json(all));
-  fmt::print("{} files in {} directories, {} chunks ({} with a replica), {} being written{}{}\n", report.files, report.directories,
-             report.chunks, report.reported_chunks, report.open_files,
-             report.safe_mode ? "; SAFE MODE: nothing is copied or erased" : "", report.balancing ? "; balancing" : "");
+  fmt::print("{} in {}, {} ({} with a replica), {} being written{}{}\n", counted(report.files, "file"),
+             counted(report.directories, "directory", "directories"), counted(report.chunks, "chunk"), report.reported_chunks,
+             report.open_files, report.safe_mode ? "; SAFE MODE: nothing is copied or erased" : "",
+             report.balancing ? "; balancing" : "");
   fmt::print(
       "chunks: {} missing, {} under-replicated, {} over-replicated, {} damaged replicas; {} copies under way; {} removed files or "
       "directories wait\n",

@@ -299,9 +299,9 @@ TEST(Experiment, AReplayOnMoreNodesKeepsTheirShape) {
       if (label == "cluster") return value;
     return std::string();
   };
-  EXPECT_THAT(cluster(), HasSubstr("4 nodes of cpu=2,memory=512MiB in 1 racks"));
+  EXPECT_THAT(cluster(), HasSubstr("4 nodes of cpu=2,memory=512MiB in 1 rack"));
   replay.cluster.nodes = 50;
-  EXPECT_THAT(cluster(), HasSubstr("50 nodes of cpu=2,memory=512MiB in 1 racks"));
+  EXPECT_THAT(cluster(), HasSubstr("50 nodes of cpu=2,memory=512MiB in 1 rack"));
   replay.cluster.cores = 8;
   EXPECT_THAT(cluster(), HasSubstr("50 nodes of cpu=8,memory=512MiB")) << "what is said of nodes holds, and nothing else changes";
   replay.cluster.nodes = 0;

@@ -68,7 +68,7 @@ TEST(SimulateCommand, ReadsAClusterFileAndLetsOptionsWin) {
   const auto result = simulate({"--workload", "generate:jobs=2", "--cluster", directory / "cluster.toml", "--nodes", "5", "--set",
                                 "storage.replicas=2", "--set", "heartbeat=1s"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("cluster: 5 nodes of cpu=2 in 1 racks, heartbeats every 1s; NICs 119 MiB/s"));
+  EXPECT_THAT(result.out, HasSubstr("cluster: 5 nodes of cpu=2 in 1 rack, heartbeats every 1s; NICs 119 MiB/s"));
   write_file(directory / "cluster.toml", "nodez = 3\n");
   const auto wrong = simulate({"--workload", "generate:jobs=2", "--cluster", directory / "cluster.toml"});
   EXPECT_EQ(wrong.exit_code, 1);
@@ -93,7 +93,7 @@ TEST(SimulateCommand, ReplaysALog) {
 TEST(SimulateCommand, ValuesOfKeysMayHaveCommas) {
   const auto result = simulate({"--workload", "generate:jobs=2", "--set", "groups=count=3,cores=4;count=1,cores=16"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("3 nodes of cpu=4"), HasSubstr("1 nodes of cpu=16")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("3 nodes of cpu=4"), HasSubstr("1 node of cpu=16")));
 }
 
 TEST(SimulateCommand, ErrorsAreOneLine) {
