@@ -46,7 +46,8 @@ struct Found {
 
 class Expansion {
  public:
-  Expansion(RemoteFiles* remote, Repeats repeats) : remote_(remote), once_(repeats == Repeats::once) {}
+  Expansion(RemoteFiles* remote, Repeats repeats, const DirectoryFilter& wanted)
+      : remote_(remote), once_(repeats == Repeats::once), wanted_(wanted) {}
 
   Result<void> add_input(const std::string& written) {
     const std::size_t had = met_;
@@ -266,6 +267,8 @@ class Expansion {
       const std::filesystem::path below = std::filesystem::path(path) / name;
       if (is_skipped(name))
         found_.skipped.push_back(below);
+      else if (type == DT_DIR && wanted_ && !wanted_(name))
+        ++met_;
       else
         WEFT_TRY(add_entry(below, type));
     }
@@ -286,6 +289,7 @@ class Expansion {
 
   RemoteFiles* remote_;
   const bool once_;
+  const DirectoryFilter& wanted_;
   InputFiles found_;          // without the files
   std::vector<Found> files_;  // in any order, some several times
   std::vector<Place> above_;
@@ -298,8 +302,9 @@ class Expansion {
 
 }  // namespace
 
-Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote, Repeats repeats) {
-  Expansion expansion(remote, repeats);
+Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote, Repeats repeats,
+                                 const DirectoryFilter& wanted) {
+  Expansion expansion(remote, repeats, wanted);
   for (const std::string& input : inputs) WEFT_TRY(expansion.add_input(input));
   WEFT_TRY(expansion.follow_links());
   return std::move(expansion).finish();

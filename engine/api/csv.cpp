@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "engine/api/path_choice.hpp"
 #include "storage/text_reader.hpp"
 #include "weft/counters.hpp"
 #include "weft/detail/csv_scanner.hpp"
@@ -54,26 +55,53 @@ class CsvRows {
   CsvScanner scanner_;
   std::string header_of_;  // the file whose header is known
   bool header_next_ = false;
-  std::string carried_;             // the beginning of a record that goes on in the next piece
-  std::uint64_t carried_from_ = 0;  // where that record begins
+  std::vector<std::string_view> cells_;  // of a row and of its file's directories
+  std::string carried_;                  // the beginning of a record that goes on in the next piece
+  std::uint64_t carried_from_ = 0;       // where that record begins
 };
 
 }  // namespace
 
 CsvColumns::CsvColumns(std::span<const std::string_view> fields, const CsvFormat& format)
-    : names_(names_in_files(fields, format.names)) {
-  if (format.header) return;
-  std::vector<std::string_view> header(format.columns.begin(), format.columns.end());
-  if (header.empty()) header.assign(names_.begin(), names_.end());
-  find(header, "the columns that the program names");
-}
+    : format_(format), names_(names_in_files(fields, format.names)) {}
 
 CsvColumns::~CsvColumns() = default;
+
+std::size_t CsvColumns::on_path(std::size_t field) const {
+  std::size_t at = 0;
+  while (at < path_fields_.size() && path_fields_[at] != field) ++at;
+  return at;
+}
+
+void CsvColumns::enter(const std::string& path) {
+  if (path == path_) return;
+  path_ = path;
+  path_fields_.clear();
+  path_texts_.clear();
+  path_cells_.clear();
+  const auto values = format_.hive_partitions ? path_values(path, names_) : std::vector<PathValue>();
+  for (const PathValue& value : values) {
+    path_fields_.push_back(static_cast<std::uint32_t>(value.field));
+    path_texts_.push_back(value.text.value_or(std::string()));
+  }
+  for (std::size_t at = 0; at < values.size(); ++at)
+    path_cells_.push_back(values[at].text ? std::string_view(path_texts_[at]) : std::string_view());
+  if (format_.header) return;
+  std::vector<std::string_view> header(format_.columns.begin(), format_.columns.end());
+  for (std::size_t field = 0; field < names_.size() && format_.columns.empty(); ++field)
+    if (on_path(field) == path_fields_.size()) header.emplace_back(names_[field]);
+  find(header, "the columns that the program names");
+}
 
 void CsvColumns::find(std::span<const std::string_view> header, const std::string& where) {
   columns_.clear();
   width_ = header.size();
-  for (const std::string& name : names_) {
+  for (std::size_t field = 0; field < names_.size(); ++field) {
+    const std::string& name = names_[field];
+    if (const std::size_t at = on_path(field); at < path_fields_.size()) {
+      columns_.push_back(static_cast<std::uint32_t>(width_ + at));
+      continue;
+    }
     const auto found = std::find(header.begin(), header.end(), name);
     if (found == header.end() || std::find(found + 1, header.end(), name) != header.end()) {
       throw runtime::TaskError{
@@ -101,6 +129,7 @@ void read_csv_rows(TaskContext& context, const CsvFormat& format, CsvColumns& co
 Result<void> CsvRows::read(storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
   bool first = split.offset == 0;
   if (format_.multiline && !first) return {};  // a window of a sample: nothing shows where a record begins
+  columns_.enter(split.path);
   header_next_ = format_.header && first;
   if (format_.header && !first && header_of_ != split.path) read_header(split);
   carried_.clear();
@@ -177,8 +206,12 @@ void CsvRows::take_row(CsvScanner::Found found) {
     bad_record(scanner_.why());
   } else if (scanner_.fields().size() != columns_.width()) {
     bad_record(std::to_string(scanner_.fields().size()) + " fields instead of " + std::to_string(columns_.width()));
-  } else {
+  } else if (columns_.path_cells().empty()) {
     row_(self_, scanner_.fields());
+  } else {
+    cells_.assign(scanner_.fields().begin(), scanner_.fields().end());
+    cells_.insert(cells_.end(), columns_.path_cells().begin(), columns_.path_cells().end());
+    row_(self_, cells_);
   }
 }
 
@@ -197,7 +230,7 @@ void bad_cell(const CsvColumns& columns, std::size_t field, std::string_view tex
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
+  if (first == std::string_view::npos) return text.substr(0, 0);
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 

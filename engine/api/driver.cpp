@@ -158,9 +158,9 @@ void DriverGraph::add_sink(StageDraft draft, const std::string& path) {
 }
 
 /// What was read already may be gone; that matters only to stages that are planned now.
-std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs) {
+std::vector<std::string> DriverGraph::expand(std::span<const std::string> inputs, const PathFields* chosen) {
   try {
-    return data_.expand(inputs);
+    return data_.expand(inputs, chosen);
   } catch (const JobFailure& failure) {
     const client::RecordedAction& before = recorded();
     if (!before.value && !before.part) throw;

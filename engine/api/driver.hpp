@@ -51,7 +51,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   Buffer value(const std::function<Buffer()>& make) override;
   std::string open_output(const std::string& path) override;
   void add_sink(StageDraft draft, const std::string& path) override;
-  std::vector<std::string> expand(std::span<const std::string> inputs) override;
+  std::vector<std::string> expand(std::span<const std::string> inputs, const PathFields* chosen) override;
   bool on_driver() const override { return settings_.explain_with == 0; }
   bool has_executors() const override { return settings_.executors; }
   bool check_variants() const override { return settings_.check_variants; }

@@ -7,6 +7,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "engine/api/path_choice.hpp"
 #include "engine/api/recorded_part.hpp"
 #include "storage/scheme.hpp"
 
@@ -108,13 +109,16 @@ void JobData::read_again(const plan::Stage& stage) {
   }
 }
 
-std::vector<std::string> JobData::expand(std::span<const std::string> inputs) {
+std::vector<std::string> JobData::expand(std::span<const std::string> inputs, const PathFields* chosen) {
   if (inputs.size() == 1 && storage::is_table(inputs[0])) {
     const auto at = inputs[0].rfind('@');
     const std::size_t begin = storage::kTableScheme.size();
     return {value_or_fail(tables().resolve(inputs[0].substr(begin, at - begin), inputs[0].substr(at + 1)))};
   }
-  storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, files_.get()));
+  storage::DirectoryFilter wanted;
+  if (chosen != nullptr) wanted = [&](std::string_view name) { return chosen->may_hold(name); };
+  storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, files_.get(), storage::Repeats::once, wanted));
+  if (chosen != nullptr) value_or_fail(chosen->choose(found));
   for (const std::string& path : found.paths)
     for (const auto& output : outputs_) refuse_inside(path, output.first);
   for (std::size_t i = 0; i < found.paths.size(); ++i) inputs_.insert_or_assign(found.paths[i], std::move(found.versions[i]));

@@ -19,6 +19,8 @@
 
 namespace weft::detail {
 
+struct PathFields;
+
 /// The value; an error is thrown as JobFailure.
 template <class T>
 T value_or_fail(weft::Result<T>&& result) {
@@ -54,8 +56,9 @@ class JobData {
   /// Leaves it to the job's next driver.
   void leave_outputs();
 
-  /// The files that the inputs stand for; of a table, the snapshot that is read. invalid_argument when one lies in an output.
-  std::vector<std::string> expand(std::span<const std::string> inputs);
+  /// The files that the inputs stand for, without those that `chosen` drops, unless that is null; of a table, the snapshot that is
+  /// read. invalid_argument when one lies in an output.
+  std::vector<std::string> expand(std::span<const std::string> inputs, const PathFields* chosen = nullptr);
   /// The splits of files as expand() found them last. A file that has changed since then fails the job.
   std::vector<storage::SplitGroup> splits(const std::vector<std::string>& inputs, const storage::SplitOptions& options);
   /// The stage was planned by an earlier driver of the job: the snapshots of tables that it reads are kept from now on.

@@ -156,9 +156,14 @@ std::optional<std::string> JsonLines::read(std::string_view line, void* self, Js
   return (problem.member.empty() ? "the line" : "member '" + problem.member + "'") + " is not " + std::string(problem.wanted);
 }
 
-void read_json_lines(TaskContext& context, void* self, JsonRow row) {
+std::shared_ptr<const JsonInput> json_input(std::vector<std::string> names, const JsonFormat& format) {
+  return std::make_shared<const JsonInput>(JsonInput{std::move(names), format.hive_partitions});
+}
+
+void read_json_lines(TaskContext& context, void* self, void (*enter)(void* self, const std::string& path), JsonRow row) {
   JsonLines lines;
   const auto read = [&](storage::TextReader& reader, const storage::Split& split, SourceProgress& progress) {
+    enter(self, split.path);
     bool first = split.offset == 0;
     return reader.for_each_line(
         split, [&](std::uint64_t offset) { progress.at(offset); },

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/timed.hpp"
+#include "engine/api/path_columns.hpp"
 #include "storage/access/input_file.hpp"
 #include "storage/parquet/module.hpp"
 #include "weft/counters.hpp"
@@ -57,8 +58,9 @@ class ParquetRows {
   Result<void> read(const storage::Split& split) {
     WEFT_ASSIGN(const pq::Module* const module, pq::load_module());
     WEFT_ASSIGN(storage::InputFile file, storage::InputFile::open(split.path, context_.files, split.version));
+    PathColumns path(input_, split.path);
     WEFT_ASSIGN(const auto reader,
-                module->open(std::make_unique<FileSource>(file, context_.usage.read), split.path, input_.row, input_.where));
+                module->open(std::make_unique<FileSource>(file, context_.usage.read), split.path, path.in_file(), path.where()));
     const auto groups = reader->row_groups();
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const std::uint64_t middle = groups[i].offset + groups[i].bytes / 2;
@@ -68,7 +70,7 @@ class ParquetRows {
         const std::size_t count = one_of_ > 1 ? std::min<std::size_t>(batch.rows, batch.rows / one_of_ + 16) : batch.rows;
         seen_ += batch.rows;
         given_ += count;
-        rows_(self_, batch, count, progress_);
+        path.empty() ? rows_(self_, batch, count, progress_) : rows_(self_, path.with(batch), count, progress_);
         return {};
       }));
     }

@@ -26,7 +26,7 @@ class ReplayGraph final : public Graph {
   Buffer value(const std::function<Buffer()>&) override { return next_value(); }
   std::string open_output(const std::string&) override { return std::string(as_chars(next_value().view())); }
   void add_sink(StageDraft draft, const std::string&) override { add(std::move(draft)); }
-  std::vector<std::string> expand(std::span<const std::string>) override { return {}; }
+  std::vector<std::string> expand(std::span<const std::string>, const PathFields*) override { return {}; }
   bool on_driver() const override { return false; }
   bool check_variants() const override { return check_variants_; }
 

@@ -34,6 +34,14 @@ struct AsText {
   std::string day, moment, money;
 };
 
+/// A row in directories.
+struct Place {
+  std::int64_t id = 0;
+  std::int32_t year = 0;
+  std::optional<std::string> city;
+  weft::Date day;
+};
+
 struct Options : weft::InputOutput {
   std::string kind = "rows";
   std::int64_t least = INT64_MIN;
@@ -41,13 +49,22 @@ struct Options : weft::InputOutput {
 
 void declare(weft::Arguments& arguments, Options& options) {
   weft::declare(arguments, options);
-  arguments.option("--kind", options.kind, "rows or texts: as JSON; copy: rows as Parquet");
+  arguments.option("--kind", options.kind,
+                   "rows or texts: as JSON; copy: rows as Parquet; csv, json or parquet: places in directories, as JSON");
   arguments.option("--least", options.least, "The least i64");
 }
 
 void define(weft::Flow& flow, const Options& options) {
   weft::ParquetFormat format;
   if (options.least != INT64_MIN) format.where = {weft::column("i64") >= options.least};
+  if (options.kind == "csv" || options.kind == "json" || options.kind == "parquet") {
+    format.where.clear();
+    if (options.least != INT64_MIN) format.where = {weft::column("year") >= options.least, weft::column("city") != "Bern"};
+    const auto places = [&](auto rows) { rows.write_json(options.output); };
+    if (options.kind == "csv") return places(flow.read_csv<Place>(options.input, {.where = format.where}));
+    if (options.kind == "json") return places(flow.read_json<Place>(options.input, {.where = format.where}));
+    return places(flow.read_parquet<Place>(options.input, format));
+  }
   if (options.kind == "texts") {
     flow.read_parquet<AsText>(options.input, format).write_json(options.output);
   } else if (options.kind == "copy") {

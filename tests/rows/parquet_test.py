@@ -35,6 +35,7 @@ if "WEFT_PARQUET_TEST" not in os.environ:
 import duckdb  # noqa: E402
 import polars  # noqa: E402
 import pyarrow as pa  # noqa: E402
+import pyarrow.dataset  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 PROBE = sys.argv[1]
@@ -140,6 +141,34 @@ def with_moment(table, kind):
     return table.set_column(table.schema.get_field_index("moment"), "moment", table["moment"].cast(kind))
 
 
+def check_places(name, source, kind, expected, output):
+    by_id = lambda rows: sorted((without_missing(row) for row in rows), key=lambda row: row["id"])  # noqa: E731
+    for least, wanted in ((None, expected), (2026, [row for row in expected if row["year"] >= 2026 and row["city"] not in (None, "Bern")])):
+        found = by_id(probed(source, output, "--kind", kind, *(["--least", str(least)] if least else [])))
+        if found != by_id(wanted):
+            sys.exit(f"{name}: weft reads {found[:3]}... of {len(found)} rows, not {by_id(wanted)[:3]}... of {len(wanted)}")
+    print(f"passed: {name}")
+
+
+def check_directories(scratch, output):
+    """Partitions that DuckDB and pyarrow write, as fields of rows, whole and pruned."""
+    cities = ["Bern", "a=b", "50% off", "K\u00f6ln/S\u00fcd", "x:y z", None]
+    rows = [{"id": i, "year": 2024 + i % 3, "city": cities[i % 7 % 6], "day": datetime.date(2026, 2, 27) + datetime.timedelta(days=i % 4)} for i in range(400)]
+    expected = [{**row, "day": row["day"].isoformat()} for row in rows]
+    table = pa.Table.from_pylist(rows, schema=pa.schema([("id", pa.int64()), ("year", pa.int32()), ("city", pa.string()), ("day", pa.date32())]))
+    duck = duckdb.connect()
+    duck.register("places", table)
+    for kind, options in (("csv", "FORMAT csv, HEADER"), ("json", "FORMAT json"), ("parquet", "FORMAT parquet")):
+        source = f"{scratch}/duck-{kind}"
+        duck.execute(f"COPY places TO '{source}' ({options}, PARTITION_BY (year, city, day))")
+        check_places(f"directories of DuckDB, {kind}", source, kind, expected, output)
+    hive = pyarrow.dataset.partitioning(pa.schema([("year", pa.int32()), ("city", pa.string()), ("day", pa.date32())]), flavor="hive")
+    for kind in ("csv", "parquet"):
+        source = f"{scratch}/arrow-{kind}"
+        pyarrow.dataset.write_dataset(table, source, format=kind, partitioning=hive)
+        check_places(f"directories of pyarrow, {kind}", source, kind, expected, output)
+
+
 def main():
     rows = made_rows(ROWS)
     expected = [as_probe_says(row) for row in rows]
@@ -168,6 +197,7 @@ def main():
             polars.from_arrow(plain).write_parquet(source, compression=codec, row_group_size=700)
             check(f"Polars {codec}", source, expected, output)
 
+        check_directories(scratch, output)
         copy = f"{scratch}/copy"
         run_probe(source, copy, "--kind", "copy")
         check("weft's own", copy, expected, output)

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "weft/dataset.hpp"
+#include "weft/detail/path_fields.hpp"
 #include "weft/detail/sources.hpp"
 #include "weft/detail/tables.hpp"
 #include "weft/rows.hpp"
@@ -91,12 +92,17 @@ class Flow {
     }
   }
 
-  /// Rows of CSV (RFC 4180) as plain structs: each field is the column of its name. Malformed rows, and rows with a cell that does
-  /// not fit its field, are skipped and count as bad records. std::string_view fields live while the record is processed.
+  /// Rows of CSV (RFC 4180) as plain structs: each field is the column of its name, or the directory: of a file in "year=2026" the
+  /// field `year` is 2026 (CsvFormat::hive_partitions, ::where). So it is in read_json and read_parquet. Malformed rows, and rows
+  /// with a cell that does not fit its field, are skipped and count as bad records. std::string_view fields live while the record
+  /// is processed.
   template <class T>
   auto read_csv(const Paths& paths, CsvFormat format = {}, Where where = Where::current()) {
     if constexpr (detail::check_read_csv<T>()) {
-      return from_files(paths, 0, "read_csv", where, detail::CsvSource<T>{std::make_shared<const CsvFormat>(std::move(format))});
+      const auto fields = detail::path_fields("read_csv", detail::kCellTypes<FieldsOf<T>>, names_of<T>(format), format.where,
+                                              format.hive_partitions, false);
+      return from_files(paths, 0, "read_csv", where, detail::CsvSource<T>{std::make_shared<const CsvFormat>(std::move(format))},
+                        InputFormat::detect, fields.get());
     } else {
       return detail::Refused();
     }
@@ -106,8 +112,10 @@ class Flow {
   template <class T>
   auto read_json(const Paths& paths, const JsonFormat& format = {}, Where where = Where::current()) {
     if constexpr (detail::check_read_json<T>()) {
-      auto names = std::make_shared<const std::vector<std::string>>(detail::names_in_files(kFieldNames<T>, format.names));
-      return from_files(paths, 0, "read_json", where, detail::JsonSource<T>{std::move(names)});
+      detail::JsonSource<T> source{detail::json_input(names_of<T>(format), format)};
+      const auto fields = detail::path_fields("read_json", detail::kCellTypes<FieldsOf<T>>, source.input->names, format.where,
+                                              format.hive_partitions, false);
+      return from_files(paths, 0, "read_json", where, std::move(source), InputFormat::detect, fields.get());
     } else {
       return detail::Refused();
     }
@@ -121,10 +129,15 @@ class Flow {
   auto read_parquet(const Paths& paths, ParquetFormat format = {}, Where where = Where::current()) {
     if constexpr (detail::check_read_parquet<T>()) {
       detail::check_parquet();
+      const auto names = names_of<T>(format);
+      const auto fields =
+          detail::path_fields("read_parquet", detail::kCellTypes<FieldsOf<T>>, names, format.where, format.hive_partitions, true);
       auto input = std::make_shared<detail::ParquetInput>();
-      input->row = detail::shape_of_row<T>(detail::names_in_files(kFieldNames<T>, format.names));
+      input->row = detail::shape_of_row<T>(names);
       input->where = std::move(format.where);
-      return from_files(paths, 0, "read_parquet", where, detail::ParquetSource<T>{std::move(input)}, InputFormat::raw);
+      input->hive_partitions = format.hive_partitions;
+      return from_files(paths, 0, "read_parquet", where, detail::ParquetSource<T>{std::move(input)}, InputFormat::raw,
+                        fields.get());
     } else {
       return detail::Refused();
     }
@@ -189,13 +202,19 @@ class Flow {
   }
 
  private:
+  template <class T>
+  static std::vector<std::string> names_of(const auto& format) {
+    return detail::names_in_files(kFieldNames<T>, format.names);
+  }
+
   template <class Chain>
   Dataset<typename Chain::Record, Chain> from_files(const Paths& paths, std::uint64_t record_bytes, std::string_view what,
-                                                    const Where& where, Chain chain, InputFormat format = InputFormat::detect) {
+                                                    const Where& where, Chain chain, InputFormat format = InputFormat::detect,
+                                                    const detail::PathFields* chosen = nullptr) {
     detail::Origin origin;
     origin.kind = detail::Origin::Kind::files;
     origin.raw = format == InputFormat::raw;
-    origin.files = graph_->expand(paths.list());
+    origin.files = graph_->expand(paths.list(), chosen);
     origin.record_bytes = record_bytes;
     if constexpr (requires { chain.whole_files(); }) origin.whole_files = chain.whole_files();
     return start(std::move(origin), what, where, std::move(chain));

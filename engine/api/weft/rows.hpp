@@ -31,14 +31,22 @@ struct CsvFormat {
   /// know whether a line's end is quoted. Otherwise a line that ends inside of quotes fails the job, unless it is the last of its
   /// file and has no line end: then it is a bad record.
   bool multiline = false;
+  /// Directories "year=2026" give the field `year` of all rows below them its value, whatever the files have in a column of that
+  /// name. The words of `missing` count there, too.
+  bool hive_partitions = true;
+  /// Only files in directories for which all of these hold are read: {column("year") == 2026}. Each names such a directory.
+  std::vector<storage::parquet::Condition> where = {};
 };
 
 struct JsonFormat {
   /// Fields whose member has another name.
   std::map<std::string, std::string> names = {};
+  // As of CsvFormat.
+  bool hive_partitions = true;
+  std::vector<storage::parquet::Condition> where = {};
 };
 
-/// A column of a Parquet file, to be compared with a number or a text.
+/// A column of a Parquet file, or of the directories that files are in, to be compared with a number or a text.
 class ParquetColumn {
  public:
   explicit ParquetColumn(std::string name) : name_(std::move(name)) {}
@@ -99,6 +107,8 @@ struct ParquetFormat {
   /// says that they have no such row are skipped. A missing value meets no condition. Days and times compare with numbers (days
   /// since 1970, microseconds since then) and with texts ("2026-11-28", "2026-11-28T04:40:27").
   std::vector<storage::parquet::Condition> where = {};
+  /// As of CsvFormat. `where` names directories or columns: files in directories that do not meet it are not opened.
+  bool hive_partitions = true;
   /// Of files that are written: none, snappy, gzip, lz4 or zstd.
   std::string compression = "zstd";
   /// Of files that are written, before they are encoded: what one task reads at least, and what a writer keeps in memory.

@@ -340,6 +340,42 @@ TEST_F(Parquet, DaysAndTimesAreThoseOfParquetAndDirectoriesAreWrittenByName) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("by")), {}), 31) << "30 names, and _SUCCESS";
 }
 
+struct Placed {
+  std::string text;
+  std::int32_t id = 0;
+  std::optional<std::uint8_t> small;
+  std::optional<Date> day;
+  double rate = 0;
+  bool flag = false;
+  friend bool operator==(const Placed&, const Placed&) = default;
+};
+struct OnlyPlace {
+  std::string text;
+  friend bool operator==(const OnlyPlace&, const OnlyPlace&) = default;
+};
+
+TEST_F(Parquet, DirectoriesAreFieldsBetweenThoseOfTheFile) {
+  const Orders orders = some_orders(9'000);
+  std::vector<Placed> expected;
+  for (const Order& order : orders)
+    expected.push_back({"a text that is long", static_cast<std::int32_t>(order.id), std::nullopt, Date{3}, -0.5, true});
+  const std::string directories =
+      "in/text=a text that is long/small=__HIVE_DEFAULT_PARTITION__/day=1970-01-04/rate=-0.5/flag=True/kind=9";
+  std::filesystem::create_directories(path("in/kind=8"));
+  write_file(path("in/kind=8/part"), "no Parquet");
+  std::filesystem::create_directories(path(directories));
+  write(orders, directories + "/data");
+  EXPECT_EQ(read<Placed>(path("in"), {.where = {column("kind") == 9}}), expected) << "kind is a column, too: the directory counts";
+  EXPECT_EQ(read<OnlyPlace>(path(directories)), std::vector<OnlyPlace>(orders.size(), {"a text that is long"}))
+      << "no column of the file";
+  expected.resize(8);
+  EXPECT_EQ(read<Placed>(path(directories), {.where = {column("kind") == 9, column("id") <= 0}}), expected)
+      << "a directory and a column";
+  EXPECT_TRUE(read<Placed>(path("in"), {.where = {column("small") >= 0, column("kind") > 8}}).empty());
+  const std::string said = failure_of([&](Flow& flow) { flow.read_parquet<Placed>(path("in")).count(); });
+  EXPECT_NE(said.find("there is no directory 'day=...' on the way to " + path("in/kind=8/part")), std::string::npos) << said;
+}
+
 TEST_F(Parquet, AnEmptyOutputHasItsColumns) {
   write({}, "none", {}, 3);
   EXPECT_TRUE(read<Order>(path("none")).empty());

@@ -12,20 +12,25 @@
 
 #include "base/field_names.hpp"
 #include "weft/detail/actions.hpp"
+#include "weft/detail/path_fields.hpp"
 #include "weft/detail/row_fields.hpp"
 #include "weft/detail/sources.hpp"
 #include "weft/rows.hpp"
 
 namespace weft::detail {
 
-/// Where the fields of a struct are in the rows of a file.
+/// Where the fields of a struct are in the rows of a file. `format` outlives it.
 class CsvColumns {
  public:
   CsvColumns(std::span<const std::string_view> fields, const CsvFormat& format);
   ~CsvColumns();
 
+  /// The rows that follow are of this file. Fields whose value is the name of a directory have no column in it.
+  void enter(const std::string& path);
   /// The header of a file. A missing or repeated column throws TaskError (invalid_argument), which names the file.
   void take_header(std::span<const std::string_view> header, const std::string& path);
+  /// What columns() has behind the cells of a row: values of directories. A missing one has no data().
+  std::span<const std::string_view> path_cells() const { return path_cells_; }
   /// For each field, the index of its column.
   const std::uint32_t* columns() const { return columns_.data(); }
   std::size_t width() const { return width_; }
@@ -33,8 +38,15 @@ class CsvColumns {
 
  private:
   void find(std::span<const std::string_view> header, const std::string& where);
+  /// The index of the field among those of the path; their number when it is not there.
+  std::size_t on_path(std::size_t field) const;
 
+  const CsvFormat& format_;
   std::vector<std::string> names_;
+  std::string path_;
+  std::vector<std::uint32_t> path_fields_;  // that directories give a value
+  std::vector<std::string> path_texts_;
+  std::vector<std::string_view> path_cells_;
   std::vector<std::uint32_t> columns_;
   std::size_t width_ = 0;  // of a row
 };
@@ -50,6 +62,7 @@ void bad_cell(const CsvColumns& columns, std::size_t field, std::string_view tex
 /// A cell without the blanks around it, and whether its text means that the value is missing.
 std::string_view trimmed(std::string_view text);
 inline bool is_missing(std::string_view text, const std::vector<std::string>& missing) {
+  if (text.data() == nullptr) return true;
   for (const std::string& word : missing) {
     if (text == word) return true;
   }

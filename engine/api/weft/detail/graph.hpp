@@ -55,6 +55,7 @@ class ShuffleHandle {
 using ShuffleRef = std::shared_ptr<const ShuffleHandle>;
 
 struct Lineage;
+struct PathFields;
 
 /// Another way to make the records of a join of two shuffles: those of one side are joined where they are made, and every task
 /// reads the other side whole.
@@ -187,8 +188,8 @@ class Graph {
   virtual std::string open_output(const std::string& path) = 0;
   /// A stage whose tasks return names of files in the work directory of `path`; run when the definition has ended.
   virtual void add_sink(StageDraft draft, const std::string& path) = 0;
-  /// The files that `inputs` stand for; none in a replay.
-  virtual std::vector<std::string> expand(std::span<const std::string> inputs) = 0;
+  /// The files that `inputs` stand for, without those that `chosen` drops, unless that is null; none in a replay.
+  virtual std::vector<std::string> expand(std::span<const std::string> inputs, const PathFields* chosen) = 0;
   /// True if effects of the definition belong here (not in replays, not when only explaining).
   virtual bool on_driver() const = 0;
   /// True if tasks run in other processes.

@@ -17,6 +17,7 @@
 
 #include "base/field_names.hpp"
 #include "weft/detail/actions.hpp"
+#include "weft/detail/path_fields.hpp"
 #include "weft/detail/row_fields.hpp"
 #include "weft/detail/sources.hpp"
 #include "weft/rows.hpp"
@@ -146,6 +147,10 @@ bool read_json_value(JsonNode node, T& value, JsonProblem& problem) {
   return right;
 }
 
+/// Instead of the name of a member: the field has its value already, from a directory. No text of JSON has these bytes.
+inline constexpr std::string_view kGiven = "\xff";
+inline bool is_given(std::string_view name) { return name == kGiven; }
+
 /// The members of an object into the fields of a struct. A missing member is like one that is null.
 template <class T>
 bool read_json(JsonNode node, T& value, std::span<const std::string_view> names, JsonProblem& problem) {
@@ -176,6 +181,7 @@ bool read_json(JsonNode node, T& value, std::span<const std::string_view> names,
   }
   if (!filling.right) return false;
   const auto there_or_optional = [&]<class Field>(std::size_t index, Field& field) {
+    if (is_given(names[index])) return true;
     if ((filling.seen >> index & 1) != 0) return true;
     if constexpr (kIsOptional<Field>) {
       field.reset();
@@ -208,23 +214,54 @@ class JsonLines {
   std::unique_ptr<Parser> parser_;
 };
 
-/// The lines of the splits of a task: calls row(self, value) for each that is JSON, and bad_record() for the others and where row()
-/// returns false.
-void read_json_lines(TaskContext& context, void* self, JsonRow row);
+/// The lines of the splits of a task: calls enter(self, path) before those of a split, row(self, value) for each that is JSON, and
+/// bad_record() for the others and where row() returns false.
+void read_json_lines(TaskContext& context, void* self, void (*enter)(void* self, const std::string& path), JsonRow row);
+
+struct JsonInput {
+  std::vector<std::string> names;  // of the members
+  bool hive_partitions = true;
+};
+
+std::shared_ptr<const JsonInput> json_input(std::vector<std::string> names, const JsonFormat& format);
+
+/// Sets a field to what a directory says; null: missing.
+template <class Field>
+void give(Field& field, const std::string* text) {
+  if constexpr (kIsOptional<Field>) {
+    field.reset();
+    if (text != nullptr) give(field.emplace(), text);
+  } else if constexpr (CellScalar<Field>) {
+    if (text != nullptr) (void)read_cell(*text, field);  // that it fits was checked when the files were listed
+  }
+}
 
 template <class T>
 struct JsonSource {
   using Record = T;
-  std::shared_ptr<const std::vector<std::string>> names;  // of the members
+  std::shared_ptr<const JsonInput> input;
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
     struct Reader {
-      std::vector<std::string_view> names;
+      const JsonInput& input;
       std::remove_reference_t<Sink>* sink;
+      std::vector<std::string_view> names{};
       T record{};
-    } reader{{names->begin(), names->end()}, &sink};
-    read_json_lines(context, &reader, [](void* self, JsonNode line, JsonProblem& problem) {
+    } reader{*input, &sink};
+    const auto enter = [](void* self, const std::string& path) {
+      auto* own = static_cast<Reader*>(self);
+      own->names.assign(own->input.names.begin(), own->input.names.end());
+      if (!own->input.hive_partitions) return;
+      visit_path_values(path, own->input.names, own, [](void* of, std::size_t index, const std::string* text) {
+        static_cast<Reader*>(of)->names[index] = kGiven;
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          ((I == index ? give(std::get<I>(fields_of(static_cast<Reader*>(of)->record)), text) : void()), ...);
+        }
+        (std::make_index_sequence<kFieldCount<T>>());
+      });
+    };
+    read_json_lines(context, &reader, enter, [](void* self, JsonNode line, JsonProblem& problem) {
       auto* own = static_cast<Reader*>(self);
       if (!read_json(line, own->record, own->names, problem)) return false;
       (*own->sink)(T(own->record));

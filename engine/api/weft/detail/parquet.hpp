@@ -13,6 +13,7 @@
 #include "storage/parquet/column.hpp"
 #include "weft/detail/actions.hpp"
 #include "weft/detail/json.hpp"
+#include "weft/detail/path_fields.hpp"
 #include "weft/detail/row_fields.hpp"
 #include "weft/detail/sources.hpp"
 #include "weft/rows.hpp"
@@ -164,6 +165,7 @@ void bad_parquet_row(const ParquetProblem& problem);
 struct ParquetInput {
   pq::Shape row;
   std::vector<pq::Condition> where;
+  bool hive_partitions = true;
 };
 
 /// Reads the row groups whose middle is in the task's splits, and calls rows(self, batch, count, progress) with batches of which
