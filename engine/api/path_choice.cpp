@@ -109,10 +109,11 @@ Result<bool> PathFields::meets_conditions(const std::string& path) const {
       met = met && *one;
     }
     if (!found && !columns_compare)
-      return fail(Code::invalid_argument,
-                  fmt::format("{}: where compares column '{}', but there is no directory '{}=...' on the way to {}; filter() the rows "
-                              "by what is in the files",
-                              source, condition.column, condition.column, path));
+      return fail(
+          Code::invalid_argument,
+          fmt::format("{}: where compares column '{}', but there is no directory '{}=...' on the way to {}; filter() the rows "
+                      "by what is in the files",
+                      source, condition.column, condition.column, path));
   }
   return met;
 }
@@ -123,9 +124,8 @@ Result<void> PathFields::check_values(const std::string& path) const {
     const CellType* const type = type_of(value.key);
     if (type == nullptr) continue;
     const auto wrong = [&](const std::string& what) {
-      return fail(Code::invalid_argument,
-                  fmt::format("{}: the directory '{}={}' on the way to {} {}", source, value.key,
-                              value.value.value_or("__HIVE_DEFAULT_PARTITION__"), path, what));
+      return fail(Code::invalid_argument, fmt::format("{}: the directory '{}={}' on the way to {} {}", source, value.key,
+                                                      value.value.value_or("__HIVE_DEFAULT_PARTITION__"), path, what));
     };
     if (!seen.insert(value.key).second) return wrong("is the second one that gives this field a value");
     if (type->fits == nullptr) return wrong("gives a value to a field that is a list or a struct");
@@ -156,9 +156,10 @@ Result<void> PathFields::choose(storage::InputFiles& files) const {
     const auto values = storage::partition_values(path);
     for (const auto& [name, other] : first_with) {
       if (std::none_of(values.begin(), values.end(), [&](const PartitionValue& value) { return value.key == name; }))
-        return fail(Code::invalid_argument, fmt::format("{}: there is no directory '{}=...' on the way to {}, as there is to {}; read "
-                                                        "them as two datasets, or without hive_partitions",
-                                                        source, name, path, other));
+        return fail(Code::invalid_argument,
+                    fmt::format("{}: there is no directory '{}=...' on the way to {}, as there is to {}; read "
+                                "them as two datasets, or without hive_partitions",
+                                source, name, path, other));
     }
   }
   return {};

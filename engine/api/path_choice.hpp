@@ -16,7 +16,7 @@ namespace weft::detail {
 
 /// On the driver.
 struct PathFields {
-  std::string_view source;         // "read_csv", for messages
+  std::string_view source;          // "read_csv", for messages
   std::span<const CellType> types;  // of the fields
   std::vector<std::string> names;   // of their columns
   std::vector<storage::parquet::Condition> where{};

@@ -54,6 +54,11 @@ for mode in "" "--workers 1" "$plugin" "--workers 2 $plugin"; do
   grep -qx 'longest word: not' "$scratch/out" || { echo "unexpected result:"; cat "$scratch/out"; exit 1; }
 done
 
+# Its source runs by one command, by what is installed alone.
+source=$(ls "$scratch"/external/*.cpp | head -1)
+(cd "$scratch" && XDG_CACHE_HOME="$scratch/cache" prefix/bin/weft run "$source" -- --quiet --input "$scratch/text") > "$scratch/out"
+grep -qx 'longest word: not' "$scratch/out" || { echo "weft run:"; cat "$scratch/out"; exit 1; }
+
 # A program that is not optimised says so; one that is does not.
 for kind in build debug; do "$scratch/$kind/longest" --input "$scratch/text" > /dev/null 2> "$scratch/$kind.err"; done
 grep -q 'longest: built without optimisation' "$scratch/debug.err" || { echo "nothing is said:"; cat "$scratch/debug.err"; exit 1; }

@@ -24,6 +24,7 @@ using Action = std::function<Result<void>()>;
 
 void add_master(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
 void add_submit(CLI::App& app, Action& action);
 /// `exit_status` is that of a failure.
 void add_job(CLI::App& app, Action& action, int& exit_status);

@@ -37,6 +37,7 @@ int complain(const std::string& message, int code) {
 std::shared_ptr<const bool> add_commands(CLI::App& app, weft::tools::Action& action, int& exit_status) {
   weft::tools::add_master(app, action);
   weft::tools::add_worker(app, action);
+  weft::tools::add_run(app, action);
   weft::tools::add_submit(app, action);
   weft::tools::add_job(app, action, exit_status);
   weft::tools::add_top(app, action);

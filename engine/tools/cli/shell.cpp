@@ -30,6 +30,9 @@ constexpr Example kExamples[] = {
     {"weft master",
      "  weft master --data-dir /var/lib/weft --journal /var/lib/weft/journal\n  weft master --scheduler 'fair(pools=pools.toml)'"},
     {"weft worker", "  weft worker --master 10.0.0.1:7077 --slots 8 --listen 10.0.0.2:0\n  weft worker --print-config > weft.toml"},
+    {"weft run",
+     "  weft run wordcount.cpp -- --input book.txt --output counts\n  weft run wordcount.cpp -- --cluster 10.0.0.1:7077 --input "
+     "weft://book.txt --output weft://counts"},
     {"weft submit",
      "  weft submit ./wordcount -- --input book.txt --output counts\n  weft submit --deadline 10min ./wordcount -- --input "
      "book.txt --output counts\n  weft submit --detach ./wordcount -- --input weft://book.txt --output weft://counts"},
@@ -72,8 +75,8 @@ Options of a command may stand before it: \fBweft \-\-master\fR \fIHOST:PORT\fR 
 
 /// They print the content of files, or ask no cluster.
 const std::set<std::string_view> kWithoutJson{
-    "weft master", "weft worker",       "weft submit",   "weft fs cat",         "weft fs head",    "weft fs tail", "weft fs get",
-    "weft fs cp",  "weft table export", "weft job tail", "weft profile export", "weft completion", "weft manual"};
+    "weft master", "weft worker", "weft run",          "weft submit",   "weft fs cat",         "weft fs head",    "weft fs tail",
+    "weft fs get", "weft fs cp",  "weft table export", "weft job tail", "weft profile export", "weft completion", "weft manual"};
 
 Result<void> write_manual(const CLI::App& root, const std::string& directory) {
   std::error_code error;

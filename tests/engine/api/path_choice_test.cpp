@@ -1,4 +1,6 @@
 // Directories "KEY=VALUE" as fields of rows. tests/rows/parquet_test.py reads those that DuckDB and pyarrow write.
+#include "engine/api/path_choice.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -6,7 +8,6 @@
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 
-#include "engine/api/path_choice.hpp"
 #include "storage/partition_path.hpp"
 #include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
@@ -23,7 +24,8 @@ struct Visit {
 using Visits = std::vector<Visit>;
 
 TEST(PartitionPath, SaysWhatDirectoriesMean) {
-  const auto values = storage::partition_values("s3://bucket/a=b/year=20%326/=x/c/100%=%zz%4/d%3D=__HIVE_DEFAULT_PARTITION__/name=file");
+  const auto values =
+      storage::partition_values("s3://bucket/a=b/year=20%326/=x/c/100%=%zz%4/d%3D=__HIVE_DEFAULT_PARTITION__/name=file");
   std::vector<std::pair<std::string, std::optional<std::string>>> found;
   for (const auto& [key, value] : values) found.emplace_back(key, value);
   EXPECT_EQ(found, (decltype(found){{"a", "b"}, {"year", "2026"}, {"100%", "%zz%4"}, {"d=", std::nullopt}}));
@@ -31,8 +33,8 @@ TEST(PartitionPath, SaysWhatDirectoriesMean) {
 
 TEST(PathChoice, DropsFilesOfAnyStoreWithTheirVersions) {
   const std::vector<std::string> names{"year"};
-  const auto fields = detail::path_fields("read_csv", detail::kCellTypes<std::tuple<std::int64_t&>>, names,
-                                          {column("year") >= 2026}, true, false);
+  const auto fields =
+      detail::path_fields("read_csv", detail::kCellTypes<std::tuple<std::int64_t&>>, names, {column("year") >= 2026}, true, false);
   storage::InputFiles files;
   for (const std::string path : {"s3://b/year=2025/x", "s3://b/year=2027/x", "hdfs://h/t/year=1/x", "weft://t/year=2026/x"}) {
     files.paths.push_back(path);
@@ -87,7 +89,8 @@ TEST_F(Partitions, AreFieldsOfCsv) {
   put("year=2026/city=K%C3%B6ln%2Fsouth/a.csv", "note,id\nx,3\n");
   put("year=2026/city=__HIVE_DEFAULT_PARTITION__/b.csv", "id,year,city\n4,1999,Rome\n");  // the directory counts
   put("year=2026/city=100%/b=c.csv", "id\n5\n");
-  EXPECT_EQ(read_csv(), (Visits{{1, 2025, "Bern"}, {2, 2025, "Bern"}, {3, 2026, "Köln/south"}, {4, 2026, std::nullopt}, {5, 2026, "100%"}}));
+  EXPECT_EQ(read_csv(),
+            (Visits{{1, 2025, "Bern"}, {2, 2025, "Bern"}, {3, 2026, "Köln/south"}, {4, 2026, std::nullopt}, {5, 2026, "100%"}}));
 }
 
 TEST_F(Partitions, AreFieldsOfCsvWithoutHeaderAndOfViews) {
@@ -171,10 +174,12 @@ TEST_F(Partitions, AreOfAnyTypeOfCells) {
   put("day=2026-02-28/paid=true/rate=0.5/a", "id\n1\n");
   put("day=2026-03-01/paid=false/rate=1e3/a", "id\n2\n");
   put("day=2026-03-01/paid=0/rate=__HIVE_DEFAULT_PARTITION__/a", "id\n3\n");
-  const std::vector<Typed> all = {
-      {1, Date::of(2026, 2, 28), true, 0.5}, {2, Date::of(2026, 3, 1), false, 1000}, {3, Date::of(2026, 3, 1), false, std::nullopt}};
+  const std::vector<Typed> all = {{1, Date::of(2026, 2, 28), true, 0.5},
+                                  {2, Date::of(2026, 3, 1), false, 1000},
+                                  {3, Date::of(2026, 3, 1), false, std::nullopt}};
   EXPECT_EQ(read_csv<Typed>(), all);
-  EXPECT_EQ(read_csv<Typed>({.where = {column("day") >= "2026-03-01", column("paid") == false}}), (std::vector<Typed>{all[1], all[2]}));
+  EXPECT_EQ(read_csv<Typed>({.where = {column("day") >= "2026-03-01", column("paid") == false}}),
+            (std::vector<Typed>{all[1], all[2]}));
   EXPECT_EQ(read_csv<Typed>({.where = {column("day") < Date::of(2026, 3, 1).days}}), (std::vector<Typed>{all[0]}));
   EXPECT_EQ(read_csv<Typed>({.where = {column("rate") > 1}}), (std::vector<Typed>{all[1]}));
   EXPECT_TRUE(has(refused_csv<Typed>({.where = {column("rate") > "1"}}), "where compares column 'rate' with a text"));
@@ -195,7 +200,8 @@ TEST_F(Partitions, ThatFitNoFieldAreErrorsThatNameTheFile) {
   refused_with("year=1/year=2/city=a/f", "is the second one that gives this field a value");
   refused_with("city=a/f", "have no 'year'");
   refused_with("year=1/city=a/f", "there is no directory 'month=...' on the way to ", {.where = {column("month") == 1}});
-  refused_with("year=1/city=a/f", "there is no directory 'year=...' on the way to ", {.hive_partitions = false, .where = {column("year") == 1}});
+  refused_with("year=1/city=a/f", "there is no directory 'year=...' on the way to ",
+               {.hive_partitions = false, .where = {column("year") == 1}});
   refused_with("year=1/city=a/f", "where compares column 'city' with a number", {.where = {column("city") == 1}});
   refused_with("year=1/month=x/city=a/f", "a directory on the way to ", {.where = {column("month") == 1}});
   put("year=2/f", "id,city\n1,x\n");
@@ -219,9 +225,8 @@ TEST_F(Partitions, AreOnlyNamesWhereTheProgramSaysSo) {
 TEST_F(Partitions, ThatWeftWritesAreReadAgain) {
   const Visits visits{{1, 2025, "Bern"}, {2, 2026, "Rome"}, {3, 2026, "Bern"}};
   run([&](Flow& flow) {
-    flow.from_vector(visits).write_csv_by(scratch / "in", [](const Visit& visit) {
-      return "year=" + std::to_string(visit.year) + "/city=" + *visit.city;
-    });
+    flow.from_vector(visits).write_csv_by(
+        scratch / "in", [](const Visit& visit) { return "year=" + std::to_string(visit.year) + "/city=" + *visit.city; });
   });
   EXPECT_EQ(read_csv(), visits);
   EXPECT_EQ(read_csv({.where = {column("city") == "Bern", column("year") > 2025}}), (Visits{visits[2]}));

@@ -61,8 +61,8 @@ std::shared_ptr<const PathFields> path_fields(std::string_view source, std::span
                                               const std::vector<storage::parquet::Condition>& where, bool enabled,
                                               bool columns_compare);
 
-/// Calls visit(self, field, text) for the fields, of these names in files, that directories on the path of a file give a value. Null:
-/// a missing one. In tasks.
+/// Calls visit(self, field, text) for the fields, of these names in files, that directories on the path of a file give a value.
+/// Null: a missing one. In tasks.
 void visit_path_values(const std::string& path, const std::vector<std::string>& names, void* self,
                        void (*visit)(void* self, std::size_t field, const std::string* text));
 

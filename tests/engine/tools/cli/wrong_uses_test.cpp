@@ -87,6 +87,7 @@ const WrongUse kWrongUses[] = {
     {"weft fs head -n few /a", {"--lines: 'few' is not a whole number"}},
     {"weft submit --hint shufle_ratio=1 @/job", {"there is no hint 'shufle_ratio'", "did you mean shuffle_ratio?"}},
     // submit.
+    {"weft run", {"FILE is required"}},
     {"weft submit", {"PROGRAM is required"}},
     {"weft submit @/job --input x", {"--input is no option of weft submit", "stand after --", "/job -- --input"}},
     {"weft submit nowhere-to-be-found", {"there is no program nowhere-to-be-found here or in $PATH"}, 1},
