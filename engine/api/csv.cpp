@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <system_error>
 
 #include "engine/api/path_choice.hpp"
@@ -34,7 +35,7 @@ class CsvRows {
         columns_(columns),
         self_(self),
         row_(row),
-        scanner_(format.delimiter, format.multiline) {}
+        scanner_(format.delimiter, format.multiline, format.quote, format.escape) {}
   Result<void> read(storage::TextReader& reader, const storage::Split& split, SourceProgress& progress);
 
  private:
@@ -63,7 +64,7 @@ class CsvRows {
 }  // namespace
 
 CsvColumns::CsvColumns(std::span<const std::string_view> fields, const CsvFormat& format)
-    : format_(format), names_(names_in_files(fields, format.names)) {}
+    : format_(format), names_(names_in_files(fields, format.names)), file_times_(time_formats(fields, format)) {}
 
 CsvColumns::~CsvColumns() = default;
 
@@ -80,7 +81,9 @@ void CsvColumns::enter(const std::string& path) {
   path_texts_.clear();
   path_cells_.clear();
   const auto values = format_.hive_partitions ? path_values(path, names_) : std::vector<PathValue>();
+  times_ = file_times_;
   for (const PathValue& value : values) {
+    times_[value.field].clear();  // directories have ISO 8601
     path_fields_.push_back(static_cast<std::uint32_t>(value.field));
     path_texts_.push_back(value.text.value_or(std::string()));
   }
@@ -216,6 +219,8 @@ void CsvRows::take_row(CsvScanner::Found found) {
 }
 
 void bad_cell(const CsvColumns& columns, std::size_t field, std::string_view text, std::string_view wanted) {
+  const std::string form = "a day or time of the form " + columns.time_format(field);
+  if (!columns.time_format(field).empty()) wanted = form;
   std::string reason = "column '" + columns.name(field) + "': ";
   if (text.empty()) {
     reason.append("no value, but ").append(wanted).append(" is wanted (std::optional takes none)");
@@ -234,26 +239,56 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-void append_csv_text(std::string& line, std::string_view text, char delimiter) {
-  const bool plain =
-      std::none_of(text.begin(), text.end(), [delimiter](char c) { return c == delimiter || c == '"' || c == '\n' || c == '\r'; });
+void check_csv_format(const CsvFormat& format, std::span<const CellType> types, std::span<const std::string_view> fields) {
+  const std::string marks{format.delimiter, format.quote, format.escape, '\n', '\r'};
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (marks.find(marks[i], i + 1) == std::string::npos ||
+        (i == 1 && format.escape == format.quote && format.quote != '\n' && format.quote != '\r'))
+      continue;
+    throw std::invalid_argument(
+        "CsvFormat: the delimiter, the quote and the escape must differ, and none may be a line end (only the "
+        "escape may be the quote)");
+  }
+  for (const auto& [field, form] : format.times) {
+    const auto at = static_cast<std::size_t>(std::find(fields.begin(), fields.end(), field) - fields.begin());
+    if (at == fields.size() || (types[at].kind != CellClass::day && types[at].kind != CellClass::moment))
+      throw std::invalid_argument("CsvFormat::times: '" + field + "' is no field that is a weft::Date or weft::Timestamp");
+    check_time_format(form, "CsvFormat::times, field '" + field + "'");
+  }
+}
+
+std::vector<std::string> time_formats(std::span<const std::string_view> fields, const CsvFormat& format) {
+  std::vector<std::string> forms(fields.size());
+  for (std::size_t field = 0; field < fields.size(); ++field)
+    if (const auto found = format.times.find(std::string(fields[field])); found != format.times.end()) forms[field] = found->second;
+  return forms;
+}
+
+CsvStyle csv_style(std::span<const std::string_view> fields, const CsvFormat& format) {
+  return {format.delimiter, format.quote, format.escape, time_formats(fields, format)};
+}
+
+void append_csv_text(std::string& line, std::string_view text, const CsvStyle& style) {
+  const bool plain = std::none_of(text.begin(), text.end(),
+                                  [&](char c) { return c == style.delimiter || c == style.quote || c == '\n' || c == '\r'; });
   if (plain) {
     line.append(text);
     return;
   }
-  line.push_back('"');
+  line.push_back(style.quote);
   for (const char c : text) {
-    if (c == '"') line.push_back('"');
+    if (c == style.quote || c == style.escape) line.push_back(style.escape);
     line.push_back(c);
   }
-  line.push_back('"');
+  line.push_back(style.quote);
 }
 
 void append_csv_header(std::string& line, std::span<const std::string_view> fields, const CsvFormat& format) {
+  const CsvStyle style = csv_style(fields, format);
   bool first = true;
   for (const std::string& name : names_in_files(fields, format.names)) {
     if (!std::exchange(first, false)) line.push_back(format.delimiter);
-    append_csv_text(line, name, format.delimiter);
+    append_csv_text(line, name, style);
   }
   line.push_back('\n');
 }

@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t kBlock = 64;
 
 /// Which of 64 bytes are the delimiter, a quote or a newline.
-std::uint64_t special_mask(const char* from, char delimiter) {
+std::uint64_t special_mask(const char* from, char delimiter, char quote) {
   std::uint64_t mask = 0;
 #if defined(__SSE2__)
-  const __m128i delimiters = _mm_set1_epi8(delimiter), quotes = _mm_set1_epi8('"'), newlines = _mm_set1_epi8('\n');
+  const __m128i delimiters = _mm_set1_epi8(delimiter), quotes = _mm_set1_epi8(quote), newlines = _mm_set1_epi8('\n');
   for (std::size_t i = 0; i < kBlock; i += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
     const __m128i found = _mm_or_si128(_mm_cmpeq_epi8(bytes, delimiters),
@@ -26,7 +26,7 @@ std::uint64_t special_mask(const char* from, char delimiter) {
 #else
   for (std::size_t i = 0; i < kBlock; ++i) {
     const char c = from[i];
-    mask |= static_cast<std::uint64_t>(c == delimiter || c == '"' || c == '\n') << i;
+    mask |= static_cast<std::uint64_t>(c == delimiter || c == quote || c == '\n') << i;
   }
 #endif
   return mask;
@@ -38,12 +38,12 @@ void CsvScanner::look_at(const char* from) {
   block_ = from;
   const auto left = static_cast<std::size_t>(end_ - from);
   if (left >= kBlock) [[likely]] {
-    mask_ = special_mask(from, delimiter_);
+    mask_ = special_mask(from, delimiter_, quote_);
     return;
   }
   char copy[kBlock] = {};
   if (left != 0) std::memcpy(copy, from, left);
-  mask_ = special_mask(copy, delimiter_) & ((std::uint64_t{1} << left) - 1);
+  mask_ = special_mask(copy, delimiter_, quote_) & ((std::uint64_t{1} << left) - 1);
 }
 
 const char* CsvScanner::special() {
@@ -80,7 +80,7 @@ CsvScanner::Found CsvScanner::scan() {
   const char* field = at_;
   while (true) {
     const char* stop = special();
-    if (stop != end_ && *stop == '"') [[unlikely]] {
+    if (stop != end_ && *stop == quote_) [[unlikely]] {
       if (stop != field) continue;
       any_quotes_ = true;
       stop = quoted(field);
@@ -124,28 +124,37 @@ CsvScanner::Found CsvScanner::unclosed(const char* field) {
 }
 
 const char* CsvScanner::quoted(const char* opening) {
-  bool doubled = false;
+  bool escaped = false;
   while (true) {
     const char* const found = special();
     if (found == end_ || (*found == '\n' && !multiline_)) return nullptr;
-    if (*found != '"') continue;
-    if (found + 1 != end_ && found[1] == '"') {
+    if (*found != quote_) continue;
+    if (escape_ != quote_) {
+      if (is_escaped(opening + 1, found)) continue;
+      escaped = std::memchr(opening, escape_, static_cast<std::size_t>(found - opening)) != nullptr;
+    } else if (found + 1 != end_ && found[1] == quote_) {
       (void)special();
-      doubled = true;
+      escaped = true;
       continue;
     }
     const std::string_view content(opening + 1, static_cast<std::size_t>(found - opening - 1));
-    if (doubled) unescape(content);
+    if (escaped) unescape(content);
     fields_.push_back(content);
     return found + 1;
   }
 }
 
+bool CsvScanner::is_escaped(const char* begin, const char* quote) const {
+  const char* at = quote;
+  while (at != begin && at[-1] == escape_) --at;
+  return (quote - at) % 2 != 0;
+}
+
 void CsvScanner::unescape(std::string_view content) {
   const std::size_t offset = texts_.size();
   for (std::size_t i = 0; i < content.size(); ++i) {
-    texts_.push_back(content[i]);
-    if (content[i] == '"') ++i;
+    const bool pair = content[i] == escape_ && i + 1 < content.size() && (content[i + 1] == quote_ || content[i + 1] == escape_);
+    texts_.push_back(content[pair ? ++i : i]);
   }
   unescaped_.push_back({fields_.size(), offset, texts_.size() - offset});
 }

@@ -67,7 +67,7 @@ inline void read_csv_bytes(std::string_view text, bool multiline) {
   for (const auto& record : whole) {
     for (std::size_t i = 0; i < record.size(); ++i) {
       if (i > 0) written.push_back(',');
-      detail::append_csv_text(written, record[i], ',');
+      detail::append_csv_text(written, record[i], {});
       read_csv_cell(record[i]);
     }
     if (record.size() == 1 && record[0].empty()) written.append("\"\"");

@@ -317,6 +317,13 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     if constexpr (detail::check_write_csv<T>())
       detail::write_csv(*this, path, detail::operator_name("write_csv", where), format, compression);
   }
+  /// The same in one file, PATH/part-00000, with one line of column names: one task writes all rows, in the order of the
+  /// partitions.
+  void write_csv_file(const std::string& path, const CsvFormat& format = {}, Compression compression = Compression::none,
+                      Where where = Where::current()) const {
+    if constexpr (detail::check_write_csv<T>())
+      detail::write_csv_file(*this, path, detail::operator_name("write_csv_file", where), format, compression);
+  }
   /// Plain structs as JSON, one object per line.
   void write_json(const std::string& path, const JsonFormat& format = {}, Compression compression = Compression::none,
                   Where where = Where::current()) const {

@@ -16,6 +16,10 @@ namespace weft {
 
 struct CsvFormat {
   char delimiter = ',';
+  /// Around fields that contain delimiters, quotes or line ends. A quote in a field has `escape` before it: as RFC 4180 has it, a
+  /// second quote. Otherwise that character before a quote or before itself stands for what is behind it, in quotes only.
+  char quote = '"';
+  char escape = '"';
   /// The first line of each file names its columns; fields find theirs by name. Otherwise the columns are the fields in their
   /// order.
   bool header = true;
@@ -23,6 +27,9 @@ struct CsvFormat {
   std::vector<std::string> columns = {};
   /// Fields whose column has another name: {{"price", "Price in EUR"}}.
   std::map<std::string, std::string> names = {};
+  /// Fields that are days or moments in another form than ISO 8601: {{"day", "%d.%m.%Y"}}. The form has the words of strptime():
+  /// %Y %y %m %b %B %d %H %I %p %M %S %f %z %s %F %T %%.
+  std::map<std::string, std::string> times = {};
   /// Texts that mean that the value is missing, quoted or not.
   std::vector<std::string> missing = {""};
   /// Spaces and tabs around numbers and truth values are ignored.

@@ -117,7 +117,8 @@ class Messages {
       if (line.starts_with("collect2: ")) return true;  // that the linker has failed
       Diagnostic found{std::string(line.substr(0, at)), shortened(message)};
       found.own = is_own(line);
-      found.of_weft = line.find("static assertion failed") != std::string_view::npos && message.find("weft ") != std::string_view::npos;
+      found.of_weft =
+          line.find("static assertion failed") != std::string_view::npos && message.find("weft ") != std::string_view::npos;
       follows_ = found.own;
       if (!found.own && !used_at_.empty()) {
         found.place = used_at_;
@@ -134,7 +135,9 @@ class Messages {
     const bool main = what.find("main") == 1;
     all_.push_back(
         {source_,
-         main ? "there is no main(); a job program has one, which calls weft::main" : "nothing defines " + std::string(what), {}, true});
+         main ? "there is no main(); a job program has one, which calls weft::main" : "nothing defines " + std::string(what),
+         {},
+         true});
   }
 
   const std::string source_, directory_;

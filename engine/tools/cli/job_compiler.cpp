@@ -44,12 +44,14 @@ Result<JobFlags> job_flags() {
   const fs::path program = fs::read_symlink("/proc/self/exe", failed);
   const fs::path prefix = program.parent_path().parent_path(), file = prefix / "lib/weft/job-flags";
   if (!fs::exists(file, failed))
-    return fail(Code::not_found, fmt::format("there is no {}: install weft's headers and libraries (cmake --install, or the package's "
-                                             "development part), or use the weft of a build",
-                                             file.string()));
+    return fail(Code::not_found,
+                fmt::format("there is no {}: install weft's headers and libraries (cmake --install, or the package's "
+                            "development part), or use the weft of a build",
+                            file.string()));
   WEFT_ASSIGN(std::string text, read_file(file));
   constexpr std::string_view kPrefix = "@prefix@";
-  for (auto at = text.find(kPrefix); at != std::string::npos; at = text.find(kPrefix)) text.replace(at, kPrefix.size(), prefix.string());
+  for (auto at = text.find(kPrefix); at != std::string::npos; at = text.find(kPrefix))
+    text.replace(at, kPrefix.size(), prefix.string());
   JobFlags flags;
   for (const std::string_view line : split(text, '\n')) {
     const auto space = std::min(line.find(' '), line.size());
@@ -76,19 +78,22 @@ Result<std::string> compiler_file(const std::string& name) {
     for (const std::string_view directory : split(path, ':'))
       if (const std::string file = fmt::format("{}/{}", directory, name); is_program(file)) return file;
   }
-  return fail(Code::not_found, fmt::format("there is no compiler {}: install g++ 12 or later, or name another one with --compiler", name));
+  return fail(Code::not_found,
+              fmt::format("there is no compiler {}: install g++ 12 or later, or name another one with --compiler", name));
 }
 
 Result<std::string> source_text(const std::string& path) {
   std::error_code failed;
   const auto status = fs::status(path, failed);
   if (!fs::exists(status)) return fail(Code::not_found, fmt::format("there is no {}", path));
-  if (!fs::is_regular_file(status)) return fail(Code::invalid_argument, fmt::format("{} is no file with the source of a program", path));
+  if (!fs::is_regular_file(status))
+    return fail(Code::invalid_argument, fmt::format("{} is no file with the source of a program", path));
   WEFT_ASSIGN(std::string text, read_file(path, kLargestSource));
   if (text.find('\0') != std::string::npos)
-    return fail(Code::invalid_argument, fmt::format("{} is not C++: it has bytes that are 0 (a program that is compiled already runs by "
-                                                    "itself, or with weft submit)",
-                                                    path));
+    return fail(Code::invalid_argument,
+                fmt::format("{} is not C++: it has bytes that are 0 (a program that is compiled already runs by "
+                            "itself, or with weft submit)",
+                            path));
   return text;
 }
 
@@ -145,7 +150,8 @@ class Compilation {
     CompiledJob job{program_file(*headers), Fd()};
     job.in_use = Fd(::open(job.program.c_str(), O_RDONLY));  // inherited on purpose: it ends with the program
     struct stat info {};
-    if (!job.in_use.valid() || ::flock(job.in_use.get(), LOCK_SH) != 0 || ::fstat(job.in_use.get(), &info) != 0) return std::nullopt;
+    if (!job.in_use.valid() || ::flock(job.in_use.get(), LOCK_SH) != 0 || ::fstat(job.in_use.get(), &info) != 0)
+      return std::nullopt;
     if (info.st_nlink == 0) return std::nullopt;  // evicted in between
     ::futimens(job.in_use.get(), nullptr);
     return job;
@@ -165,7 +171,8 @@ class Compilation {
     const fs::path program = work.path() / "program", list = work.path() / "headers", messages = work.path() / "messages";
     Words words{compiler_};
     words.insert(words.end(), flags_.flags.begin(), flags_.flags.end());
-    words.insert(words.end(), {"-fdiagnostics-color=never", "-MMD", "-MF", list, "-o", program, "-x", "c++", options_.source, "-x", "none"});
+    words.insert(words.end(),
+                 {"-fdiagnostics-color=never", "-MMD", "-MF", list, "-o", program, "-x", "c++", options_.source, "-x", "none"});
     words.emplace_back("-Wl,--start-group");
     words.insert(words.end(), flags_.libraries.begin(), flags_.libraries.end());
     words.emplace_back("-Wl,--end-group");
@@ -189,14 +196,16 @@ class Compilation {
       if (!header.empty()) changed = changed || fs::last_write_time(fs::path(header), failed) >= begun || failed;
     }
     if (!changed) return {};
-    return fail(Code::io, fmt::format("{}, or a file that it includes, was changed while it was compiled; run it again", options_.source));
+    return fail(Code::io,
+                fmt::format("{}, or a file that it includes, was changed while it was compiled; run it again", options_.source));
   }
 
   Result<void> run_compiler(const Words& words, const fs::path& messages) const {
     const Fd output(::open(messages.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!output.valid()) return fail(errno_error("cannot write " + messages.string(), errno));
     WEFT_ASSIGN(const pid_t child,
-                runtime::spawn({.path = compiler_, .arguments = words, .environment = {"LC_ALL=C"}, .directory = {}, .output = output.get()}));
+                runtime::spawn(
+                    {.path = compiler_, .arguments = words, .environment = {"LC_ALL=C"}, .directory = {}, .output = output.get()}));
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
       if (errno != EINTR) return fail(errno_error("cannot wait for the compiler", errno));
@@ -205,7 +214,8 @@ class Compilation {
     const std::string shown = options_.full ? said : relevant_messages(said, options_.source, kMostLines);
     std::fwrite(shown.data(), 1, shown.size(), stderr);
     if (WIFSIGNALED(status))
-      return fail(Code::io, fmt::format("the compiler {} was ended by {}: is there enough memory?", compiler_, runtime::describe_exit(status)));
+      return fail(Code::io, fmt::format("the compiler {} was ended by {}: is there enough memory?", compiler_,
+                                        runtime::describe_exit(status)));
     if (shown.empty())
       return fail(Code::io, fmt::format("the compiler {} failed and said nothing ({})", compiler_, runtime::describe_exit(status)));
     return fail(Code::invalid_argument, fmt::format("{} does not compile", options_.source));
@@ -255,7 +265,8 @@ class Compilation {
       if (name.ends_with(kProgram)) {
         programs.push_back({used, entry->file_size(ignored), entry->path()});
         bytes += programs.back().bytes;
-      } else if (old && (name.ends_with(kHeaders) ? used + 30 * kLeftBehind < fs::file_time_type::clock::now() : name.starts_with("build-"))) {
+      } else if (old && (name.ends_with(kHeaders) ? used + 30 * kLeftBehind < fs::file_time_type::clock::now()
+                                                  : name.starts_with("build-"))) {
         fs::remove_all(entry->path(), ignored);
       }
     }
@@ -294,8 +305,10 @@ Result<fs::path> run_cache() {
   if ((::mkdir(cache.c_str(), 0700) != 0 && errno != EEXIST) || ::lstat(cache.c_str(), &info) != 0)
     return fail(errno_error("cannot make " + cache.string(), errno));
   if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid())
-    return fail(Code::invalid_argument, fmt::format("{} is not a directory of this user; remove it, or set XDG_CACHE_HOME", cache.string()));
-  if ((info.st_mode & 077) != 0) return fail(Code::invalid_argument, fmt::format("other users may look into {}; chmod 700 it", cache.string()));
+    return fail(Code::invalid_argument,
+                fmt::format("{} is not a directory of this user; remove it, or set XDG_CACHE_HOME", cache.string()));
+  if ((info.st_mode & 077) != 0)
+    return fail(Code::invalid_argument, fmt::format("other users may look into {}; chmod 700 it", cache.string()));
   return cache;
 }
 

@@ -12,12 +12,20 @@
 
 #include "base/field_names.hpp"
 #include "weft/detail/actions.hpp"
+#include "weft/detail/arrange.hpp"
 #include "weft/detail/path_fields.hpp"
 #include "weft/detail/row_fields.hpp"
 #include "weft/detail/sources.hpp"
+#include "weft/detail/time_format.hpp"
 #include "weft/rows.hpp"
 
 namespace weft::detail {
+
+/// std::invalid_argument when the characters of the format are not all different, or a time's form is none. `types` are those of
+/// the fields, which `times` may name where they are days or moments.
+void check_csv_format(const CsvFormat& format, std::span<const CellType> types, std::span<const std::string_view> fields);
+/// By field, the forms of days and moments.
+std::vector<std::string> time_formats(std::span<const std::string_view> fields, const CsvFormat& format);
 
 /// Where the fields of a struct are in the rows of a file. `format` outlives it.
 class CsvColumns {
@@ -35,6 +43,8 @@ class CsvColumns {
   const std::uint32_t* columns() const { return columns_.data(); }
   std::size_t width() const { return width_; }
   const std::string& name(std::size_t field) const { return names_[field]; }
+  /// Of a day or moment; empty: ISO 8601.
+  const std::string& time_format(std::size_t field) const { return times_[field]; }
 
  private:
   void find(std::span<const std::string_view> header, const std::string& where);
@@ -42,7 +52,8 @@ class CsvColumns {
   std::size_t on_path(std::size_t field) const;
 
   const CsvFormat& format_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, times_;
+  const std::vector<std::string> file_times_;
   std::string path_;
   std::vector<std::uint32_t> path_fields_;  // that directories give a value
   std::vector<std::string> path_texts_;
@@ -119,60 +130,80 @@ struct CsvSource {
           return true;
         }
         if (!field) field.emplace();
-        if (read_cell(text, *field)) [[likely]]
+        if (read_value(index, text, *field)) [[likely]]
           return true;
       } else {
-        if (read_cell(text, field)) [[likely]]
+        if (read_value(index, text, field)) [[likely]]
           return true;
       }
       bad_cell(columns, index, text, cell_kind<Field>());
       return false;
     }
+    template <class Value>
+    bool read_value(std::size_t index, std::string_view text, Value& value) {
+      if constexpr (TimeField<Value>) {
+        if (const std::string& form = columns.time_format(index); !form.empty()) return parse_time(text, form, value);
+      }
+      return read_cell(text, value);
+    }
   };
 };
 
+/// How rows are written.
+struct CsvStyle {
+  char delimiter = ',', quote = '"', escape = '"';
+  std::vector<std::string> times{};  // by field
+};
+CsvStyle csv_style(std::span<const std::string_view> fields, const CsvFormat& format);
+
 /// Quotes text that needs it, as Python's csv module does with QUOTE_MINIMAL.
-void append_csv_text(std::string& line, std::string_view text, char delimiter);
+void append_csv_text(std::string& line, std::string_view text, const CsvStyle& style);
 /// The line of column names.
 void append_csv_header(std::string& line, std::span<const std::string_view> fields, const CsvFormat& format);
 
 template <class Field>
-void append_csv_cell(std::string& line, const Field& field, char delimiter) {
+void append_csv_cell(std::string& line, const Field& field, const CsvStyle& style, std::size_t index) {
   if constexpr (kIsOptional<Field>) {
-    if (field) append_csv_cell(line, *field, delimiter);
+    if (field) append_csv_cell(line, *field, style, index);
   } else if constexpr (std::is_same_v<Field, bool>) {
     line.append(field ? "true" : "false");
-  } else if constexpr (std::is_arithmetic_v<Field> || TimeField<Field>) {
+  } else if constexpr (TimeField<Field>) {
+    if (style.times[index].empty()) return LineFormat<Field>::append(line, field);
+    std::string text;
+    append_time(text, style.times[index], field);
+    append_csv_text(line, text, style);
+  } else if constexpr (std::is_arithmetic_v<Field>) {
     LineFormat<Field>::append(line, field);
   } else {
-    append_csv_text(line, field, delimiter);
+    append_csv_text(line, field, style);
   }
 }
 
 template <class T>
-void append_csv_row(std::string& line, const T& record, char delimiter) {
+void append_csv_row(std::string& line, const T& record, const CsvStyle& style) {
   const std::size_t begin = line.size();
-  bool first = true;
+  std::size_t index = 0;
   const auto cell = [&](const auto& field) {
-    if (!std::exchange(first, false)) line.push_back(delimiter);
-    append_csv_cell(line, field, delimiter);
+    if (index > 0) line.push_back(style.delimiter);
+    append_csv_cell(line, field, style, index++);
   };
   std::apply([&](const auto&... field) { (cell(field), ...); }, fields_of(record));
-  if (line.size() == begin) line.append("\"\"");  // one column without a value: an empty line is no row
+  if (line.size() == begin) line.append(2, style.quote);  // one column without a value: an empty line is no row
   line.push_back('\n');
 }
 
 template <class T>
 struct CsvPrinter {
   std::string header;
-  char delimiter;
-  void operator()(std::string& buffer, const T& record) const { append_csv_row(buffer, record, delimiter); }
+  CsvStyle style;
+  void operator()(std::string& buffer, const T& record) const { append_csv_row(buffer, record, style); }
 };
 
 /// How rows become lines of CSV.
 template <class T>
 CsvPrinter<T> csv_printer(const CsvFormat& format) {
-  CsvPrinter<T> print{{}, format.delimiter};
+  check_csv_format(format, kCellTypes<FieldsOf<T>>, kFieldNames<T>);
+  CsvPrinter<T> print{{}, csv_style(kFieldNames<T>, format)};
   if (format.header) append_csv_header(print.header, kFieldNames<T>, format);
   return print;
 }
@@ -181,6 +212,27 @@ template <class D>
 void write_csv(const D& in, const std::string& path, std::string name, const CsvFormat& format, storage::Compression compression) {
   using T = typename D::Record;
   write_files(in, path, std::move(name), type_name<CsvSource<T>>(), csv_printer<T>(format), compression);
+}
+
+/// Lines that are printed already, behind their header.
+struct CsvLines {
+  std::string header;
+  void operator()(std::string& buffer, std::string_view line) const { buffer.append(line); }
+};
+
+/// All rows in the file of one task, in the order of the partitions: that in which a task reads a shuffle.
+template <class D>
+void write_csv_file(const D& in, const std::string& path, const std::string& name, const CsvFormat& format,
+                    storage::Compression compression) {
+  using T = typename D::Record;
+  const CsvPrinter<T> print = csv_printer<T>(format);
+  const auto lines = in.map([print](const T& record) {
+    std::string line;
+    print(line, record);
+    return line;
+  });
+  const auto together = rearrange(lines, name, 1, [](TaskContext&) { return [](const auto&) { return 0u; }; });
+  write_files(together, path, name, type_name<std::pair<CsvSource<T>, CsvLines>>(), CsvLines{print.header}, compression);
 }
 
 }  // namespace weft::detail

@@ -13,10 +13,12 @@ namespace weft::detail {
 /// One text after another: start(), then next() until it is `end`. One thread.
 ///
 /// A field may be in double quotes and then contain the delimiter, quotes (doubled) and, with `multiline`, line ends. Quotes inside
-/// of a field that does not begin with one are characters like others. Lines end with "\n" or "\r\n"; empty ones are skipped.
+/// of a field that does not begin with one are characters like others. With another `escape` than the quote, quotes in a quoted
+/// field have it before them instead (CsvFormat::escape). Lines end with "\n" or "\r\n"; empty ones are skipped.
 class CsvScanner {
  public:
-  CsvScanner(char delimiter, bool multiline) : delimiter_(delimiter), multiline_(multiline) {}
+  CsvScanner(char delimiter, bool multiline, char quote = '"', char escape = '"')
+      : delimiter_(delimiter), quote_(quote), escape_(escape), multiline_(multiline) {}
 
   enum class Found : std::uint8_t {
     end,
@@ -55,9 +57,11 @@ class CsvScanner {
   Found unclosed(const char* field);
   /// From the opening quote to behind the closing one; null when there is none where it must be.
   const char* quoted(const char* opening);
+  /// Whether the quote has an escape before it that is not escaped itself.
+  bool is_escaped(const char* begin, const char* quote) const;
   void unescape(std::string_view content);
 
-  const char delimiter_;
+  const char delimiter_, quote_, escape_;
   const bool multiline_;
   const char *begin_ = nullptr, *end_ = nullptr, *at_ = nullptr, *record_ = nullptr;
   const char* block_ = nullptr;
