@@ -69,7 +69,8 @@ class FormReader {
   bool number(std::size_t least, std::size_t most, unsigned low, unsigned high, unsigned& value) {
     std::size_t digits = 0;
     unsigned found = 0;
-    while (digits < most && digits < text_.size() && is_digit(text_[digits])) found = found * 10 + static_cast<unsigned>(text_[digits++] - '0');
+    while (digits < most && digits < text_.size() && is_digit(text_[digits]))
+      found = found * 10 + static_cast<unsigned>(text_[digits++] - '0');
     if (digits < least || found < low || found > high) return false;
     text_.remove_prefix(digits);
     value = found;
@@ -198,13 +199,14 @@ void check_time_format(std::string_view format, const std::string& what) {
     if (format[at] != '%') continue;
     const std::string_view word = format.substr(at++, 2);
     if (word.size() < 2 || kKnown.find(word[1]) == std::string_view::npos)
-      throw std::invalid_argument(fmt::format("{}: '{}' has '{}', but known are %Y %y %m %b %B %d %H %I %p %M %S %f %z %s %F %T %%", what,
-                                              format, word));
+      throw std::invalid_argument(
+          fmt::format("{}: '{}' has '{}', but known are %Y %y %m %b %B %d %H %I %p %M %S %f %z %s %F %T %%", what, format, word));
     words.append(composed(word[1]).empty() ? word.substr(1) : word[1] == 'F' ? "Ymd" : "HMS");
   }
   const auto any = [&](std::string_view of) { return words.find_first_of(of) != std::string::npos; };
   if (!any("s") && !(any("Yy") && any("mbB") && any("d")))
-    throw std::invalid_argument(fmt::format("{}: '{}' does not say which day is meant: it needs %Y, %m and %d, or %s", what, format));
+    throw std::invalid_argument(
+        fmt::format("{}: '{}' does not say which day is meant: it needs %Y, %m and %d, or %s", what, format));
   if (any("I") != any("p")) throw std::invalid_argument(fmt::format("{}: '{}' has only one of %I and %p", what, format));
 }
 

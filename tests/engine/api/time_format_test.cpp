@@ -1,4 +1,6 @@
 // Days and times in forms of the user's, and the other options of how CSV is written: quotes, escapes, one file.
+#include "weft/detail/time_format.hpp"
+
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -11,7 +13,6 @@
 #include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
 #include "weft/detail/csv_scanner.hpp"
-#include "weft/detail/time_format.hpp"
 
 namespace weft::test {
 namespace {
@@ -19,7 +20,8 @@ namespace {
 std::optional<std::string> moment_in(const std::string& text, const std::string& format) {
   detail::check_time_format(format, "test");
   Timestamp time{-1};
-  if (!detail::parse_time(text, format, time)) return time.microseconds == -1 ? std::nullopt : std::optional<std::string>("changed");
+  if (!detail::parse_time(text, format, time))
+    return time.microseconds == -1 ? std::nullopt : std::optional<std::string>("changed");
   std::string line;
   LineFormat<Timestamp>::append(line, time);
   return line;
@@ -27,7 +29,8 @@ std::optional<std::string> moment_in(const std::string& text, const std::string&
 
 TEST(TimeFormat, ReadsAndWritesWhatTheCLibraryDoes) {
   std::mt19937_64 random(7);
-  for (const std::string format : {"%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H.%M.%S", "%m/%d/%Y %I:%M:%S %p", "%Y%m%d%H%M%S", "%d %B %Y, %T", "%b %d %Y %H:%M:%S", "%FT%T", "%s"}) {
+  for (const std::string format : {"%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H.%M.%S", "%m/%d/%Y %I:%M:%S %p", "%Y%m%d%H%M%S", "%d %B %Y, %T",
+                                   "%b %d %Y %H:%M:%S", "%FT%T", "%s"}) {
     detail::check_time_format(format, "test");
     for (int i = 0; i < 500; ++i) {
       const std::time_t seconds = static_cast<std::time_t>(random() % 253'402'300'800ULL);  // to the end of 9999
@@ -63,7 +66,8 @@ TEST(TimeFormat, ReadsFractionsZonesAndShortForms) {
 }
 
 TEST(TimeFormat, RefusesOtherTexts) {
-  for (const std::string text : {"", "2026-02-29", "2026-13-01", "2026-1-", "2026-01-01x", "026-01-01", "2026/01/01", "2026-00-10", "2026-01-0"})
+  for (const std::string text :
+       {"", "2026-02-29", "2026-13-01", "2026-1-", "2026-01-01x", "026-01-01", "2026/01/01", "2026-00-10", "2026-01-0"})
     EXPECT_EQ(moment_in(text, "%Y-%m-%d"), std::nullopt) << text;
   EXPECT_EQ(moment_in("2026-01-01 24:00:00", "%F %T"), std::nullopt);
   EXPECT_EQ(moment_in("9999999999999", "%s"), std::nullopt);
@@ -93,10 +97,8 @@ struct CsvOptions : testing::Test {
   }
   std::string text_of(const std::string& name) const { return read_file(scratch / name); }
   const ScratchDirectory scratch;
-  const CsvFormat format{.delimiter = ';',
-                         .quote = '\'',
-                         .escape = '\\',
-                         .times = {{"day", "%d.%m.%Y"}, {"at", "%d %b %Y; %H:%M:%S.%f"}}};
+  const CsvFormat format{
+      .delimiter = ';', .quote = '\'', .escape = '\\', .times = {{"day", "%d.%m.%Y"}, {"at", "%d %b %Y; %H:%M:%S.%f"}}};
   const Entries entries{{1, Date::of(2026, 11, 28), Timestamp::of(Date::of(2026, 2, 3), 4521), "it's; \\ \"quoted\""},
                         {2, Date::of(1969, 12, 31), std::nullopt, "\\plain\\n"}};
 };
@@ -108,11 +110,13 @@ TEST_F(CsvOptions, OfQuotesEscapesAndTimesAreReadAndWritten) {
   run([&](Flow& flow) { EXPECT_EQ(flow.read_csv<Entry>(scratch / "out", format).collect(), entries); });
   CsvFormat lines = format;
   lines.multiline = true;
-  ASSERT_TRUE(weft::write_file(scratch / "in", "day;at;id;note\n1.1.2026;;3;'a\\\\'\n01.01.2026;'3 feb 2026; 1:2:3.5';4;'b\\'\nc\\d'\n"));
+  ASSERT_TRUE(
+      weft::write_file(scratch / "in", "day;at;id;note\n1.1.2026;;3;'a\\\\'\n01.01.2026;'3 feb 2026; 1:2:3.5';4;'b\\'\nc\\d'\n"));
   run([&](Flow& flow) {
     EXPECT_EQ(flow.read_csv<Entry>(scratch / "in", lines).collect(),
               (Entries{{3, Date::of(2026, 1, 1), std::nullopt, "a\\"},
-                       {4, Date::of(2026, 1, 1), Timestamp{Timestamp::of(Date::of(2026, 2, 3), 3723).microseconds + 500'000}, "b'\nc\\d"}}));
+                       {4, Date::of(2026, 1, 1), Timestamp{Timestamp::of(Date::of(2026, 2, 3), 3723).microseconds + 500'000},
+                        "b'\nc\\d"}}));
   });
 }
 
@@ -125,20 +129,27 @@ TEST_F(CsvOptions, ThatMakeNoSenseAreRefusedBeforeAnythingRuns) {
   EXPECT_TRUE(has(refused({.times = {{"day", "%H"}}}), "field 'day': '%H' does not say which day is meant"));
   ASSERT_TRUE(weft::write_file(scratch / "in", "id,day,at,note\n1,2026-11-28,,x\n"));
   const auto report = run_locally(
-      [&](Flow& flow) { flow.read_csv<Entry>(scratch / "in", {.times = {{"day", "%d.%m.%Y"}}}).count(); }, {.job = {{"max-bad-records", "100%"}}});
+      [&](Flow& flow) {
+        flow.read_csv<Entry>(scratch / "in", {.times = {{"day", "%d.%m.%Y"}}}).count();
+      },
+      {.job = {{"max-bad-records", "100%"}}});
   ASSERT_TRUE(report);
   ASSERT_EQ(report->bad_record_examples.size(), 1u);
-  EXPECT_TRUE(has(report->bad_record_examples[0], "'2026-11-28' is not a day or time of the form %d.%m.%Y")) << report->bad_record_examples[0];
+  EXPECT_TRUE(has(report->bad_record_examples[0], "'2026-11-28' is not a day or time of the form %d.%m.%Y"))
+      << report->bad_record_examples[0];
 }
 
 TEST_F(CsvOptions, OneFileHasOneHeaderAndTheOrderOfThePartitions) {
   Entries many;
-  for (std::int32_t i = 0; i < 30'000; ++i) many.push_back({i * 7919 % 30'000, Date{i}, std::nullopt, std::string(static_cast<std::size_t>(i % 50), 'x')});
-  run([&](Flow& flow) {
-    flow.from_vector(many, 7).sort_by([](const Entry& entry) { return entry.id; }).write_csv_file(scratch / "out");
-    flow.from_vector(Entries(), 3).write_csv_file(scratch / "none");
-    flow.from_vector(many, 3).write_csv_file(scratch / "bare", {.header = false});
-  }, 8u << 20);
+  for (std::int32_t i = 0; i < 30'000; ++i)
+    many.push_back({i * 7919 % 30'000, Date{i}, std::nullopt, std::string(static_cast<std::size_t>(i % 50), 'x')});
+  run(
+      [&](Flow& flow) {
+        flow.from_vector(many, 7).sort_by([](const Entry& entry) { return entry.id; }).write_csv_file(scratch / "out");
+        flow.from_vector(Entries(), 3).write_csv_file(scratch / "none");
+        flow.from_vector(many, 3).write_csv_file(scratch / "bare", {.header = false});
+      },
+      8u << 20);
   EXPECT_EQ(text_of("none/part-00000"), "id,day,at,note\n");
   EXPECT_FALSE(exists(scratch / "out/part-00001"));
   const std::string text = text_of("out/part-00000");

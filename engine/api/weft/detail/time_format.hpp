@@ -8,8 +8,8 @@
 
 namespace weft::detail {
 
-/// The format has: %Y %y (69 to 99 are of the last century) %m %b %B (English names) %d, %H %I %p %M %S %f (one to nine digits behind
-/// a second), %z (Z, +01:00, +0100), %s (seconds since 1970), %F (%Y-%m-%d), %T (%H:%M:%S), %%; all else stands for itself.
+/// The format has: %Y %y (69 to 99 are of the last century) %m %b %B (English names) %d, %H %I %p %M %S %f (one to nine digits
+/// behind a second), %z (Z, +01:00, +0100), %s (seconds since 1970), %F (%Y-%m-%d), %T (%H:%M:%S), %%; all else stands for itself.
 /// std::invalid_argument for other words, and when it does not say which day is meant. `what` names it in the error.
 void check_time_format(std::string_view format, const std::string& what);
 
