@@ -3,8 +3,9 @@
 //   int main(int argc, char** argv) { return weft::main<Options>(argc, argv, "Counts words", declare, define); }
 //
 // with `void declare(weft::Arguments&, Options&)` and `void define(weft::Flow&, const Options&)`; or, for a job that takes --input
-// and --output and nothing else, `WEFT_JOB(define)` with `void define(weft::Flow&, const weft::InputOutput&)`. The exit code is 0
-// on success, 1 when the job fails, 2 when the command line is wrong.
+// and --output and nothing else, `WEFT_JOB(define)` with `void define(weft::Flow&, const weft::InputOutput&)`, and for one without
+// options of its own with `void define(weft::Flow&)`. The exit code is 0 on success, 1 when the job fails, 2 when the command line
+// is wrong.
 #pragma once
 
 #include <concepts>
@@ -42,7 +43,7 @@ template <class F, class Options>
 concept DefineFunction = std::invocable<const F&, Flow&, const Options&>;
 
 namespace detail {
-/// The options that a definition takes.
+/// The options that a definition takes. InputOutput where it does not say: a function object with a template.
 template <class F>
 struct OptionsOf {
   using type = InputOutput;
@@ -51,6 +52,26 @@ template <class Options>
 struct OptionsOf<void (*)(Flow&, const Options&)> {
   using type = Options;
 };
+template <class F, class Options>
+struct OptionsOf<void (F::*)(Flow&, const Options&) const> {
+  using type = Options;
+};
+template <class F>
+requires requires { &F::operator(); }
+struct OptionsOf<F> : OptionsOf<decltype(&F::operator())> {};
+
+struct NoOptions {};
+inline void declare(Arguments&, NoOptions&) {}
+
+/// A definition that takes no options as one that takes some that say nothing.
+template <class Define>
+auto with_options(Define define) {
+  if constexpr (std::invocable<const Define&, Flow&>) {
+    return [define = std::move(define)](Flow& flow, const NoOptions&) { define(flow); };
+  } else {
+    return define;
+  }
+}
 }  // namespace detail
 
 /// A program of several jobs, each a subcommand with its own options.
@@ -72,12 +93,14 @@ class Programs {
                      [options, define](Flow& flow) { define(flow, std::as_const(*options)); }});
   }
 
-  /// The options are those of the definition's second parameter, declared by declare(Arguments&, Options&) beside their type.
+  /// The options are those of the definition's second parameter, declared by declare(Arguments&, Options&) beside their type;
+  /// without one there are none.
   template <class Define>
   void add(std::string name, std::string description, Define define) {
-    using Options = typename detail::OptionsOf<Define>::type;
+    auto defined = detail::with_options(std::move(define));
+    using Options = typename detail::OptionsOf<decltype(defined)>::type;
     const auto declared = [](Arguments& arguments, Options& options) { declare(arguments, options); };
-    add<Options>(std::move(name), std::move(description), declared, std::move(define));
+    add<Options>(std::move(name), std::move(description), declared, std::move(defined));
   }
 
   /// A program that is not `optimized` warns once, unless it is quiet: its loops are templates and take eight times as long.
@@ -98,7 +121,8 @@ class Programs {
 template <class Options, class Declare, class Define>
 int main(int argc, char** argv, std::string description, Declare declare, Define define) {
   static_assert(DeclareFunction<Declare, Options>, "weft main: declare must be callable as declare(weft::Arguments&, Options&)");
-  static_assert(DefineFunction<Define, Options>, "weft main: define must be callable as define(weft::Flow&, const Options&)");
+  static_assert(DefineFunction<Define, Options>,
+                "weft main: define must be callable as define(weft::Flow&) or define(weft::Flow&, const Options&)");
   if constexpr (DeclareFunction<Declare, Options> && DefineFunction<Define, Options>) {
     Programs program(description);
     program.add<Options>("", std::move(description), std::move(declare), std::move(define));
@@ -107,13 +131,15 @@ int main(int argc, char** argv, std::string description, Declare declare, Define
 }
 
 /// The main function of a program with one job. The job's options are the type of the definition's second parameter: InputOutput,
-/// or a struct with a declare(Arguments&, Options&) beside it. A struct that only derives from InputOutput needs no declare.
+/// or a struct with a declare(Arguments&, Options&) beside it. A struct that only derives from InputOutput needs no declare. A
+/// definition without that parameter has no options of its own.
 template <class Define>
 int main(int argc, char** argv, std::string description, Define define) {
-  using Options = typename detail::OptionsOf<Define>::type;
+  auto defined = detail::with_options(std::move(define));
+  using Options = typename detail::OptionsOf<decltype(defined)>::type;
   return main<Options>(
       argc, argv, std::move(description), [](Arguments& arguments, Options& options) { declare(arguments, options); },
-      std::move(define));
+      std::move(defined));
 }
 
 }  // namespace weft

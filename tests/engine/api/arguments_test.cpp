@@ -129,6 +129,26 @@ TEST(Main, TakesInputAndOutputWhereAJobHasNoOptionsOfItsOwn) {
   EXPECT_NE(complaints.find("unknown option --inptu, did you mean --input?"), std::string::npos) << complaints;
 }
 
+struct Turns {
+  int turns = 3;
+};
+void declare(Arguments& arguments, Turns& options) { arguments.option("--turns", options.turns, "How often"); }
+
+TEST(Main, TakesTheOptionsOfALambdaOrNone) {
+  int seen = 0, runs = 0;
+  const auto with = [&](int argc, char** argv) {
+    return weft::main(argc, argv, "Turns", [&](Flow&, const Turns& options) { seen = options.turns; });
+  };
+  EXPECT_EQ(exit_code(with, {"--quiet", "--turns", "7"}), 0);
+  EXPECT_EQ(seen, 7);
+  const auto without = [&](int argc, char** argv) { return weft::main(argc, argv, "Nothing", [&](Flow&) { ++runs; }); };
+  EXPECT_EQ(exit_code(without, {"--quiet"}), 0);
+  EXPECT_EQ(runs, 1);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(exit_code(without, {"--quiet", "--input", "a"}), 2);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("unknown option --input"), std::string::npos);
+}
+
 TEST(Main, SaysOnceThatAProgramIsNotOptimisedUnlessItIsToBeQuiet) {
   Programs program("Nothing");
   program.add<InputOutput>(
