@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <weft/asof.hpp>
+#include <weft/kernel.hpp>
 #include <weft/rollup.hpp>
 #include <weft/statistics.hpp>
 #include <weft/weft.h>
