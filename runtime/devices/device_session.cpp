@@ -15,8 +15,7 @@
 namespace weft::runtime {
 namespace {
 
-std::atomic<bool> ends_process{false};
-constexpr int kGaveUp = 86;  // kExecutorGaveUp
+std::atomic<int> ends_with{0};  // an exit code; 0: the process goes on
 
 /// A device that other variables hide (CUDA_VISIBLE_DEVICES) leaves its platform with the only one that is visible.
 Result<cl::DeviceId> device_at(const cl::Functions& f, std::string_view label) {
@@ -54,13 +53,14 @@ std::string first_error(const std::string& log) {
 
 }  // namespace
 
-void end_process_on_device_faults() { ends_process = true; }
+void end_process_on_device_faults(int exit_code) { ends_with = exit_code; }
 
 void abandon_device(const std::string& what) {
-  if (!ends_process) return;
+  const int exit_code = ends_with;
+  if (exit_code == 0) return;
   fmt::print(stderr, "{}\n", what);
   std::fflush(stderr);
-  _exit(kGaveUp);
+  _exit(exit_code);
 }
 
 void device_fault(const std::string& what) {

@@ -49,7 +49,8 @@ class DeviceSession {
 };
 
 /// In executors: a device that fails, or a kernel that does not end, ends the process, which frees the device; its worker says so.
-void end_process_on_device_faults();
+/// `exit_code` is not 0.
+void end_process_on_device_faults(int exit_code);
 /// Ends the process so, or throws.
 [[noreturn]] void device_fault(const std::string& what);
 /// The device still computes what nobody wants any more: ends the process so, or returns.

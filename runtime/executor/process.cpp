@@ -195,7 +195,7 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   }
   // Processes that user code starts must not take themselves for executors.
   for (const char* name : {kRoleVariable, kExecutorFdVariable}) unsetenv(name);
-  end_process_on_device_faults();
+  end_process_on_device_faults(kExecutorGaveUp);
   log_fatal_signals(fmt::format("executor of {}", program_invocation_short_name));
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);             // a write past RLIMIT_FSIZE fails, as one to a full disk does

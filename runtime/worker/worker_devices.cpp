@@ -48,10 +48,10 @@ Result<Output> collect(pid_t child, const Fd& from) {
     }
     if (count != 0) ::kill(-child, SIGKILL);
     ::waitpid(child, &output.status, 0);
-    if (count != 0)
-      return weft::fail(Code::deadline_exceeded,
-                        fmt::format("the drivers did not answer within {}", format_duration(kTryDeadline)));
-    return output;
+    if (count == 0) return output;
+    if (count > 0)
+      return weft::fail(Code::invalid_argument, fmt::format("the drivers print more than {}", human_bytes(kMostOutput)));
+    return weft::fail(Code::deadline_exceeded, fmt::format("the drivers did not answer within {}", format_duration(kTryDeadline)));
   }
 }
 

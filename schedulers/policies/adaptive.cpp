@@ -78,7 +78,7 @@ Result<Composition> make_adaptive(Options& options, const Registry&) {
   WEFT_ASSIGN(const std::uint64_t delays, options.whole("delays", 0));
   Composition parts;
   WEFT_ASSIGN(parts.stages, take_stage_order(options, "fifo"));
-  if (goals.by_fair_ends) {  // and the rest of fsp with it
+  if (goals.by_fair_ends) {  // as fsp has them
     parts.locality_wait = std::make_unique<MeasuredWait>();
     parts.round_order = RoundOrder::by_rounds_left;
   }

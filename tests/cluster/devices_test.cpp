@@ -1,4 +1,5 @@
-// Devices on real workers: POCL's, which is the processor, and one of a driver that fails as it is told (fake_opencl.cpp).
+// Devices on real workers: the processor, as POCL has it, and a device whose driver fails in the way that a test chooses
+// (fake_opencl.cpp).
 #include <map>
 #include <set>
 

@@ -39,7 +39,7 @@ std::vector<std::string> sort_lines(const std::string& text);
 std::vector<std::string> combine_lines(const std::string& text);
 /// How many of the first points (blocks of 65,536) lie in the quarter circle.
 std::uint64_t points_inside(std::uint64_t points, std::uint32_t seed);
-/// k-means of random points: lines "cluster points coordinate …" after at most so many iterations.
+/// k-means of random points: lines "cluster points coordinate …" after `iterations` iterations, or fewer when no point moves.
 std::string kmeans(std::uint64_t points, std::uint32_t clusters, int iterations, std::uint32_t seed);
 /// AES-128 of each sixteen bytes, by the formulas of FIPS 197.
 std::string encrypt(const std::string& text, const std::string& key);

@@ -1,5 +1,5 @@
-// Batches on a driver that fails as it is told (tests/support/fake_opencl.cpp). Each test is a process of its own, because a
-// process loads one driver. Its kernels copy their input.
+// Batches on a driver whose failures the tests choose (tests/support/fake_opencl.cpp); its kernels copy their input. A process can
+// load one driver only, so each test runs in a process of its own.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +15,8 @@
 
 namespace weft::runtime {
 namespace {
+
+constexpr int kGaveUp = 86;
 
 using Settings = std::vector<std::pair<const char*, const char*>>;
 
@@ -52,7 +54,7 @@ std::pair<std::uint64_t, int> copied(KernelRun& batches, std::uint64_t count) {
   void* const library = dlopen(WEFT_FAKE_OPENCL, RTLD_NOW);
   if (library == nullptr) std::fprintf(stderr, "%s\n", dlerror());
   const auto held = reinterpret_cast<int (*)()>(dlsym(library, "fake_opencl_held"));
-  end_process_on_device_faults();
+  end_process_on_device_faults(kGaveUp);
   KernelCode code;
   code.name = "copies";
   code.in_bytes = code.out_bytes = sizeof(std::uint64_t);
@@ -98,7 +100,7 @@ TEST_F(FailingDriver, ThatRunsOutOfResourcesLeavesFurtherBatchesToTheHost) {
 }
 
 TEST_F(FailingDriver, ThatFailsAKernelEndsTheProcess) {
-  EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_FAILS", "1"}}), testing::ExitedWithCode(86),
+  EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_FAILS", "1"}}), testing::ExitedWithCode(kGaveUp),
               "kernel 'copies' on device fake: it failed: OpenCL error -9999");
 }
 

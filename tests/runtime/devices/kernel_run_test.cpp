@@ -21,6 +21,8 @@
 namespace weft::runtime {
 namespace {
 
+constexpr int kFaultExit = 86;
+
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -234,11 +236,11 @@ kernel void endless(global const ulong* in, global ulong* out, uint records) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // the driver's threads are not in a forked process
   EXPECT_EXIT(
       {
-        end_process_on_device_faults();
+        end_process_on_device_faults(kFaultExit);
         auto batches = KernelRun::open(endless, context_);
         (void)run(*batches, 1);
       },
-      testing::ExitedWithCode(86), "kernel 'endless' .jobs/example.cpp:100. on device .* did not end within 20");
+      testing::ExitedWithCode(kFaultExit), "kernel 'endless' .jobs/example.cpp:100. on device .* did not end within 20");
 }
 
 }  // namespace
