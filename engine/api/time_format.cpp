@@ -1,3 +1,5 @@
+// Not strptime(): it knows no parts of a second, takes terminated texts only, and follows the locale of the process.
+// std::chrono::parse() is not in this compiler's library.
 #include "weft/detail/time_format.hpp"
 
 #include <algorithm>
