@@ -21,7 +21,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 th, td { padding: 3px 14px 3px 0; text-align: right; white-space: nowrap; } th:first-child, td:first-child { text-align: left; }
 tr { border-bottom: 1px solid var(--rule); } th { color: var(--dim); font-weight: 600; } td.best { font-weight: 650; }
 td small { color: var(--dim); } td small.good { color: var(--good); } td small.bad { color: var(--bad); }
-.facts tr { border: 0; } .facts td { padding: 1px 18px 1px 0; text-align: left; white-space: normal; } .facts td:first-child { color: var(--dim); white-space: nowrap; vertical-align: top; }
+.facts tr { border: 0; } .facts td { padding: 1px 18px 1px 0; text-align: left; white-space: normal; overflow-wrap: anywhere; } .facts td:first-child { color: var(--dim); white-space: nowrap; vertical-align: top; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); gap: 14px 26px; } figure { margin: 0; }
 svg { width: 100%; height: auto; display: block; font: 11px system-ui, sans-serif; } svg text { fill: var(--dim); }
 svg .title { font-size: 13px; font-weight: 600; fill: var(--ink); } .grid { stroke: var(--rule); stroke-width: 1; }
