@@ -8,6 +8,18 @@ void result_too_large(std::string_view name) {
             std::string(name) + ": the result is larger than 256 MiB; write it to files with write_text instead")};
 }
 
+Buffer act_in_a_row(Graph& graph, StageDraft draft, std::string_view name) {
+  const auto append_all = [name](std::vector<Buffer>& results) {
+    Encoder all;
+    for (const Buffer& result : results) {
+      all.append(result.view());
+      if (all.size() > kMaxResultBytes) result_too_large(name);
+    }
+    return to_buffer(all);
+  };
+  return graph.act(std::move(draft), Combine(append_all));
+}
+
 void hold(runtime::Account& account, std::uint64_t bytes) {
   const std::uint64_t held = account.used();
   if (bytes > held && !account.try_take(bytes - held)) account.exhausted(bytes);

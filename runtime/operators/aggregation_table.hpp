@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/codec.hpp"
+#include "runtime/operators/one_of_each.hpp"
 #include "runtime/operators/slot_table.hpp"
 
 namespace weft::runtime {
@@ -39,13 +40,13 @@ class AggregationTable {
 
   /// `level`: keys agree in 4 * level bits below the partition's.
   explicit AggregationTable(Account& account, unsigned level = 0)
-      : arena_(account), shift_out_(kPartitionBits + 4 * level), slots_(make_slots({account, arena_})) {}
+      : arena_(account), shift_out_(kPartitionBits + 4 * level), slots_(TableMemory{account, arena_}) {}
   /// One of several tables that share a large number of keys.
   struct PartOf {
     std::size_t chunk_bytes;  // in which it takes memory for long keys
   };
   AggregationTable(Account& account, PartOf part)
-      : arena_(account, part.chunk_bytes), shift_out_(kPartitionBits), slots_(make_slots({account, arena_, true})) {}
+      : arena_(account, part.chunk_bytes), shift_out_(kPartitionBits), slots_(TableMemory{account, arena_, true}) {}
 
   Ref ref(const K& key) { return Form::ref(key, scratch_); }
 
@@ -143,18 +144,20 @@ class AggregationTable {
   /// Has room for about as many keys at once, if they are numbers: of others it is not known which kinds they are.
   void reserve(std::uint64_t keys) {
     if constexpr (ScalarKey<K>) {
-      if (keys > 0) std::get<Numbers>(slots_).reserve(static_cast<unsigned>(std::bit_width(2 * keys)));
+      if (keys > 0) slots_.template get<Numbers>().reserve(static_cast<unsigned>(std::bit_width(2 * keys)));
     }
   }
   void tell(TableHint* hint) const {
     if (hint == nullptr) return;
     std::uint32_t shape = 0;
-    std::apply([&](const auto&... table) { ((shape = shape << 8 | table.shape()), ...); }, slots_);
+    slots_.for_each([&](const auto& table) { shape = shape << 8 | table.shape(); });
     hint->set(shape);
   }
 
   std::size_t size() const {
-    return std::apply([](const auto&... table) { return (table.size() + ...); }, slots_);
+    std::size_t size = 0;
+    slots_.for_each([&](const auto& table) { size += table.size(); });
+    return size;
   }
   /// What an entry for this key takes at least.
   static std::size_t entry_bytes(const Ref& ref) {
@@ -168,26 +171,18 @@ class AggregationTable {
 
  private:
   using Numbers = SlotTable<NumberKey, Acc>;
-  using Slots = std::conditional_t<ScalarKey<K>, std::tuple<Numbers>,
-                                   std::tuple<SlotTable<ShortKey, Acc>, SlotTable<MediumKey, Acc>, SlotTable<LongKey, Acc>>>;
-
-  static Slots make_slots(const TableMemory& memory) {
-    if constexpr (ScalarKey<K>) {
-      return Slots(memory);
-    } else {
-      return Slots(memory, memory, memory);
-    }
-  }
+  using Slots = std::conditional_t<ScalarKey<K>, OneOfEach<Numbers>,
+                                   OneOfEach<SlotTable<ShortKey, Acc>, SlotTable<MediumKey, Acc>, SlotTable<LongKey, Acc>>>;
 
   std::uint64_t position(std::uint64_t hash) const { return hash << shift_out_; }
 
   template <class Key>
   SlotTable<Key, Acc>& table_of() {
-    return std::get<SlotTable<Key, Acc>>(slots_);
+    return slots_.template get<SlotTable<Key, Acc>>();
   }
   template <class Visit>
   void each_table(Visit&& visit) {
-    std::apply([&](auto&... table) { (visit(table), ...); }, slots_);
+    slots_.for_each(visit);
   }
 
   Arena arena_;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "runtime/operators/aggregation_table.hpp"
+#include "runtime/operators/one_of_each.hpp"
 
 namespace weft::runtime {
 
@@ -34,7 +35,7 @@ class PendingUpserts {
       }
       if constexpr (kPossible) {
         table.prefetch(kind);
-        auto& queue = std::get<Queue<Key>>(queues_);
+        auto& queue = queues_.template get<Queue<Key>>();
         if constexpr (kRolling) return roll(table, queue, kind, payload, apply);
         queue.items[queue.size].set(kind, payload);
         if (++queue.size < kWaiting) return;
@@ -47,13 +48,15 @@ class PendingUpserts {
   }
 
   bool empty() const {
-    return std::apply([](const auto&... queue) { return ((queue.size == 0) && ...); }, queues_);
+    bool empty = true;
+    queues_.for_each([&](const auto& queue) { empty = empty && queue.size == 0; });
+    return empty;
   }
 
   /// What apply() throws leaves nothing waiting of that kind.
   template <class Apply>
   void drain(Apply&& apply) {
-    std::apply([&](auto&... queue) { (drain(queue, apply), ...); }, queues_);
+    queues_.for_each([&](auto& queue) { drain(queue, apply); });
   }
 
  private:
@@ -91,7 +94,7 @@ class PendingUpserts {
   struct QueuesOf;
   template <class... Key>
   struct QueuesOf<std::tuple<Key...>> {
-    using type = std::tuple<Queue<Key>...>;
+    using type = OneOfEach<Queue<Key>...>;
   };
 
   /// Applies the oldest when there are many.

@@ -34,6 +34,9 @@ struct EnoughRecords {};
 
 inline Buffer to_buffer(const Encoder& encoder) { return Buffer::copy_of(encoder.view()); }
 
+/// An action whose value is what its tasks returned, one behind the other.
+Buffer act_in_a_row(Graph& graph, StageDraft draft, std::string_view name);
+
 /// The first `limit` records of each task, one after the other, task after task.
 template <class D>
 Buffer gather(const D& in, std::string name, std::uint64_t limit) {
@@ -58,14 +61,7 @@ Buffer gather(const D& in, std::string name, std::uint64_t limit) {
     }
     return to_buffer(out);
   });
-  return in.graph()->act(std::move(draft), [name](std::vector<Buffer>& results) {
-    Encoder all;
-    for (const Buffer& result : results) {
-      all.append(result.view());
-      if (all.size() > kMaxResultBytes) result_too_large(name);
-    }
-    return to_buffer(all);
-  });
+  return act_in_a_row(*in.graph(), std::move(draft), name);
 }
 
 template <class D>
@@ -104,14 +100,15 @@ Acc fold(const D& in, std::string name, std::string_view type, Add add, Merge me
     }
     return encoded(acc);
   });
-  return decoded<Acc>(in.graph()->act(std::move(draft), [merge](std::vector<Buffer>& results) {
+  const auto merge_all = [&merge](std::vector<Buffer>& results) {
     Acc acc{};
     for (const Buffer& result : results) {
       merge(acc, decoded<Acc>(result));
       if constexpr (LargeFold<Acc>) check_fold(acc ? acc->held_bytes() : 0);
     }
     return encoded(acc);
-  }));
+  };
+  return decoded<Acc>(in.graph()->act(std::move(draft), Combine(merge_all)));
 }
 
 template <class D>

@@ -163,8 +163,19 @@ std::uint64_t stage_fingerprint(const StageDraft& draft);
 /// Fails the task, and with it the job, when a user function calls an operator or an action: these belong to the definition.
 void refuse_in_tasks(const std::string& what);
 
-/// Makes an action's value of its tasks' results (task order).
-using Combine = std::function<Buffer(std::vector<Buffer>& results)>;
+/// Makes an action's value of its tasks' results (task order). It refers to a function that is there until the action has ended.
+class Combine {
+ public:
+  template <class F>
+  explicit Combine(const F& function)
+      : function_(&function),
+        call_([](const void* of, std::vector<Buffer>& results) { return (*static_cast<const F*>(of))(results); }) {}
+  Buffer operator()(std::vector<Buffer>& results) const { return call_(function_, results); }
+
+ private:
+  const void* function_;
+  Buffer (*call_)(const void* of, std::vector<Buffer>& results);
+};
 
 class Graph {
  public:
