@@ -55,6 +55,8 @@ class JsonReader {
   /// Reads a text and resolves its escapes; surrogate pairs become UTF-8, lone surrogates U+FFFD.
   Result<std::string> text();
   Result<double> number();
+  /// Reads a number as it is written. Valid as long as the reader's text.
+  Result<std::string_view> number_token();
   /// Reads a number without a fraction that fits into int64 (1e3 and 5.0 count).
   Result<std::int64_t> integer();
   Result<bool> flag();
@@ -73,7 +75,6 @@ class JsonReader {
   Result<bool> next(char close, bool first);
   Result<void> expect(char c);
   Result<void> word(std::string_view literal);
-  Result<std::string_view> number_token();
   Result<void> escape(std::string& out);
   Result<std::uint32_t> hex4();
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -203,8 +202,8 @@ Result<void> JsonGuess::see(JsonReader& json) {
     }
     default: {
       ++numbers_;
-      WEFT_ASSIGN(const double number, json.number());
-      whole_ = whole_ && number == std::trunc(number) && std::abs(number) < 0x1p63;
+      WEFT_ASSIGN(const std::string_view number, json.number_token());
+      whole_ = whole_ && is_number<std::int64_t>(number);  // 1.0 is a number that a field of whole numbers does not take
       return {};
     }
   }
