@@ -59,6 +59,25 @@ with tempfile.TemporaryDirectory() as name:
     expect("one program, made once", (len(made[0]), made[0]), (1, made[1]))
     expect("nobody else may look into the cache", stat.S_IMODE(cache.stat().st_mode), 0o700)
 
+    # Programs that begin with weft's header share it precompiled: the header itself is read by nobody then. What is no such thing is not used.
+    (precompiled,) = cache.glob("api-*.gch")
+    header = precompiled.with_suffix("")
+    right = header.read_text()
+    weft_program = "// A job.\n/* Of\nnothing. */\n# include <weft/weft.h>\nint main() { return weft::Compression::gzip == weft::Compression::none ? 1 : %d; }\n"
+    header.write_text("#error nobody reads this\n")
+    (folder / "begins.cpp").write_text(weft_program % 21)
+    run("begins.cpp", status=21)
+    (folder / "behind.cpp").write_text("#include <cstdio>\n" + weft_program % 22)
+    run("behind.cpp", status=22)
+    header.write_text(right)
+    precompiled.write_bytes(precompiled.read_bytes()[:5000])
+    (folder / "damaged.cpp").write_text(weft_program % 23)
+    run("damaged.cpp", status=23)
+    expect("what is damaged is removed", precompiled.exists(), False)
+    (folder / "again.cpp").write_text(weft_program % 24)
+    run("again.cpp", status=24)
+    expect("one header for all programs", len(list(cache.glob("api-*"))), 2)
+
     # Arguments, exit status and signals are the program's; its own headers count.
     (folder / "own.hpp").write_text("constexpr int kValue = 1;\n")
     (folder / "own program.cpp").write_text('#include <cstdio>\n#include <cstdlib>\n#include "own.hpp"\n'

@@ -20,6 +20,7 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "engine/tools/cli/compiler_messages.hpp"
+#include "engine/tools/cli/precompiled_api.hpp"
 #include "runtime/worker/spawn.hpp"
 
 namespace weft::tools {
@@ -30,7 +31,7 @@ using Words = std::vector<std::string>;
 
 constexpr std::uint64_t kLargestSource = 16u << 20;
 constexpr std::size_t kMostLines = 9;  // of errors; weft's own line follows
-constexpr std::string_view kProgram = ".program", kHeaders = ".headers";
+constexpr std::string_view kProgram = ".program", kHeaders = ".headers", kApiHeader = ".hpp";
 constexpr auto kLeftBehind = std::chrono::hours(24);
 
 /// lib/weft/job-flags.
@@ -117,21 +118,25 @@ class Compilation {
     if (auto known = find()) return *std::move(known);
     WEFT_ASSIGN(const Fd lock, locked());
     if (auto known = find()) return *std::move(known);  // another process has compiled it meanwhile
-    WEFT_TRY(compile(source));
-    evict();
+    WEFT_ASSIGN(const fs::path program, compile(source));
+    evict(program);
     if (auto made = find()) return *std::move(made);
     return fail(Code::io, fmt::format("the program of {} is gone from {} already; run it again", options_.source, cache_.string()));
   }
 
  private:
-  std::string key_text(const std::string& source) const {
+  /// What all programs depend on.
+  std::string common_text() const {
     std::error_code ignored;
-    std::string text = fmt::format("{}\n{}\n", version(), fs::absolute(options_.source, ignored).parent_path().string());
-    text += identity_of(fs::canonical(compiler_, ignored));
+    std::string text = fmt::format("{}\n", version()) + identity_of(fs::canonical(compiler_, ignored));
     for (const Words* words : {&flags_.flags, &flags_.link})
       for (const std::string& word : *words) text += word + "\n";
     for (const std::string& library : flags_.libraries) text += identity_of(library);
-    return text + source;
+    return text;
+  }
+  std::string key_text(const std::string& source) const {
+    std::error_code ignored;
+    return fmt::format("{}{}\n{}", common_text(), fs::absolute(options_.source, ignored).parent_path().string(), source);
   }
   fs::path headers_file() const { return cache_ / (key_ + std::string(kHeaders)); }
   /// The program that the source and its own headers, of these paths and as they are now, are compiled to.
@@ -165,26 +170,43 @@ class Compilation {
     return fd;
   }
 
-  Result<void> compile(const std::string& source) {
+  /// The path of the program.
+  Result<fs::path> compile(const std::string& source) {
     const auto begun = fs::file_time_type::clock::now();
     WEFT_ASSIGN(const TempDir work, TempDir::create("build-", cache_));
     const fs::path program = work.path() / "program", list = work.path() / "headers", messages = work.path() / "messages";
-    Words words{compiler_};
-    words.insert(words.end(), flags_.flags.begin(), flags_.flags.end());
-    words.insert(words.end(),
-                 {"-fdiagnostics-color=never", "-MMD", "-MF", list, "-o", program, "-x", "c++", options_.source, "-x", "none"});
-    words.emplace_back("-Wl,--start-group");
-    words.insert(words.end(), flags_.libraries.begin(), flags_.libraries.end());
-    words.emplace_back("-Wl,--end-group");
-    words.insert(words.end(), flags_.link.begin(), flags_.link.end());
-    WEFT_TRY(run_compiler(words, messages));
+    Words compiler{compiler_};
+    compiler.insert(compiler.end(), flags_.flags.begin(), flags_.flags.end());
+    compiler.emplace_back("-fdiagnostics-color=never");
+    PrecompiledApi api(cache_, hash_of(common_text()));
+    Words included;
+    if (begins_with_api(source)) included = api.words();
+    if (included.empty() && begins_with_api(source))
+      static_cast<void>(api.start(compiler, work.path()));  // for the programs that follow
+    const auto words = [&](const Words& before) {
+      Words all = compiler;
+      all.insert(all.end(), before.begin(), before.end());
+      all.insert(all.end(), {"-MMD", "-MF", list, "-o", program, "-x", "c++", options_.source, "-x", "none", "-Wl,--start-group"});
+      all.insert(all.end(), flags_.libraries.begin(), flags_.libraries.end());
+      all.emplace_back("-Wl,--end-group");
+      all.insert(all.end(), flags_.link.begin(), flags_.link.end());
+      return all;
+    };
+    WEFT_ASSIGN(const bool readable, run_compiler(words(included), messages, !included.empty()));
+    if (!readable) {
+      api.remove();
+      WEFT_TRY(run_compiler(words({}), messages, false));
+    }
+    api.finish();
     WEFT_ASSIGN(const std::string headers, own_headers(list));
     WEFT_TRY(check_unchanged(source, headers, begun));
     std::error_code failed;
+    const fs::path kept = program_file(headers);
     fs::permissions(program, fs::perms::owner_all, failed);
-    if (!failed) fs::rename(program, program_file(headers), failed);
+    if (!failed) fs::rename(program, kept, failed);
     if (failed) return fail(Code::io, fmt::format("cannot keep the program in {}: {}", cache_.string(), failed.message()));
-    return write_file(headers_file(), headers);
+    WEFT_TRY(write_file(headers_file(), headers));
+    return kept;
   }
 
   /// What was compiled may be found again only under what was hashed.
@@ -200,8 +222,9 @@ class Compilation {
                 fmt::format("{}, or a file that it includes, was changed while it was compiled; run it again", options_.source));
   }
 
-  Result<void> run_compiler(const Words& words, const fs::path& messages) const {
-    const Fd output(::open(messages.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  /// False if the compiler cannot read the precompiled header, of which nothing is printed.
+  Result<bool> run_compiler(const Words& words, const fs::path& messages, bool precompiled) const {
+    const Fd output(::open(messages.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!output.valid()) return fail(errno_error("cannot write " + messages.string(), errno));
     WEFT_ASSIGN(const pid_t child,
                 runtime::spawn(
@@ -209,8 +232,9 @@ class Compilation {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
       if (errno != EINTR) return fail(errno_error("cannot wait for the compiler", errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
     WEFT_ASSIGN(const std::string said, read_file(messages, 1u << 30));
+    if (precompiled && said.find(" reading precompiled header") != std::string::npos) return false;
     const std::string shown = options_.full ? said : relevant_messages(said, options_.source, kMostLines);
     std::fwrite(shown.data(), 1, shown.size(), stderr);
     if (WIFSIGNALED(status))
@@ -221,14 +245,15 @@ class Compilation {
     return fail(Code::invalid_argument, fmt::format("{} does not compile", options_.source));
   }
 
-  /// The files besides the source that the compiler read, as make has them: "program: a.cpp b\ c.hpp \".
+  /// The files besides the source and the precompiled header that the compiler read, as make has them: "program: a.cpp b\ c.hpp \".
   Result<std::string> own_headers(const fs::path& list) const {
     WEFT_ASSIGN(const std::string text, read_file(list));
     std::string headers, word;
     std::error_code ignored;
     const fs::path source = fs::absolute(options_.source, ignored);
     const auto end_word = [&] {
-      if (const fs::path path = fs::absolute(word, ignored); !word.empty() && path != source) headers += path.string() + "\n";
+      const fs::path path = fs::absolute(word, ignored);
+      if (!word.empty() && path != source && path.parent_path() != cache_) headers += path.string() + "\n";
       word.clear();
     };
     for (std::size_t at = std::min(text.find(": "), text.size()) + 1; at < text.size(); ++at) {
@@ -247,33 +272,33 @@ class Compilation {
     return headers;
   }
 
-  /// The least recently used programs go, but for those that run.
-  void evict() const {
+  /// The least recently used programs and precompiled headers go, but for programs that run and the one that was `made` now.
+  void evict(const fs::path& made) const {
     struct Kept {
       fs::file_time_type used;
       std::uint64_t bytes;
       fs::path path;
     };
-    std::vector<Kept> programs;
+    std::vector<Kept> all;
     std::uint64_t bytes = 0;
     std::error_code failed;
     for (fs::directory_iterator entry(cache_, failed), end; !failed && entry != end; entry.increment(failed)) {
       std::error_code ignored;
       const auto used = fs::last_write_time(entry->path(), ignored);
       const std::string name = entry->path().filename();
-      const bool old = fs::file_time_type::clock::now() - used > kLeftBehind;
-      if (name.ends_with(kProgram)) {
-        programs.push_back({used, entry->file_size(ignored), entry->path()});
-        bytes += programs.back().bytes;
-      } else if (old && (name.ends_with(kHeaders) ? used + 30 * kLeftBehind < fs::file_time_type::clock::now()
-                                                  : name.starts_with("build-"))) {
+      const auto unused_for = fs::file_time_type::clock::now() - used;
+      if (name.ends_with(kProgram) || name.ends_with(PrecompiledApi::kEnding)) {
+        all.push_back({used, entry->file_size(ignored), entry->path()});
+        bytes += all.back().bytes;
+      } else if (name.ends_with(kHeaders) || name.ends_with(kApiHeader) ? unused_for > 30 * kLeftBehind
+                                                                        : name.starts_with("build-") && unused_for > kLeftBehind) {
         fs::remove_all(entry->path(), ignored);
       }
     }
-    std::sort(programs.begin(), programs.end(), [](const Kept& a, const Kept& b) { return a.used < b.used; });
-    if (!programs.empty()) programs.pop_back();  // the one that was made now
-    for (const Kept& one : programs) {
+    std::sort(all.begin(), all.end(), [](const Kept& a, const Kept& b) { return a.used < b.used; });
+    for (const Kept& one : all) {
       if (bytes <= options_.cache_bytes) break;
+      if (one.path == made) continue;
       const Fd fd(::open(one.path.c_str(), O_RDONLY | O_CLOEXEC));
       if (!fd.valid() || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
       if (::unlink(one.path.c_str()) == 0) bytes -= one.bytes;
