@@ -119,5 +119,7 @@ function(weft_test name)
     set(alone ON)
   endif()
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${cost} RUN_SERIAL ${alone} LABELS "${arg_LABELS}")
+  # One label, such as "memory+threads", which CTest finds by either word: of a list gtest_discover_tests keeps the first one only.
+  list(JOIN arg_LABELS "+" labels)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${cost} RUN_SERIAL ${alone} LABELS "${labels}")
 endfunction()
