@@ -61,17 +61,19 @@ double cycle_millis(std::uint32_t nodes, std::uint32_t jobs, int cycles) {
   return (static_cast<double>(end.tv_sec - begin.tv_sec) * 1e3 + static_cast<double>(end.tv_nsec - begin.tv_nsec) * 1e-6) / cycles;
 }
 
-Findings placement_time(const Context&) {
-  return {{{"100 nodes, 1,000 jobs, ms a cycle", "milliseconds", single(cycle_millis(100, 1000, 10)), Unit::number, at_most(50)},
+Findings placement_time(const Context& context) {
+  const Band band = context.quick ? Band{} : at_most(50);
+  return {{{"100 nodes, 1,000 jobs, ms a cycle", "milliseconds", single(cycle_millis(100, 1000, 10)), Unit::number, band},
            {"100 nodes, 3,000 jobs", "milliseconds", single(cycle_millis(100, 3000, 5)), Unit::number, {}},
-           {"1,000 nodes, 1,000 jobs", "none", single(cycle_millis(1000, 1000, 5)), Unit::number, at_most(50)}}};
+           {"1,000 nodes, 1,000 jobs", "none", single(cycle_millis(1000, 1000, 5)), Unit::number, band}}};
 }
 
 }  // namespace
 
 std::vector<Experiment> placement_time_experiments() {
   return {{"RV-9", "How long a placement takes", "Polo, Multi-constraint scheduling of MapReduce workloads, 2014, section 5.3",
-           "nodes of four slots with a forecast of a day; processor time", "", placement_time}};
+           "nodes of four slots with a forecast of a day; processor time", "times have no bound: other tests run beside",
+           placement_time}};
 }
 
 }  // namespace weft::papers
