@@ -1,6 +1,7 @@
 // The fields of a plain aggregate (no base classes, at most 25 fields, C arrays allowed) as a tuple of references.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <tuple>
@@ -11,6 +12,18 @@ namespace weft {
 namespace detail {
 
 inline constexpr std::size_t kMaxFields = 25;
+inline constexpr std::size_t kMaxInitialisers = 160;  // each element of a C array counts
+
+/// Converts to any field of T, but to neither T nor a base of it: T{AnyField} must mean "initialise the first field". Never called;
+/// it has a body because clang wants one where a field's type has no linkage.
+template <class T>
+struct AnyField {
+  template <class U>
+  requires(!std::same_as<std::remove_cv_t<U>, T> && !std::is_base_of_v<U, T>) operator U()
+      const {  // NOLINT(google-explicit-constructor): the point
+    __builtin_unreachable();
+  }
+};
 
 /// Converts to bases of T only, so that it initialises T exactly when T has one.
 template <class T>
@@ -32,42 +45,57 @@ inline constexpr bool kHasBase = requires {
   T{std::declval<AnyBase<T>>()};
 };
 
-// clang-format off
-/// How many times `{}` initialises a T: each time a field, C arrays included. One more than kMaxFields stands for anything above that.
-template <class T>
-constexpr std::size_t count_fields() {
-  if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 26;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 25;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 24;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 23;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 22;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 21;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 20;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 19;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 18;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 17;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 16;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 15;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 14;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 13;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 12;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 11;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 10;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 9;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; }) return 8;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; }) return 7;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; }) return 6;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}}; }) return 5;
-  else if constexpr (requires { T{{}, {}, {}, {}}; }) return 4;
-  else if constexpr (requires { T{{}, {}, {}}; }) return 3;
-  else if constexpr (requires { T{{}, {}}; }) return 2;
-  else if constexpr (requires { T{{}}; }) return 1;
-  else return 0;
+template <class T, std::size_t>
+using AnyFieldAt = AnyField<T>;
+
+template <class T, std::size_t... I>
+constexpr bool initialises(std::index_sequence<I...>) {
+  return requires { T{std::declval<AnyFieldAt<T, I>>()...}; };
 }
-// clang-format on
+
+template <class T, std::size_t... Before, std::size_t... Inner, std::size_t... After>
+constexpr bool initialises_nested(std::index_sequence<Before...>, std::index_sequence<Inner...>, std::index_sequence<After...>) {
+  return requires {
+    T{std::declval<AnyFieldAt<T, Before>>()..., {std::declval<AnyFieldAt<T, Inner>>()...}, std::declval<AnyFieldAt<T, After>>()...};
+  };
+}
+
+/// How many initialisers T takes when braces around C arrays are left out.
+template <class T, std::size_t N = 0>
+constexpr std::size_t initialisers() {
+  if constexpr (N < kMaxInitialisers && initialises<T>(std::make_index_sequence<N + 1>())) {
+    return initialisers<T, N + 1>();
+  } else {
+    return N;
+  }
+}
+
+/// How many of T's initialisers the field that begins with initialiser `At` takes: the length of a C array, otherwise 1.
+template <class T, std::size_t All, std::size_t At, std::size_t Width = All - At>
+constexpr std::size_t field_width() {
+  if constexpr (Width < 2) {
+    return 1;
+  } else if constexpr (initialises_nested<T>(std::make_index_sequence<At>(), std::make_index_sequence<Width>(),
+                                             std::make_index_sequence<All - At - Width>()) &&
+                       !initialises_nested<T>(std::make_index_sequence<At>(), std::make_index_sequence<Width>(),
+                                              std::make_index_sequence<All - At - Width + 1>())) {
+    return Width;
+  } else {
+    return field_width<T, All, At, Width - 1>();
+  }
+}
+
+template <class T, std::size_t All, std::size_t At = 0>
+constexpr std::size_t count_fields() {
+  if constexpr (At >= All) {
+    return 0;
+  } else {
+    return 1 + count_fields<T, All, At + field_width<T, All, At>()>();
+  }
+}
 
 template <class T>
-inline constexpr std::size_t kFieldCount = count_fields<T>();
+inline constexpr std::size_t kFieldCount = count_fields<T, initialisers<T>()>();
 
 }  // namespace detail
 

@@ -53,6 +53,17 @@ struct Largest {  // 25 fields
 struct TooLarge {
   int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;
 };
+struct Money {
+  explicit Money(std::int64_t count) : cents(count) {}
+  std::int64_t cents;
+};
+struct Priced {  // a field that only its owner knows how to make, before a C array
+  int id = 0;
+  Money price = Money(0);
+  char name[5] = {};
+  double weight = 0;
+};
+static_assert(std::tuple_size_v<FieldsOf<Priced>> == 4);
 struct WithBase : Point {
   int z;
 };
