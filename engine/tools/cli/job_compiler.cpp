@@ -180,9 +180,11 @@ class Compilation {
     compiler.emplace_back("-fdiagnostics-color=never");
     PrecompiledApi api(cache_, hash_of(common_text()));
     Words included;
-    if (begins_with_api(source)) included = api.words();
-    if (included.empty() && begins_with_api(source))
-      static_cast<void>(api.start(compiler, work.path()));  // for the programs that follow
+    if (begins_with_api(source) &&
+        options_.cache_bytes >= 2 * PrecompiledApi::kBytes) {  // or it would be evicted as soon as it is made
+      included = api.words();
+      if (included.empty()) static_cast<void>(api.start(compiler, work.path()));  // for the programs that follow
+    }
     const auto words = [&](const Words& before) {
       Words all = compiler;
       all.insert(all.end(), before.begin(), before.end());

@@ -11,7 +11,6 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
-#include "base/text.hpp"
 #include "runtime/worker/spawn.hpp"
 
 namespace weft::tools {

@@ -1,6 +1,7 @@
 // <weft/weft.h> compiled beforehand, which saves each job program a second or two of its compiler's time.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ bool begins_with_api(std::string_view source);
 class PrecompiledApi {
  public:
   static constexpr std::string_view kEnding = ".gch";
+  /// About what it takes.
+  static constexpr std::uint64_t kBytes = 128u << 20;
 
   /// `key` names what it is compiled with: another compiler, other flags, another weft have another one.
   PrecompiledApi(const std::filesystem::path& cache, const std::string& key) : header_(cache / ("api-" + key + ".hpp")) {}

@@ -41,7 +41,7 @@ void add_run(CLI::App& app, Action& action) {
   command.app().add_flag("--full", compile.full, "Show all that the compiler says, not only what concerns FILE");
   add_value(command.app(), "--compiler", compile.compiler, "PROGRAM", "The compiler, instead of the one that compiled weft");
   add_parsed(command.app(), "--cache", compile.cache_bytes, "SIZE", parse_size,
-             "What compiled programs may take in the cache, ~/.cache/weft/run, together (1GiB)");
+             "What compiled programs and weft's header may take in the cache, ~/.cache/weft/run, together (1GiB)");
   command.app().add_option("ARGUMENT", command.options().arguments, "Words for the program, behind --");
 }
 
