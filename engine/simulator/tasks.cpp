@@ -132,6 +132,7 @@ void Tasks::fail(Slot slot, master::FailureKind kind, std::string message, std::
   event.kind = kind;
   event.message = std::move(message);
   event.fetch = fetch;
+  event.device = attempt.device;
   report(slot, std::move(event));
 }
 

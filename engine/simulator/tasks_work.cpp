@@ -144,6 +144,7 @@ void Tasks::written(Slot slot) {
   master::TaskFinished event;
   event.attempt = attempt.id;
   event.node = world_.machines[attempt.machine].id;
+  event.device = attempt.device;
   StageRun& stage = world_.stage_of(attempt);
   const StageSpec& spec = *stage.spec;
   if (!stage.writes_as_recorded()) {

@@ -39,11 +39,21 @@ std::unique_ptr<KernelRun> KernelRun::open(const KernelCode& code, OperatorConte
 KernelRun::~KernelRun() {
   bool all_ended = true;
   for (Slot& slot : slots_) all_ended = (!slot.in_flight || ended(slot, kGrace, false)) && all_ended;
-  if (!all_ended)  // the device still uses them
-    abandon_device(fmt::format("kernel '{}' on device {} did not end when its task was stopped", code_.name, session_.name()));
-  else
+  if (all_ended)
     release_all();
+  else
+    abandon();
   if (context_.memory != nullptr) context_.memory->give_back(taken_);
+}
+
+/// The device still uses the buffers: where the process does not end, they stay.
+void KernelRun::abandon() {
+  abandon_device(fmt::format("kernel '{}' on device {} did not end when its task was stopped", code_.name, session_.name()));
+  for (Slot& slot : slots_) {
+    (void)slot.in.release();
+    (void)slot.out.release();
+    (void)slot.starts.release();
+  }
 }
 
 void KernelRun::check(cl::Int error, const char* what) const {
@@ -218,20 +228,21 @@ const KernelBatch* KernelRun::start() {
 }
 
 /// Polls: a wait inside the driver could be neither stopped nor limited.
-bool KernelRun::ended(Slot& slot, Duration limit, bool stops) {
+bool KernelRun::ended(Slot& slot, Duration limit, bool wanted) {
   if (slot.failed || slot.done == nullptr) return true;
   Duration nap = kShortestNap;
   const TimePoint began = SystemClock().now();
   for (;;) {
     cl::Int status = 1;
-    check(f_.clGetEventInfo(slot.done, cl::kEventStatus, sizeof status, &status, nullptr), "its state");
-    if (status <= 0) {
+    const cl::Int error = f_.clGetEventInfo(slot.done, cl::kEventStatus, sizeof status, &status, nullptr);
+    if (wanted) check(error, "its state");
+    if (status <= 0 || error != cl::kSuccess) {
       f_.clReleaseEvent(std::exchange(slot.done, nullptr));
       if (cl::is_want_of_memory(status)) slot.failed = true;
-      if (status < 0 && !slot.failed) check(status, "it failed");
+      if (status < 0 && !slot.failed && wanted) check(status, "it failed");
       return true;
     }
-    if (stops && context_.stop != nullptr && context_.stop->load(std::memory_order_relaxed)) return false;
+    if (wanted && context_.stop != nullptr && context_.stop->load(std::memory_order_relaxed)) return false;
     if (SystemClock().now() - began > limit) return false;
     std::this_thread::sleep_for(nap);
     nap = std::min<Duration>(nap * 2, kLongestNap);

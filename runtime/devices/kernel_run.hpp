@@ -75,8 +75,9 @@ class KernelRun {
   cl::Int send(Slot& slot);
   void send_or_give_up(Slot& slot);
   void wait(Slot& slot);
-  /// False: the limit has passed, or the task is to stop.
-  bool ended(Slot& slot, Duration limit, bool stops);
+  /// False: the limit has passed, or the task is to stop. Where its results are not wanted any more, nothing stops or fails it.
+  bool ended(Slot& slot, Duration limit, bool wanted);
+  void abandon();
   void check(cl::Int error, const char* what) const;
 
   const KernelCode& code_;

@@ -21,6 +21,7 @@ struct Launch {
   stageName @6 :Text;
   segmentMemory @7 :UInt64;
   device @8 :Bool;
+  needsDevice @9 :Bool;
 }
 
 struct TaskSpec {
@@ -82,6 +83,7 @@ struct Event {
   sampleHistogram @12 :List(UInt32);
   fetch @13 :FetchFailure;
   usage @14 :TaskUsage;
+  device @15 :Bool;
 
   struct Counter {
     name @0 :Text;
@@ -300,6 +302,7 @@ struct Register {
     running @2 :List(Attempt);
     outputs @3 :List(HeldOutput);
     drivers @4 :List(UInt64);
+    withDevice @5 :List(Attempt);
   }
   struct Attempt {
     job @0 :UInt64;

@@ -32,6 +32,7 @@ struct Launch {
   std::string stage_name;
   std::uint64_t segment_memory = 0;  // worker to executor only: bytes of its segment that may lie in memory; 0: all on disk
   bool device = false;               // it holds one of the worker's devices, which the worker chooses
+  bool needs_device = false;         // without one it waits; otherwise it runs the operators' own functions
 };
 
 /// How an attempt ended.
@@ -48,6 +49,7 @@ struct Event {
   std::vector<std::uint32_t> sample_histogram{};  // of a sample, over the output's partitions; empty: not known
   std::optional<shuffle::FetchFailure> fetch{};
   TaskUsage usage{};
+  bool device = false;  // it held one of the worker's devices, as the worker says
 };
 
 /// Several launches for an executor in one message.

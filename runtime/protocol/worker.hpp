@@ -44,11 +44,12 @@ inline constexpr std::uint64_t kBinaryChunkBytes = 1u << 20;
 
 /// What a worker still runs and has for a master that was away.
 struct Held {
-  NodeId node;                      // that it was registered as
-  std::vector<JobId> jobs;          // whose set-up it has
-  std::vector<AttemptId> running;   // attempts that run, or have ended and the master has not kept that (EventsKept)
-  std::vector<HeldOutput> outputs;  // in its store
-  std::vector<JobId> drivers;       // jobs whose driver runs there (StartDriver)
+  NodeId node;                         // that it was registered as
+  std::vector<JobId> jobs;             // whose set-up it has
+  std::vector<AttemptId> running;      // attempts that run, or have ended and the master has not kept that (EventsKept)
+  std::vector<HeldOutput> outputs;     // in its store
+  std::vector<JobId> drivers;          // jobs whose driver runs there (StartDriver)
+  std::vector<AttemptId> with_device;  // of those that run, the ones that hold a device
 };
 
 struct Register {

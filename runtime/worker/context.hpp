@@ -33,6 +33,7 @@ struct WorkerContext {
   std::function<void(std::vector<protocol::Event>)> report{};  // to the master
   std::function<void(const protocol::ReplicaEnded&)> report_replica{};
   std::function<void(std::size_t device)> on_device_crash = [](std::size_t) {};        // an executor that held it has died
+  std::function<void()> on_device_back = [] {};                                        // an attempt that held one has ended
   std::function<void()> on_process_gone = [] {};                                       // an executor or driver has ended
   std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // of chunks, its executors' too
   std::uint64_t next_isolated = 0;                                                     // number for WorkerIsolation

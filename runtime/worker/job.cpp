@@ -27,6 +27,8 @@ std::uint32_t slots_for(double task_cpu, std::uint32_t slots) {
   return static_cast<std::uint32_t>(std::clamp(std::floor(slots / task_cpu + 1e-9), 1.0, kMost));
 }
 
+bool is_for_devices(const std::string& variant) { return variant.substr(0, variant.find('=')) == kAcceleratorAttribute; }
+
 }  // namespace
 
 WorkerJob::WorkerJob(WorkerContext& worker, protocol::JobSetup setup)
@@ -120,6 +122,10 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   }
   std::map<Place, std::vector<protocol::Launch>> by_place;
   for (protocol::Launch& launch : launches) {
+    if (waits_for_device(launch)) {
+      waiting_.push_back(std::move(launch));
+      continue;
+    }
     const auto place = place_of(launch);
     if (place)
       by_place[*place].push_back(std::move(launch));
@@ -129,20 +135,28 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   for (auto& [place, of_place] : by_place) launch_on(place, std::move(of_place));
 }
 
+void WorkerJob::launch_waiting() { launch(std::exchange(waiting_, {})); }
+
+/// The master gives a device away as soon as it has killed the attempt that held it, which takes a moment to end.
+bool WorkerJob::waits_for_device(const protocol::Launch& launch) const {
+  return launch.needs_device && worker_.devices->all_held();
+}
+
 Result<WorkerJob::Place> WorkerJob::place_of(protocol::Launch& launch) {
   if (!launch.device) return Place();
   if (const Place place = worker_.devices->take(launch.attempt)) return place;
-  const auto is_for_devices = [](const std::string& variant) {
-    return variant.substr(0, variant.find('=')) == kAcceleratorAttribute;
-  };
-  if (std::erase_if(launch.spec.variants, is_for_devices) > 0) return Place();
-  return fail(Code::unavailable, "no device of this worker is free");
+  if (!launch.needs_device) {
+    std::erase_if(launch.spec.variants, is_for_devices);
+    return Place();
+  }
+  return fail(Code::unavailable, "no device of this worker works");
 }
 
 void WorkerJob::launch_on(Place place, std::vector<protocol::Launch> launches) {
   const auto executor = executor_on(place);
   if (!executor) {
     for (const protocol::Launch& launch : launches) worker_.devices->give_back(launch.attempt);
+    if (place) worker_.on_device_back();
     return refuse(std::move(launches), executor.error().to_string());
   }
   for (protocol::Launch& launch : launches) shuffle_.begin(launch);
@@ -173,11 +187,13 @@ ExecutorProcess::Callbacks WorkerJob::callbacks_on(Place place) {
 /// A crash on a device may be the driver's.
 void WorkerJob::on_events(Place place, std::vector<protocol::Event> events) {
   bool crashed = false;
-  for (const protocol::Event& event : events) {
+  for (protocol::Event& event : events) {
     shuffle_.end(event.attempt);
+    event.device = place.has_value();
     if (place) worker_.devices->give_back(event.attempt);
     crashed = crashed || event.kind == TaskEnd::crashed;
   }
+  if (place) worker_.on_device_back();
   if (place && crashed) worker_.on_device_crash(*place);
   if (reports_) worker_.report(std::move(events));
 }

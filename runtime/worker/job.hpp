@@ -24,13 +24,15 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// Makes the program ready; launches wait for it.
   void prepare(BinaryCache& binaries);
   void launch(std::vector<protocol::Launch> launches);
+  /// A device is free, or will never be: launches that waited for one go on.
+  void launch_waiting();
   /// An action has one value: a repetition does nothing.
   void provide(ActionId action, SharedBytes value);
   void kill(const protocol::KillTask& kill);
   JobShuffle& shuffle() { return shuffle_; }
   /// The shuffle is not read any more.
   void release(ShuffleId shuffle);
-  /// The attempts that run, or wait for the program.
+  /// The attempts that run, or wait for the program or a device.
   std::vector<AttemptId> attempts() const;
   /// The master that launched its attempts does not wait for their ends: they are not reported from now on.
   void stop_reporting() { reports_ = false; }
@@ -45,6 +47,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   using Place = std::optional<std::size_t>;
 
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
+  /// It demands a device, and all are held.
+  bool waits_for_device(const protocol::Launch& launch) const;
   /// Where it runs: on a device that it holds from now on, if it is to hold one. Without a free one it runs the operators' own
   /// functions; unavailable: it demands a device.
   Result<Place> place_of(protocol::Launch& launch);
@@ -63,7 +67,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::shared_ptr<const JobIsolation> isolation_;
   std::string binary_path_;  // empty: not ready
   std::string binary_error_;
-  std::vector<protocol::Launch> waiting_;  // for the program
+  std::vector<protocol::Launch> waiting_;  // for the program, or for a device
   std::map<ActionId, SharedBytes> values_;
   std::map<Place, std::unique_ptr<ExecutorProcess>> executors_;
   bool ended_ = false, reports_ = true;

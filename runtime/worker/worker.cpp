@@ -211,8 +211,15 @@ class WorkerImpl final : public Worker {
                                            context_.options.master_patience, std::move(callbacks));
     context_.report = [this](std::vector<protocol::Event> events) { link_->report(std::move(events)); };
     context_.on_device_crash = [this](std::size_t device) {
-      devices_.suspect(device, *reactor_, *background_,
-                       [this](std::uint32_t lost, const std::string& why) { capacity_files_.devices_lost(lost, why); });
+      devices_.suspect(device, *reactor_, *background_, [this](std::uint32_t lost, const std::string& why) {
+        capacity_files_.devices_lost(lost, why);
+        context_.on_device_back();
+      });
+    };
+    context_.on_device_back = [this] {
+      reactor_->post([this] {
+        for (const auto& [id, job] : jobs_) job->launch_waiting();
+      });
     };
     context_.on_process_gone = [this] { end_orphans(kOrphansLooks); };
     context_.report_replica = [this](const protocol::ReplicaEnded& ended) { link_->report(ended); };
@@ -230,7 +237,10 @@ class WorkerImpl final : public Worker {
     protocol::Held held;
     for (const auto& [id, job] : jobs_) {
       held.jobs.push_back(id);
-      for (const AttemptId& attempt : job->attempts()) held.running.push_back(attempt);
+      for (const AttemptId& attempt : job->attempts()) {
+        held.running.push_back(attempt);
+        if (devices_.is_holder(attempt)) held.with_device.push_back(attempt);
+      }
     }
     for (const shuffle::SegmentKey& key : store_->segments())
       if (jobs_.contains(key.job)) held.outputs.push_back({key.job, key.shuffle, key.map, key.attempt});

@@ -226,6 +226,12 @@ std::optional<std::size_t> WorkerDevices::take(const AttemptId& attempt) {
   return std::nullopt;
 }
 
+bool WorkerDevices::all_held() const {
+  const auto works = [](const Lent& lent) { return lent.failure.empty(); };
+  const auto free = [&](const Lent& lent) { return works(lent) && !lent.held; };
+  return std::any_of(devices_.begin(), devices_.end(), works) && std::none_of(devices_.begin(), devices_.end(), free);
+}
+
 void WorkerDevices::give_back(const AttemptId& attempt) {
   const auto held = held_.extract(attempt);
   if (held) devices_[held.mapped()].held = false;

@@ -45,10 +45,12 @@ class WorkerDevices {
   /// Facts for schedulers and people: accelerator=gpu, its name and its memory.
   std::map<std::string, std::string> attributes() const;
 
-  /// Gives the attempt a working device that no other holds. Nothing: there is none, as when a new master does not know who holds
-  /// which, or the last one has just failed.
+  /// Gives the attempt a working device that no other holds. Nothing: there is none, as when the last one has just failed.
   std::optional<std::size_t> take(const AttemptId& attempt);
   void give_back(const AttemptId& attempt);
+  /// No device is free, but one that works is held, and comes back.
+  bool all_held() const;
+  bool is_holder(const AttemptId& attempt) const { return held_.contains(attempt); }
   /// Variables for the executor of tasks that hold the device, "NAME=value"; without one: of tasks that hold none, and see none.
   std::vector<std::string> environment(std::optional<std::size_t> device) const;
   const Device& operator[](std::size_t device) const { return devices_[device].is; }

@@ -285,16 +285,28 @@ Resources with_device(Resources demand) {
 
 void ClusterState::occupy(NodeId id, const AttemptId& attempt, JobInfo& job, const Resources& demand, bool device) {
   NodeInfo& node = nodes_.at(id);
-  const Resources taken = device ? with_device(demand) : demand;
-  changed(job);
   node.running.insert(attempt);
-  if (device) node.with_device.insert(attempt);
   ++node.launched;
+  for (GroupInfo* group : {&users_.at(job.user), &pools_.at(job.pool)}) ++group->running;
+  charge(node, job, demand);
+  if (device) hold_device(id, attempt, job, demand);
+}
+
+void ClusterState::hold_device(NodeId id, const AttemptId& attempt, JobInfo& job, const Resources& demand) {
+  NodeInfo& node = nodes_.at(id);
+  if (!node.with_device.insert(attempt).second) return;
+  Resources more;
+  more.accelerator = with_device(demand).accelerator - demand.accelerator;
+  charge(node, job, more);
+}
+
+void ClusterState::charge(NodeInfo& node, JobInfo& job, const Resources& taken) {
+  changed(job);
   node.used += taken;
   racks_.at(node.rack).used += taken;
   used_ += taken;
   job.used += taken;
-  for (GroupInfo* group : {&users_.at(job.user), &pools_.at(job.pool)}) group->used += taken, ++group->running;
+  for (GroupInfo* group : {&users_.at(job.user), &pools_.at(job.pool)}) group->used += taken;
   update_free(node);
 }
 

@@ -58,6 +58,8 @@ class ClusterState final : public ClusterView {
 
   /// With `device` the attempt holds one of the node's devices until it is vacated, beside its demand.
   void occupy(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand, bool device = false);
+  /// An attempt that occupies the node is found to hold one of its devices.
+  void hold_device(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
   void vacate(NodeId node, const AttemptId& attempt, JobInfo& job, const Resources& demand);
 
   /// The jobs with changes of pending or running tasks since the last call, each once; some may have ended. For
@@ -66,6 +68,7 @@ class ClusterState final : public ClusterView {
 
  private:
   void usability_changed(const NodeInfo& node, bool before);
+  void charge(NodeInfo& node, JobInfo& job, const Resources& taken);
   void update_free(const NodeInfo& node);
   void count_pending(JobInfo& job, StageInfo& stage, std::int64_t change);
   void changed(const JobInfo& job);

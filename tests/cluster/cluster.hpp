@@ -11,14 +11,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "tests/cluster/programs.hpp"
 #include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {
 
 inline std::string plugin(const std::string& name) { return std::string(WEFT_PLUGIN_DIR) + "/" + name + ".so"; }
-inline std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
-
 class Cluster {
  public:
   explicit Cluster(int workers, std::vector<std::string> master_options = {}) : tag_(std::to_string(getpid())) {
@@ -92,15 +91,5 @@ class Cluster {
   std::vector<std::unique_ptr<Process>> workers_;
   std::string address_;
 };
-
-/// What the probe's sums print.
-inline std::string expected_sums(std::uint64_t records) {
-  std::vector<std::uint64_t> sums(1000);
-  for (std::uint64_t i = 0; i < records; ++i) sums[i % 1000] += i;
-  std::string text;
-  for (std::size_t key = 0; key < std::min<std::uint64_t>(records, sums.size()); ++key)
-    text += std::to_string(key) + " " + std::to_string(sums[key]) + "\n";
-  return text;
-}
 
 }  // namespace weft::test

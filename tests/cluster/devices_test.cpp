@@ -1,7 +1,10 @@
 // Devices on real workers: the processor, as POCL has it, and a device whose driver fails in the way that a test chooses
 // (fake_opencl.cpp).
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <sys/file.h>
@@ -9,6 +12,7 @@
 #include "base/fd.hpp"
 #include "base/sanitized.hpp"
 #include "tests/cluster/cluster.hpp"
+#include "tests/cluster/fake_device.hpp"
 #include "tests/support/event_lines.hpp"
 
 namespace weft::test {
@@ -23,7 +27,10 @@ class DevicesOnWorkers : public testing::Test {
  protected:
   void SetUp() override {
     if (kSanitized) GTEST_SKIP() << "the driver is not built for sanitizers";
-    if (run({program("weft"), "worker", "--list-devices"}).out.rfind("0.0 ", 0) != 0) GTEST_SKIP() << "there is no OpenCL device";
+    if (const auto listed = run({program("weft"), "worker", "--list-devices"}); listed.out.rfind("0.0 ", 0) != 0) {
+      ASSERT_EQ(std::getenv("CI"), nullptr) << "scripts/setup installs one: " << listed.out;
+      GTEST_SKIP() << "there is no OpenCL device: " << listed.out;
+    }
     turn_ = Fd(open("/tmp/weft-test-devices.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     ASSERT_EQ(flock(turn_.get(), LOCK_EX), 0);
   }
@@ -133,16 +140,28 @@ TEST_F(DevicesOnWorkers, AreNotSharedByJobsAndSurviveKernelsThatFail) {
   EXPECT_THAT(cluster.admin({"node", "list", "--json"}).out, HasSubstr(R"("capacity_why":"")")) << "the device works";
 }
 
-std::map<std::string, std::string> fake(const std::string& name) {
-  return {{"LD_LIBRARY_PATH", WEFT_FAKE_OPENCL_DIR}, {"FAKE_OPENCL_NAME", name + std::to_string(getpid())}};
+TEST_F(DevicesOnWorkers, AreLeftAsTheyWereByAThousandTasks) {
+  Cluster cluster(0);
+  cluster.add_worker({"--slots", "1", "--devices", "0.0"});
+  ASSERT_TRUE(cluster.has_nodes(1));
+  const auto done = run(cluster.job({"kernel_usage", "--tasks", "1000", "--demand", "accelerator=1"}));
+  std::istringstream lines(done.out);
+  std::vector<std::uint64_t> files, pages;
+  for (std::uint64_t open = 0, resident = 0; lines >> open >> resident;) files.push_back(open), pages.push_back(resident);
+  ASSERT_EQ(files.size(), 1000u) << done.err;
+  const auto most = [](const std::vector<std::uint64_t>& of, std::ptrdiff_t from) {
+    return *std::max_element(of.begin() + from, of.begin() + from + 100);
+  };
+  EXPECT_LE(most(files, 900), most(files, 100));
+  EXPECT_LT(most(pages, 900), most(pages, 100) + (8u << 20) / 4096) << "of eight buffers each";
 }
 
 TEST(DevicesThatFail, HaveTooLittleMemoryForBatchesOrForAny) {
   ScratchDirectory files;
   const auto copied = [&](const std::string& largest) {
-    auto environment = fake("small");
     const std::string runs = files / largest;
-    environment.insert({{"WEFT_DEVICE", "0.0"}, {"FAKE_OPENCL_LARGEST", largest}, {"FAKE_OPENCL_RUNS", runs}});
+    const auto environment =
+        fake_device("small", {{"WEFT_DEVICE", "0.0"}, {"FAKE_OPENCL_LARGEST", largest}, {"FAKE_OPENCL_RUNS", runs}});
     const auto done = run({program("cluster_probe"), "kernel", "--quiet", "--records", "200000", "--tasks", "1", "--threads", "1"},
                           {.environment = environment});
     EXPECT_EQ(done.out, expected_sums(200'000)) << done.err;
@@ -157,9 +176,8 @@ TEST(DevicesThatFail, HaveTooLittleMemoryForBatchesOrForAny) {
 TEST(DevicesThatFail, AreExcludedAndTheNodesListSaysWhy) {
   ScratchDirectory files;
   Cluster cluster(0, {"--event-log", files / "events"});
-  auto environment = fake("broken");
-  environment.emplace("FAKE_OPENCL_BREAKS", files / "broken");
-  Process& worker = cluster.add_worker({"--slots", "2", "--devices", "auto"}, environment);
+  Process& worker =
+      cluster.add_worker({"--slots", "2", "--devices", "auto"}, fake_device("broken", {{"FAKE_OPENCL_BREAKS", files / "broken"}}));
   ASSERT_TRUE(cluster.has_nodes(1));
   EXPECT_THAT(cluster.admin({"node", "list"}).out, HasSubstr("0 of 1 held"));
   worker.expect_death();  // of its executors, and of the process that tries the device
@@ -177,6 +195,33 @@ TEST(DevicesThatFail, AreExcludedAndTheNodesListSaysWhy) {
   const auto launched = events.count("task_launched", {R"("variants":["accelerator"])"});
   EXPECT_EQ(run(cluster.job({"kernel", "--records", "4000", "--tasks", "6"})).out, expected_sums(4000));
   EXPECT_EQ(events.count("task_launched", {R"("variants":["accelerator"])"}), launched) << "no task gets it any more";
+}
+
+TEST(DevicesThatFail, AreLentAgainWhenAKilledTaskHasLeftThem) {
+  ScratchDirectory files;
+  const std::string holds = files / "holds";
+  write_file(holds, "");
+  Cluster cluster(0, {"--event-log", files / "events"});
+  cluster.add_worker({"--slots", "2", "--devices", "auto"}, fake_device("left", {{"FAKE_OPENCL_HOLDS", holds}}));
+  ASSERT_TRUE(cluster.has_nodes(1));
+  EventLines events(files / "events");
+  const auto job = cluster.job({"kernel_held", "--records", "4000", "--tasks", "1", "--demand", "accelerator=1"});
+  Process first(job, cluster.options());
+  ASSERT_TRUE(eventually([&] { return events.count("task_launched", {R"("job":1,)"}) == 1; }));
+  const auto holders = [&] { return processes_with({{"WEFT_TEST_TAG", std::to_string(getpid())}, {"WEFT_DEVICE", "0.0"}}); };
+  ASSERT_TRUE(eventually([&] { return holders().size() == 1; }));
+  const int holder = holders()[0];
+  ASSERT_EQ(cluster.admin({"job", "kill", "1"}).exit_code, 0);
+  EXPECT_NE(first.wait().exit_code, 0);
+
+  Process second(job, cluster.options());
+  ASSERT_TRUE(eventually([&] { return holders().size() == 1 && holders()[0] != holder; }))
+      << "the kernel of the job that was killed goes on, so that its executor has to end";
+  unlink(holds.c_str());
+  const auto done = second.wait();
+  EXPECT_EQ(done.out, expected_sums(4000)) << done.err;
+  EXPECT_EQ(events.count("task_failed", {R"("job":2,)"}), 0u) << "the second job has waited for the device";
+  EXPECT_EQ(events.count("task_launched", {R"("job":2,)", R"("variants":["accelerator"])"}), 1u);
 }
 
 }  // namespace

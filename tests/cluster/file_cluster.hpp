@@ -14,12 +14,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "tests/cluster/programs.hpp"
 #include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {
-
-inline std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
 
 /// Bytes that look like nothing, lines of text all the same.
 inline std::string some_text(std::size_t bytes, unsigned seed) {

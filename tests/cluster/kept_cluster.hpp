@@ -18,13 +18,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/cluster/programs.hpp"
 #include "tests/support/checks.hpp"
 #include "tests/support/event_lines.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {
-
-inline std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
 
 /// An address where nobody listens. Ports below those that the system gives to connections stay free until a master takes them.
 inline std::string free_address() {

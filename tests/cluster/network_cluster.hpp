@@ -10,12 +10,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "tests/cluster/programs.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/shaped_network.hpp"
 
 namespace weft::test {
-
-inline std::string program(const std::string& name) { return std::string(WEFT_BIN_DIR) + "/" + name; }
 
 struct Network {
   std::string name;

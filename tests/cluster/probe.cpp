@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -35,11 +38,12 @@ struct Options {
 
 void declare(weft::Arguments& arguments, Options& options) {
   arguments
-      .option("mode", options.mode,
-              "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
-              "segfault, mixed, "
-              "exit, loop, hang, "
-              "allocate, once, bad, append, wait, kernel, kernel_crashes, kernel_never_ends or kernel_wrong")
+      .option(
+          "mode", options.mode,
+          "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
+          "segfault, mixed, "
+          "exit, loop, hang, "
+          "allocate, once, bad, append, wait, kernel, kernel_held, kernel_usage, kernel_crashes, kernel_never_ends or kernel_wrong")
       .required();
   arguments.option("--input", options.input, "Text for the modes that read");
   arguments.option("--marker", options.marker, "File to create when a task has begun");
@@ -295,12 +299,31 @@ void kernel(weft::Flow& flow, const Options& options) {
   if (options.mode == "kernel_never_ends")
     body = "  for (ulong i = 0; i < 4000000000ul * (in[0] + 1); ++i) out[0] += i ^ out[0];\n";
   if (options.mode == "kernel_wrong") body = "  nothing = 1;\n";
+  const auto limit = std::chrono::milliseconds(options.mode == "kernel_held" ? 600'000 : 500);
   print_sorted(flow.generate(
                        options.records, [](std::uint64_t i) { return i; }, options.tasks)
-                   .on(weft::Kernel("numbers", head + body + "}\n").limit(std::chrono::milliseconds(500)))
+                   .on(weft::Kernel("numbers", head + body + "}\n").limit(limit))
                    .map([](std::uint64_t i) { return std::pair(i % 1000, i); })
                    .reduce_by_key(std::plus<>())
                    .collect());
+}
+
+/// The open files and resident pages of the process that runs a task, for each task; a kernel has run there.
+void kernel_usage(weft::Flow& flow, const Options& options) {
+  const auto usage =
+      flow.generate(
+              options.tasks, [](std::uint64_t i) { return i; }, options.tasks)
+          .on(weft::Kernel("same", "kernel void same(global const ulong* in, global ulong* out, uint records) { out[0] = in[0]; }")
+                  .batch(1))
+          .map([](std::uint64_t) {
+            const std::filesystem::directory_iterator open("/proc/self/fd");
+            std::uint64_t all = 0, resident = 0;
+            std::ifstream("/proc/self/statm") >> all >> resident;
+            return std::pair(static_cast<std::uint64_t>(std::distance(begin(open), end(open))), resident);
+          })
+          .collect();
+  for (const auto& [files, pages] : usage)
+    std::printf("%llu %llu\n", static_cast<unsigned long long>(files), static_cast<unsigned long long>(pages));
 }
 
 /// Adds up in a variable of the definition, which workers do not have.
@@ -348,6 +371,8 @@ void define(weft::Flow& flow, const Options& options) {
     iterate(flow, options);
   } else if (options.mode == "capture") {
     capture(flow, options);
+  } else if (options.mode == "kernel_usage") {
+    kernel_usage(flow, options);
   } else if (options.mode.starts_with("kernel")) {
     kernel(flow, options);
   } else if (options.mode == "append") {

@@ -292,6 +292,15 @@ TEST_F(StateTest, AttemptsHoldDevicesOneByOneWhereTheirStageHasAFunctionForThem)
   state.vacate(NodeId(1), first, of, in.demand);
   EXPECT_EQ(lends.used.accelerator, 0);
   EXPECT_TRUE(lends.with_device.empty());
+  const AttemptId found = run(of, in, 2, 1);  // as after a restart of the master
+  for (int i = 0; i < 2; ++i) {
+    state.hold_device(NodeId(1), found, of, in.demand);
+    EXPECT_EQ(lends.used.accelerator, 1);
+    EXPECT_EQ(lends.with_device.size(), 1u);
+  }
+  EXPECT_FALSE(in.takes_device(3, lends));
+  state.vacate(NodeId(1), found, of, in.demand);
+  EXPECT_EQ(of.used.accelerator, 0);
   EXPECT_EQ(state.used().accelerator, 0);
 
   in.without_device = {3};

@@ -6,6 +6,7 @@
 //   FAKE_OPENCL_NAME=NAME       of its device: two devices of one name are one
 //   FAKE_OPENCL_REFUSES=N       it has no resources for kernels after the first N
 //   FAKE_OPENCL_FAILS=1         kernels end with an error
+//   FAKE_OPENCL_HOLDS=FILE      no kernel ends while the file is there
 //   FAKE_OPENCL_RUNS=FILE       each kernel appends a line with the bytes that it copied
 #include <algorithm>
 #include <array>
@@ -165,6 +166,8 @@ Int clEnqueueNDRangeKernel(Queue, KernelId kernel, Uint, const std::size_t*, con
   return kSuccess;
 }
 Int clGetEventInfo(Event, Uint, std::size_t size, void* into, std::size_t* got) {
+  if (const std::string file = setting("FAKE_OPENCL_HOLDS"); !file.empty() && access(file.c_str(), F_OK) == 0)
+    return give(Int{1}, size, into, got);
   return give(Int{setting("FAKE_OPENCL_FAILS").empty() ? 0 : -9999}, size, into, got);
 }
 Int clFlush(Queue) { return kSuccess; }

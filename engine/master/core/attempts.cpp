@@ -80,6 +80,7 @@ void Attempts::send_launch(JobRecord& job, StageRecord& stage, const AttemptId& 
   command.spec = shaped_task_spec(stage.plan, stage.info->bounds, stage.splits, job.inputs(), attempt.task.index);
   const schedulers::NodeInfo& where = context_.view.nodes().at(node);
   command.device = where.with_device.contains(attempt);
+  command.needs_device = stage.info->demand.accelerator > 0;
   command.spec.variants = stage.info->variants_on(where, command.device);
   if (!command.spec.variants.empty()) ++stage.usage.accelerated;
   const plan::Branch& branch = stage.plan.branches[command.spec.branch];

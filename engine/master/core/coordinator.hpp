@@ -77,7 +77,7 @@ class Core::Impl {
   bool lose_node(JobRecord& job, StageRecord& stage, NodeId node, const std::string& why);
 
   // Finished tasks.
-  void finish(const TaskRef& task, TaskFinished& event, bool device);
+  void finish(const TaskRef& task, TaskFinished& event);
   void keep(const TaskRef& task, TaskFinished& event, Time took);
   void after_finish(const TaskRef& task, NodeId node);
 
@@ -95,6 +95,7 @@ class Core::Impl {
   void all_back();
   void resend_locations(const AttemptId& attempt, NodeId node);
   void take_up(const AttemptId& attempt, NodeId node);
+  void hold_device(const AttemptId& attempt, NodeId node);
   bool compare_outputs(JobRecord& job, StageRecord& stage, NodeId node, const std::multimap<std::uint32_t, std::uint32_t>& held);
   Time silence_of(NodeId node) const;
 

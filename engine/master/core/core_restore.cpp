@@ -173,7 +173,7 @@ void Core::Impl::restore_figures(JobRecord& job, RestoredJob& from) {
   }
 }
 
-/// The attempt runs there, and its task in none other. False when that cannot be.
+/// The attempt runs there, and its task in none other. False when that cannot be. Whether it holds a device, its worker says.
 bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
   const auto running = context_.jobs.running().find(attempt.task.job);
   if (running == context_.jobs.running().end()) return false;
@@ -190,8 +190,7 @@ bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
   task.launched = launched;
   StageUsage& usage = found->second.usage;
   if (usage.began == Time(0)) usage.began = launched;
-  context_.view.occupy(node, attempt, *job.info, stage.demand,
-                       stage.takes_device(attempt.task.index, context_.view.nodes().at(node)));
+  context_.view.occupy(node, attempt, *job.info, stage.demand);
   slow_start_.attempt_started(job, stage);
   job.nodes.insert(node);
   context_.scheduler.notify(
@@ -211,6 +210,7 @@ Result<void> Core::Impl::on(const WorkerRejoined& event) {
   const std::set<AttemptId> running(event.running.begin(), event.running.end());
   give_back(event.node, running);
   for (const AttemptId& attempt : running) take_up(attempt, event.node);  // first: their outputs may be there already
+  for (const AttemptId& attempt : event.with_device) hold_device(attempt, event.node);
   const HeldByShuffle held = by_shuffle(event.outputs);
   const std::multimap<std::uint32_t, std::uint32_t> nothing;
   for (auto& [id, job] : context_.jobs.running()) {
@@ -268,6 +268,14 @@ void Core::Impl::take_up(const AttemptId& attempt, NodeId node) {
   const bool of_shape = stage != found->second.stages.end() && attempt.attempt >= stage->second.first_of_shape;
   if (!of_shape || !adopt(attempt, node, context_.now()))
     context_.emit(KillTask{node, attempt, KillCause::lost_race, "its task is done, or runs elsewhere"});
+}
+
+/// Nothing happens for an attempt that does not go on.
+void Core::Impl::hold_device(const AttemptId& attempt, NodeId node) {
+  if (!context_.view.node(node)->running.contains(attempt)) return;
+  const TaskRef task = attempts_.at(attempt);
+  context_.view.hold_device(node, attempt, *task.job->info, task.stage->info->demand);
+  task.stage->devices.began_with_device();
 }
 
 /// Outputs that were on the node and are not any more, and replicas that are there; what is of no use goes. True when some are to

@@ -13,7 +13,6 @@ Result<void> Core::Impl::on(TaskFinished event) {
   WEFT_ASSIGN(TaskRef task, attempts_.running(event.attempt, event.node));
   context_.view.mutable_node(event.node).last_heard = context_.now();
   const plan::Stage& plan = task.stage->plan;
-  const bool device = context_.view.node(event.node)->with_device.contains(event.attempt);
   const bool whole = plan.output != plan::OutputKind::shuffle || event.output.size() == plan.partitions;
   attempts_.vacate(task, whole ? &StageAttempts::finished : &StageAttempts::failed);
   if (!whole) {
@@ -25,20 +24,20 @@ Result<void> Core::Impl::on(TaskFinished event) {
     attempts_.win(task);
     task.speculative = false;
   }
-  finish(task, event, device);
+  finish(task, event);
   context_.scheduler.notify({schedulers::Notice::Kind::task_finished, task.job->spec.job, plan.id, task.index, event.node});
   if (!context_.jobs.failing(task.job->spec.job)) after_finish(task, event.node);
   return {};
 }
 
 /// Records what the winning attempt did and made.
-void Core::Impl::finish(const TaskRef& task, TaskFinished& event, bool device) {
+void Core::Impl::finish(const TaskRef& task, TaskFinished& event) {
   StageRecord& stage = *task.stage;
   schedulers::TaskInfo& info = task.info();
   info.ended = context_.now();
   const Time took = stage.info->worked(info.launched, info.ended);
-  stage.devices.ended(device, event.node, took);
-  if (!device) {  // whose speed is not the node's
+  stage.devices.ended(event.device, event.node, took);
+  if (!event.device) {  // whose speed is not the node's
     stragglers_.note_pace(*stage.info, event.node, took);
     speeds_.note(*stage.info, stage.recent, event.node, took, event.input_bytes);
   }
@@ -158,7 +157,7 @@ Result<void> Core::Impl::on(TaskFailed event) {
   const TaskRef task = *found;
   context_.view.mutable_node(event.node).last_heard = context_.now();
   ++task.stage->info->failed_attempts;
-  if (event.kind == FailureKind::crashed && context_.view.node(event.node)->with_device.contains(event.attempt))
+  if (event.kind == FailureKind::crashed && event.device)
     task.stage->info->without_device.insert(task.index);  // the other function takes over
   attempts_.vacate(task, event.kind == FailureKind::killed ? &StageAttempts::killed : &StageAttempts::failed);
   if (!task.runs_twice()) {

@@ -12,7 +12,7 @@ struct Copy {
   Event operator()(const TaskFinished& event) const {
     return TaskFinished{event.attempt,          event.node,        event.output,        Buffer::copy_of(event.result.view()),
                         event.counters,         event.input_bytes, event.input_records, event.shuffle_times,
-                        event.sample_histogram, event.usage};
+                        event.sample_histogram, event.usage,       event.device};
   }
   template <class Other>
   Event operator()(const Other& event) const {
@@ -33,7 +33,7 @@ Result<JobSubmitted> submission(JobId job, std::string name, JobOptions options,
 
 Event end_of_attempt(runtime::protocol::Event reported, NodeId node) {
   if (reported.kind != runtime::TaskEnd::finished)
-    return TaskFailed{reported.attempt, node, reported.kind, std::move(reported.message), reported.fetch};
+    return TaskFailed{reported.attempt, node, reported.kind, std::move(reported.message), reported.fetch, reported.device};
   return TaskFinished{reported.attempt,
                       node,
                       std::move(reported.output),
@@ -43,7 +43,8 @@ Event end_of_attempt(runtime::protocol::Event reported, NodeId node) {
                       reported.input_records,
                       reported.shuffle_times,
                       std::move(reported.sample_histogram),
-                      reported.usage};
+                      reported.usage,
+                      reported.device};
 }
 
 Event copy_of(const Event& event) { return std::visit(Copy{}, event); }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -102,6 +103,7 @@ struct WorkerRejoined {
   NodeId node;
   std::vector<AttemptId> running;                      // or ended: their ends follow
   std::vector<runtime::protocol::HeldOutput> outputs;  // its own, and replicas of others
+  std::set<AttemptId> with_device{};                   // of those that run, the ones that hold a device
 };
 /// The reason of a worker that said goodbye: it is not missed.
 inline constexpr std::string_view kWorkerLeft = "it left";
@@ -123,6 +125,7 @@ struct TaskFinished {
   std::vector<std::uint32_t>
       sample_histogram{};  // of a sample of what its stage reads, over the output's partitions; empty: not known
   runtime::TaskUsage usage{};
+  bool device = false;  // it held one of the node's devices
 };
 using FailureKind = runtime::TaskEnd;
 struct TaskFailed {
@@ -131,6 +134,7 @@ struct TaskFailed {
   FailureKind kind = FailureKind::user_code;
   std::string message;  // with input position
   std::optional<shuffle::FetchFailure> fetch;
+  bool device = false;  // it held one of the node's devices
 };
 using runtime::protocol::OutputReplica;
 /// It is there, whole and verified.
@@ -182,9 +186,10 @@ struct LaunchTask {
   std::vector<ShuffleId> inputs;  // shuffles it reads; their locations were sent to the node before
   Time timeout{0};
   std::string stage_name;
-  std::string reason;        // the scheduler's
-  bool speculative = false;  // the task runs already: whichever attempt finishes first counts
-  bool device = false;       // it holds one of the node's devices
+  std::string reason;         // the scheduler's
+  bool speculative = false;   // the task runs already: whichever attempt finishes first counts
+  bool device = false;        // it holds one of the node's devices
+  bool needs_device = false;  // and cannot do without
 };
 /// An output was lost where it was; its copy takes its place, and nothing is made again. Readers are notified by other commands:
 /// this one is for event logs.

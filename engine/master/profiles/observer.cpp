@@ -14,8 +14,8 @@ namespace weft::profiles {
 namespace {
 
 /// On a node that lends devices, their kind counts while the attempt holds one, and what else is known of them does not.
-std::string kind_of(const schedulers::NodeInfo& node, const AttemptId& attempt) {
-  const bool lends = node.lends_devices(), holds = node.with_device.contains(attempt);
+std::string kind_of(const schedulers::NodeInfo& node, bool holds) {
+  const bool lends = node.lends_devices();
   std::string kind;
   for (const auto& [name, value] : node.attributes) {
     if (lends && name.starts_with(kAcceleratorAttribute) && !(holds && name == kAcceleratorAttribute)) continue;
@@ -101,7 +101,7 @@ void Observer::sample(master::Time now, const schedulers::ClusterView& view, con
   task.shuffle = event.shuffle_times.read;
   task.write = event.usage.write + event.shuffle_times.write;
   task.memory = static_cast<double>(event.usage.peak_memory);
-  task.kind = kind_of(*node, event.attempt);
+  task.kind = kind_of(*node, event.device);
   const auto hosts = stage->pending.hosts(id.index);
   task.placed = !hosts.empty();
   task.local = std::find(hosts.begin(), hosts.end(), node->host) != hosts.end();

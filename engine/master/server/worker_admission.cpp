@@ -157,7 +157,9 @@ Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connectio
   worker.connection = connection;
   worker.heard = context_.shell.now();
   for (const JobId job : held.jobs) resume_job(id, worker, job);
-  if (auto back = context_.shell.apply(WorkerRejoined{id, held.running, held.outputs}); !back) {
+  if (auto back =
+          context_.shell.apply(WorkerRejoined{id, held.running, held.outputs, {held.with_device.begin(), held.with_device.end()}});
+      !back) {
     context_.table.erase(id);
     return fail(std::move(back).error());
   }

@@ -41,7 +41,8 @@ void WorkerCommands::carry_out(LaunchTask& launch) {
                                                     .spec = std::move(launch.spec),
                                                     .timeout = launch.timeout,
                                                     .stage_name = std::move(launch.stage_name),
-                                                    .device = launch.device});
+                                                    .device = launch.device,
+                                                    .needs_device = launch.needs_device});
 }
 
 void WorkerCommands::carry_out(KillTask& kill) { context_.table.send(kill.node, std::move(kill)); }

@@ -47,6 +47,25 @@ std::pair<std::uint64_t, int> copied(KernelRun& batches, std::uint64_t count) {
   return {right, on_host};
 }
 
+/// A run whose batch is on the device when it is given up, as when its task is to stop.
+[[noreturn]] void give_up_and_exit(const Settings& settings, int exit_code) {
+  for (const auto& [name, value] : settings) setenv(name, value, 1);
+  setenv(kDeviceVariable, "0.0", 1);
+  if (dlopen(WEFT_FAKE_OPENCL, RTLD_NOW) == nullptr) std::fprintf(stderr, "%s\n", dlerror());
+  end_process_on_device_faults(exit_code);
+  KernelCode code;
+  code.name = "copies";
+  code.in_bytes = code.out_bytes = sizeof(std::uint64_t);
+  OperatorContext context;
+  {
+    const auto batches = KernelRun::open(code, context);
+    std::memset(batches->place(8), 0, 8);
+    (void)batches->start();
+  }
+  std::fprintf(stderr, "the process goes on\n");
+  std::exit(0);
+}
+
 /// Says on standard error how a run of 1,000,000 records goes, and ends the process.
 [[noreturn]] void run_and_exit(const Settings& settings) {
   for (const auto& [name, value] : settings) setenv(name, value, 1);
@@ -102,6 +121,18 @@ TEST_F(FailingDriver, ThatRunsOutOfResourcesLeavesFurtherBatchesToTheHost) {
 TEST_F(FailingDriver, ThatFailsAKernelEndsTheProcess) {
   EXPECT_EXIT(run_and_exit({{"FAKE_OPENCL_FAILS", "1"}}), testing::ExitedWithCode(kGaveUp),
               "kernel 'copies' on device fake: it failed: OpenCL error -9999");
+}
+
+TEST_F(FailingDriver, WhoseBatchDoesNotEndWhenItsTaskStopsEndsTheExecutor) {
+  const Settings holds{{"FAKE_OPENCL_HOLDS", "/proc/self"}};
+  EXPECT_EXIT(give_up_and_exit(holds, kGaveUp), testing::ExitedWithCode(kGaveUp),
+              "kernel 'copies' on device fake did not end when its task was stopped");
+  EXPECT_EXIT(give_up_and_exit(holds, 0), testing::ExitedWithCode(0), "the process goes on") << "of an embedded run";
+  EXPECT_EXIT(give_up_and_exit({}, kGaveUp), testing::ExitedWithCode(0), "the process goes on") << "a batch that has ended";
+}
+
+TEST_F(FailingDriver, WhoseBatchFailsWhenNobodyWantsItEndsNothing) {
+  EXPECT_EXIT(give_up_and_exit({{"FAKE_OPENCL_FAILS", "1"}}, kGaveUp), testing::ExitedWithCode(0), "the process goes on");
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ TEST(WorkerDevices, OfAWorkerWithoutThemChangeNothing) {
   EXPECT_THAT(none->attributes(), IsEmpty());
   EXPECT_THAT(none->environment(std::nullopt), IsEmpty());
   EXPECT_FALSE(none->take({{JobId(1), StageId(0), 0}, 0}));
+  EXPECT_FALSE(none->all_held());
 }
 
 AttemptId attempt(std::uint32_t task) { return {{JobId(1), StageId(0), task}, 0}; }
@@ -63,11 +64,16 @@ TEST(WorkerDevices, AreHeldByOneAttemptAtATimeAndByOneWorker) {
   EXPECT_EQ(devices->capacity("memory=1GiB"), "memory=1GiB,accelerator=2");
   EXPECT_EQ(devices->capacity(""), "accelerator=2");
   EXPECT_EQ(devices->take(attempt(1)), 0u);
+  EXPECT_FALSE(devices->all_held());
   EXPECT_EQ(devices->take(attempt(2)), 1u);
+  EXPECT_TRUE(devices->all_held());
+  EXPECT_TRUE(devices->is_holder(attempt(2)));
+  EXPECT_FALSE(devices->is_holder(attempt(3)));
   EXPECT_EQ(devices->take(attempt(1)), 0u) << "it has it already";
   EXPECT_FALSE(devices->take(attempt(3)));
   devices->give_back(attempt(3));
   devices->give_back(attempt(1));
+  EXPECT_FALSE(devices->all_held());
   EXPECT_EQ(devices->take(attempt(3)), 0u);
 
   const auto again = WorkerDevices::claimed(two, true);

@@ -16,12 +16,16 @@ class RestoredAttempts : public testing::Test {
     node.joined.node = NodeId(1);
     node.joined.name = "w1";
     node.joined.capacity.cpu = 4;
+    node.joined.capacity.accelerator = 1;
+    node.joined.attributes = {{"accelerator", "gpu"}};
     restored.nodes.push_back(std::move(node));
     RestoredJob job;
     job.submission.job = JobId(1);
     job.submission.name = "job";
     job.restarts = restarts;
-    job.parts.push_back(part(0, {source(0, 4, 2), result(reader(1, {0}, 2, 0))}));
+    plan::Stage last = result(reader(1, {0}, 2, 0));
+    last.variants = {"accelerator"};
+    job.parts.push_back(part(0, {source(0, 4, 2), std::move(last)}));
     shapes.push_back({StageId(0), {}, {}, 0});
     job.shapes = std::move(shapes);
     for (std::uint32_t map = 0; map < 4; ++map) {
@@ -55,6 +59,23 @@ class RestoredAttempts : public testing::Test {
     return !killed;
   }
 
+  /// Whether task 1 of stage 1 gets the node's device when attempt 0 at task 0 runs there.
+  bool other_gets_device(bool held_by_first) {
+    restore(1, {{StageId(1), {}, {}, 0}});
+    const AttemptId first{{JobId(1), StageId(1), 0}, 0};
+    WorkerRejoined back{NodeId(1), {first}, held};
+    if (held_by_first) back.with_device = {first, {{JobId(1), StageId(1), 1}, 0}, {{JobId(9), StageId(1), 0}, 0}};
+    commands.clear();
+    EXPECT_TRUE(core.apply(Time(2000), std::move(back), commands));
+    EXPECT_EQ(core.view().node(NodeId(1))->used.accelerator, 1);
+    EXPECT_EQ(core.view().node(NodeId(1))->with_device.contains(first), held_by_first);
+    for (const Command& command : commands)
+      if (const auto* launch = std::get_if<LaunchTask>(&command); launch != nullptr && launch->attempt.task.index == 1)
+        return launch->device;
+    ADD_FAILURE() << "task 1 is not launched";
+    return false;
+  }
+
   Core core{schedulers::make_scheduler("fifo").value(), {}};
   std::vector<Command> commands;
   std::vector<runtime::protocol::HeldOutput> held;
@@ -79,6 +100,10 @@ TEST_F(RestoredAttempts, OfTheMasterThatMadeTheTasksGoOn) {
   restore(2, {{StageId(1), {}, {}, 8}});
   EXPECT_TRUE(goes_on(8));
 }
+
+TEST_F(RestoredAttempts, HoldTheDeviceThatTheirWorkerSays) { EXPECT_FALSE(other_gets_device(true)); }
+
+TEST_F(RestoredAttempts, LeaveADeviceThatTheyDoNotHoldToOthers) { EXPECT_TRUE(other_gets_device(false)); }
 
 }  // namespace
 }  // namespace weft::master

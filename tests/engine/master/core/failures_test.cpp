@@ -282,7 +282,7 @@ TEST(CoreFailures, ATaskWhoseExecutorDiedWithADeviceRunsWithoutOne) {
   EXPECT_FALSE(launch(1).device) << "the other one does not wait for it";
   EXPECT_TRUE(launch(1).spec.variants.empty());
 
-  ASSERT_TRUE(d.apply(TaskFailed{d.running_attempt(1, 0, 0), NodeId(1), FailureKind::crashed, "signal 11", {}}));
+  ASSERT_TRUE(d.apply(TaskFailed{d.running_attempt(1, 0, 0), NodeId(1), FailureKind::crashed, "signal 11", {}, true}));
   EXPECT_EQ(launch(0).attempt.attempt, 1u);
   EXPECT_FALSE(launch(0).device) << "the function takes over";
   EXPECT_EQ(d.core.view().node(NodeId(1))->used.accelerator, 0);
