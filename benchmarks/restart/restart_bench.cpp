@@ -159,7 +159,7 @@ bool many_jobs(const Options& options, const std::filesystem::path& scratch) {
   };
   const auto count = [&](auto member) {
     std::uint64_t sum = 0;
-    for (const auto& job : need(client::decode<client::JobList>(call(client::kListJobs, {}))).jobs) sum += job.*member;
+    for (const auto& job : need(client::decode<client::JobList>(call(client::kListJobs, {}))).jobs) sum += job.tasks.*member;
     return sum;
   };
   std::vector<client::Submitted> jobs;
@@ -173,7 +173,7 @@ bool many_jobs(const Options& options, const std::filesystem::path& scratch) {
   }
   const auto finished = static_cast<std::uint64_t>(options.jobs) * kTasksOfAJob / 2;
   const auto ready = [&] {
-    return count(&master::JobStatus::finished_tasks) == finished && count(&master::JobStatus::running_tasks) == finished;
+    return count(&master::TaskCounts::finished) == finished && count(&master::TaskCounts::running) == finished;
   };
   seconds_until(Clock::now(), ready);
   registered = 0;

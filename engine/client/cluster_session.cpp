@@ -177,7 +177,7 @@ class ClusterSession final : public Session {
     }
     submit.memory_bytes = options_.memory_bytes;
     submit.options = options_.job;
-    submit.submitter = submitter_;
+    submit.options.submitter = submitter_;
     submit.options.user = user();
     WEFT_ASSIGN(const auto message, call(kSubmitJob, [&] { return encode(submit); }));
     WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));

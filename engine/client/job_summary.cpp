@@ -6,6 +6,11 @@
 
 namespace weft::client {
 
+const std::string& shown_name(const master::JobStatus& status) {
+  const auto title = status.options.find("name");
+  return title == status.options.end() ? status.name : title->second;
+}
+
 std::string lost_workers_text(const master::JobStatus& status) {
   if (status.workers_lost == 0) return {};
   std::string text = status.workers_lost == 1 ? "1 worker was" : fmt::format("{} workers were", status.workers_lost);

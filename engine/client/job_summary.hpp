@@ -8,6 +8,9 @@
 
 namespace weft::client {
 
+/// As people know the job: by its --name, or else its program's. As long as the status.
+const std::string& shown_name(const master::JobStatus& status);
+
 /// "2 workers were lost while it ran: w2 (SIGBUS), w3 (not heard of for 10.0 s)"; empty when none was.
 std::string lost_workers_text(const master::JobStatus& status);
 /// The members "workers_lost", how many, and "lost_workers", which, of the object that is open.

@@ -20,7 +20,6 @@ constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
 constexpr auto kPlainInterval = std::chrono::seconds(1);
 constexpr auto kLinesInterval = std::chrono::seconds(10);
 constexpr int kMovedParts = 10;          // of the time until the deadline
-constexpr double kLongestLeft = 1e8;     // seconds
 constexpr std::size_t kStageLines = 20;  // of finished stages; further ones are reported together
 
 void print(const std::string& text) {
@@ -71,8 +70,8 @@ std::string Progress::line_of(TimePoint now, const master::StageStatus& stage) {
   const double seconds = in_seconds(now - began.at);
   if (stage.finished <= began.finished || seconds <= 0) return line;
   const double rate = static_cast<double>(stage.finished - began.finished) / seconds;
-  const auto left = std::chrono::duration<double>(std::min(static_cast<double>(stage.tasks - stage.finished) / rate, kLongestLeft));
-  return line + fmt::format(", {} tasks/s, {} left", rate_text(rate), human_duration(std::chrono::duration_cast<Duration>(left)));
+  line += fmt::format(", {} tasks/s", rate_text(rate));
+  return stage.left > Duration(0) ? line + fmt::format(", {} left", human_duration(stage.left)) : line;
 }
 
 void Progress::report_running(TimePoint now, const master::JobStatus& status) {

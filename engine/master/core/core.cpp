@@ -6,6 +6,7 @@
 
 #include "engine/master/core/coordinator.hpp"
 #include "engine/master/core/job_reports.hpp"
+#include "engine/master/core/time_left.hpp"
 
 namespace weft::master {
 
@@ -154,6 +155,7 @@ Result<void> Core::Impl::on(SchedulerConfigured event) {
 Result<JobStatus> Core::Impl::job(JobId id, bool predict) const {
   if (auto job = context_.jobs.running().find(id); job != context_.jobs.running().end()) {
     JobStatus status = status_of(context_.view, rounds_, job->second, true);
+    add_time_left(context_.view, job->second, status);
     if (predict) add_predictions(job->second, status);
     return status;
   }
@@ -167,7 +169,10 @@ std::vector<JobStatus> Core::Impl::jobs() const {
     all.push_back(status);
     all.back().stages.clear();
   }
-  for (const auto& [id, job] : context_.jobs.running()) all.push_back(status_of(context_.view, rounds_, job, false));
+  for (const auto& [id, job] : context_.jobs.running()) {
+    all.push_back(status_of(context_.view, rounds_, job, false));
+    add_time_left(context_.view, job, all.back());
+  }
   std::sort(all.begin(), all.end(), [](const JobStatus& a, const JobStatus& b) { return a.id < b.id; });
   return all;
 }

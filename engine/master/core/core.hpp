@@ -95,6 +95,7 @@ struct StageStatus {
   std::uint32_t replicas = 0, replicas_abandoned = 0, replicas_used = 0;
   StageUsage usage{};
   StageEstimate estimate{};
+  Time left{0};  // until its last task has ended, of a running job (time_left.hpp); 0: not known
 };
 
 /// How a running job does against its deadline, as far as is known (schedulers/prediction/job_ends.hpp).
@@ -107,6 +108,11 @@ struct Expectation {
 };
 
 inline constexpr std::uint32_t kLostWorkersNamed = 16;  // in the status of a job
+
+/// Of the stages of a job so far; 0: of jobs that an earlier release kept.
+struct TaskCounts {
+  std::uint64_t all = 0, finished = 0, running = 0;
+};
 
 struct JobStatus {
   JobId id;
@@ -126,8 +132,9 @@ struct JobStatus {
   std::uint32_t workers_lost = 0;           // how many
   std::optional<double> weight{};           // of its share, against other jobs; not known of jobs that an earlier release kept
   std::optional<Expectation> expected{};    // of a running job with a deadline; filled in by the shell, too
-  std::uint64_t tasks = 0, finished_tasks = 0, running_tasks = 0;  // of its stages so far; 0: of jobs that an earlier release kept
+  TaskCounts tasks{};
   std::map<std::string, std::string> options{};  // JobOptions that were set, by name, as the command line takes them
+  Time left{0};                                  // until it has ended, while it runs (time_left.hpp); 0: not known
 };
 
 /// What went wrong inside the scheduler. The core goes on: everything decided before the fault stands, the scheduler is called

@@ -244,7 +244,7 @@ void Core::Impl::end_job(JobRecord& job, JobState state, const Error* error) {
   status.state = state;
   status.error = error == nullptr ? "" : error->to_string();
   status.ended = context_.now();
-  status.running_tasks = 0;
+  status.tasks.running = 0;
   for (auto& stage : status.stages) {
     stage.running = stage.speculating = 0;
     stage.waiting = false;

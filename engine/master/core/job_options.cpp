@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "engine/master/core/bad_record_check.hpp"
 #include "schedulers/view/hints.hpp"
@@ -206,6 +207,7 @@ JobOption option(std::string name, std::string value, std::string help, In where
   made.repeatable = std::is_same_v<T, Hints>;
   made.simulated = where == In::clusters_and_simulations;
   if (made.name == "deadline") made.key += "_after";  // deadline_ns of logs is a point of time
+  if (made.name == "name") made.key = "title";        // the name of logs is the program's
   if (std::is_same_v<T, Duration>) made.key += "_ns";
   if (made.repeatable) made.key += "s";
   const auto checked = [check](T& parsed) { return check == nullptr ? std::string() : check(value_of(parsed)); };
@@ -235,6 +237,13 @@ std::string positive(Duration& value) { return value > Duration(0) ? "" : "not m
 std::vector<JobOption> make_options() {
   constexpr In kClusters = In::clusters, kBoth = In::clusters_and_simulations;
   return {
+      option("name", "TEXT", "What the job is called where jobs are listed (default: as its program)", kClusters,
+             &JobOptions::title,
+             [](std::string& title) -> std::string {
+               return !title.empty() && title.size() <= kMostJobName && printable(title) == title
+                          ? ""
+                          : fmt::format("not 1 to {} bytes of printable text", kMostJobName);
+             }),
       option("user", "NAME", "On whose behalf the job runs (default: your login name)", kBoth, &JobOptions::user),
       option("pool", "NAME", "Pool or queue of the scheduler", kBoth, &JobOptions::pool),
       option("priority", "N", "Larger goes first (0)", kBoth, &JobOptions::priority),

@@ -27,8 +27,8 @@ constexpr Switch last_of(Switch) { return Switch::off; }
 enum class OnDisconnect : std::uint8_t { kill, go_on };
 constexpr OnDisconnect last_of(OnDisconnect) { return OnDisconnect::go_on; }
 
-/// No request id is longer.
-inline constexpr std::size_t kMostRequestId = 128;
+/// No request id and no name of a job is longer, in bytes.
+inline constexpr std::size_t kMostRequestId = 128, kMostJobName = 128;
 
 /// What is unset is as the cluster has it, or else as the list says. In the order of the schema's Submit.
 struct JobOptions {
@@ -47,6 +47,9 @@ struct JobOptions {
   Switch speculate = Switch::on;  // off: none of its tasks gets a speculative attempt
   std::string request_id{};       // a submission of the same user with the id of a job that is known is that job; empty: none
   OnDisconnect on_disconnect = OnDisconnect::kill;  // go_on: its driver is started in the cluster
+  std::uint64_t submitter =
+      0;                // no option: drawn by the driver, the same when it submits again because an answer was lost; 0: not known
+  std::string title{};  // --name: what people see in place of the program's name; empty: that
   friend bool operator==(const JobOptions&, const JobOptions&) = default;
 };
 

@@ -169,9 +169,9 @@ JobStatus status_of(const schedulers::ClusterView& view, const RoundEviction& ro
   status.workers_lost = job.workers_lost;
   for (const auto& [id, stage] : job.stages) {
     const schedulers::StageInfo& info = *stage.info;
-    status.tasks += info.tasks.size();
-    status.finished_tasks += info.finished;
-    status.running_tasks += info.running;
+    status.tasks.all += info.tasks.size();
+    status.tasks.finished += info.finished;
+    status.tasks.running += info.running;
     if (!with_stages) continue;
     StageStatus& out = status.stages.emplace_back();
     out.id = id;

@@ -59,6 +59,7 @@ struct StageRecord {
   std::vector<StageId> placed_by;                      // inputs by whose sizes its tasks were given nodes, in that order
   std::map<NodeId, std::uint32_t> fetch_failures;      // of outputs on a node
   std::uint32_t speculative = 0, speculative_won = 0;  // speculative attempts launched, and those that finished first
+  mutable std::vector<double> task_bytes;  // of its complete inputs, by task; made when they are asked for (time_left.hpp)
 
   std::string title() const;
 };

@@ -30,7 +30,7 @@ void end_by_restart(JobStatus& job, Time at, const std::string& why) {
   job.state = JobState::failed;
   job.error = why;
   job.ended = at;
-  job.running_tasks = 0;
+  job.tasks.running = 0;
   for (StageStatus& stage : job.stages) {
     stage.running = stage.speculating = 0;
     stage.waiting = false;

@@ -34,6 +34,7 @@ struct Submit {
   requestId @21 :Text;            # empty: none
   onDisconnect @22 :UInt8;        # master::OnDisconnect
   submitter @23 :UInt64;          # drawn by the driver; 0: not known
+  title @24 :Text;                # --name; empty: the program's
 }
 
 struct Submitted {
@@ -117,6 +118,7 @@ struct Stage {
   replicasUsed @21 :UInt32;       # outputs that were lost, and whose replica is used
   usage @22 :StageUsage;
   estimate @23 :StageEstimate;
+  left @24 :Int64;                # nanoseconds until its last task has ended; 0: not known
 }
 
 struct StageEstimate {            # of the duration of a task, nanoseconds
@@ -208,6 +210,7 @@ struct Status {
   finishedTasks @22 :UInt64;
   runningTasks @23 :UInt64;
   options @24 :List(Attribute);   # of the job that were set, by name
+  left @25 :Int64;                # nanoseconds until the job has ended; 0: not known
 }
 
 struct Expectation {

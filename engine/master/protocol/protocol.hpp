@@ -64,7 +64,6 @@ struct Submit {
   Hash128 binary;                      // otherwise
   std::uint64_t memory_bytes = 0;      // of an executor; 0: the worker's choice
   master::JobOptions options;          // their fields follow in the schema
-  std::uint64_t submitter = 0;  // drawn by the driver, the same when it submits again because an answer was lost; 0: not known
 };
 struct Submitted {
   JobId job;

@@ -202,7 +202,8 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
                   fmt::format("job {} has the request id {} and is over ({}); give a new run another --request-id",
                               known->id.value(), id, name_of(known->state)));
     const client::Submit& first = job->second.submit;
-    const bool same = submit.submitter != 0 && submit.submitter == first.submitter && client::is_of_first_driver(job->second.key);
+    const bool same = submit.options.submitter != 0 && submit.options.submitter == first.options.submitter &&
+                      client::is_of_first_driver(job->second.key);
     if (!same && (job->second.driver || parts_.drivers.knows(known->id)))
       return fail(Code::already_exists, fmt::format("job {} has the request id {} and has a driver; weft job attach {} shows it",
                                                     known->id.value(), id, known->id.value()));

@@ -11,6 +11,7 @@
 
 #include "base/named_file.hpp"
 #include "base/text.hpp"
+#include "engine/client/job_summary.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/tools/cli/command.hpp"
 #include "engine/tools/cli/connections.hpp"
@@ -84,7 +85,8 @@ Result<void> explain(const JobHistoryOptions& options) {
   }
   const history::LoggedJob& job = *history->job(options.job);
   if (options.json) return print(history::path_json(*history, job));
-  if (text.empty()) text = fmt::format("job {} {} ({})\n", options.job, escaped(job.status.name), name_of(job.status.state));
+  if (text.empty())
+    text = fmt::format("job {} {} ({})\n", options.job, escaped(client::shown_name(job.status)), name_of(job.status.state));
   return print(text + history::path_text(*history, job));
 }
 

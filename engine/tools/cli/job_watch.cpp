@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "engine/client/admin.hpp"
+#include "engine/client/job_summary.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/tools/cli/command.hpp"
@@ -48,7 +49,8 @@ Result<void> report_end(const WatchOptions& options, const client::JobList& foun
   if (options.json) print(job_json(job, found.now));
   if (job.state == master::JobState::finished) {
     if (!options.json)
-      print(fmt::format("job {} {} finished after {}\n", options.job, escaped(job.name), human_duration(age(job, found.now))));
+      print(fmt::format("job {} {} finished after {}\n", options.job, escaped(client::shown_name(job)),
+                        human_duration(age(job, found.now))));
     return {};
   }
   exit_status = job.state == master::JobState::killed ? kKilled : kFailed;

@@ -125,7 +125,7 @@ std::string record_json(std::uint64_t offset, const master::JournalRecord& recor
   if (record.job) json.member("job", record.job->value());
   if (record.ended) json.member("ended", true);
   if (const auto status = master::decode_status(as_bytes(record.status)); !record.status.empty() && status)
-    members(json, "state", name_of(status->state), "name", status->name, "finished_tasks", status->finished_tasks);
+    members(json, "state", name_of(status->state), "name", status->name, "finished_tasks", status->tasks.finished);
   if (record.fact) std::visit(FactJson{json}, *record.fact);
   if (record.node) members(json, "node", record.node->node.value(), "worker", record.node->name, "host", record.node->host);
   if (record.node_gone != NodeId()) json.member("node_gone", record.node_gone.value());

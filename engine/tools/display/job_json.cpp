@@ -28,14 +28,15 @@ void write_expectation(JsonWriter& json, const master::JobStatus& job, Duration 
 void write_job(JsonWriter& json, const master::JobStatus& job, Duration now) {
   members(json, "id", job.id.value(), "name", job.name, "user", job.user, "pool", job.pool, "state", name_of(job.state), "error",
           job.error, "submitted_seconds_ago", in_seconds(now - job.submitted), "seconds", in_seconds(age(job, now)), "tasks",
-          job.tasks, "finished_tasks", job.finished_tasks, "running_tasks", job.running_tasks, "priority", job.priority, "weight",
-          job.weight.value_or(1));
+          job.tasks.all, "finished_tasks", job.tasks.finished, "running_tasks", job.tasks.running, "priority", job.priority,
+          "weight", job.weight.value_or(1));
   if (!job.options.empty()) {
     json.key("options").begin_object();
     for (const auto& [name, text] : job.options) json.member(name, text);
     json.end_object();
   }
   if (job.shuffle_replicas > 1) members(json, "shuffle_replicas", job.shuffle_replicas);
+  if (job.left > Duration(0)) members(json, "seconds_left", in_seconds(job.left));
   if (job.deadline) members(json, "deadline_seconds_left", in_seconds(time_to_deadline(job, now)));
   if (job.expected) write_expectation(json, job, now);
   members(json, "input_bytes", job.input_bytes, "input_records", job.input_records, "shuffle_bytes", job.shuffle_bytes);
@@ -96,6 +97,7 @@ void write_stage(JsonWriter& json, const master::JobStatus& job, const master::S
   if (stage.estimate.predicted > Duration(0))
     members(json, "predicted_task_seconds", in_seconds(stage.estimate.predicted), "predicted_by", name_of(stage.estimate.source));
   if (stage.estimate.mean > Duration(0)) members(json, "mean_task_seconds", in_seconds(stage.estimate.mean));
+  if (stage.left > Duration(0)) members(json, "seconds_left", in_seconds(stage.left));
   write_shuffle(json, job, stage);
 }
 

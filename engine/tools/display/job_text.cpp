@@ -169,16 +169,16 @@ std::string other_options(const master::JobStatus& job) {
 std::string jobs_table(const client::JobList& jobs) {
   TextTable table({"JOB", "NAME", "USER", "STATE", "TIME", "INPUT", "SHUFFLED", "ERROR"});
   for (const master::JobStatus& job : jobs.jobs) {
-    table.row(job.id.value(), job.name, job.user, std::string(name_of(job.state)), human_duration(age(job, jobs.now)),
-              human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes), job.error);
+    table.row(job.id.value(), client::shown_name(job), job.user, std::string(name_of(job.state)),
+              human_duration(age(job, jobs.now)), human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes), job.error);
   }
   return table.text();
 }
 
 std::string job_text(const master::JobStatus& job, Duration now) {
   std::string text =
-      fmt::format("job {} {} ({}), user {}, {} for {}\n", job.id.value(), escaped(job.name), name_of(job.state), job.user,
-                  job.state == master::JobState::running ? "running" : "ran", human_duration(age(job, now)));
+      fmt::format("job {} {} ({}), user {}, {} for {}\n", job.id.value(), escaped(client::shown_name(job)), name_of(job.state),
+                  job.user, job.state == master::JobState::running ? "running" : "ran", human_duration(age(job, now)));
   if (!job.pool.empty()) text += fmt::format("pool {}\n", job.pool);
   if (job.weight.value_or(1) != 1) text += fmt::format("weight {}\n", *job.weight);
   if (const std::string options = other_options(job); !options.empty()) text += fmt::format("options:{}\n", options);
@@ -192,6 +192,7 @@ std::string job_text(const master::JobStatus& job, Duration now) {
       text += fmt::format("outlook: {}\n", master::outlook_text(job));
     }
   }
+  if (job.left > Duration(0)) text += fmt::format("left: about {}\n", human_duration(job.left));
   if (!job.error.empty()) text += fmt::format("error: {}\n", printable(job.error));
   text += fmt::format("read {} in {} records, shuffled {}\n\n", human_bytes(job.input_bytes), job.input_records,
                       human_bytes(job.shuffle_bytes));

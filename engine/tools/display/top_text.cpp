@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "engine/client/job_summary.hpp"
 #include "engine/tools/display/job_text.hpp"
 #include "engine/tools/display/node_text.hpp"
 #include "engine/tools/display/text_table.hpp"
@@ -88,13 +89,8 @@ std::string sums(const TopSnapshot& now, const Rates& rates) {
                      running, rates.text());
 }
 
-/// "25/s, 11.2 s left"
-std::string pace(const TaskCounts& done, std::optional<double> rate) {
-  if (!rate || *rate <= 0) return "-";
-  const double left = std::min(static_cast<double>(done.all - done.tasks) / *rate, 1e8);
-  return fmt::format("{:.3g}/s, {} left", *rate,
-                     human_duration(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(left))));
-}
+/// "25/s"
+std::string pace(std::optional<double> rate) { return rate && *rate > 0 ? fmt::format("{:.3g}/s", *rate) : "-"; }
 
 std::vector<std::string> table_lines(const TextTable& table, std::size_t hidden, std::string_view noun) {
   std::vector<std::string> lines;
@@ -109,16 +105,17 @@ std::vector<std::string> job_lines(const TopSnapshot& now, const Rates& rates, s
   std::vector<const master::JobStatus*> running;
   for (const auto& job : now.jobs.jobs)
     if (is_running(job)) running.push_back(&job);
-  TextTable table({"JOB", "NAME", "USER", "POOL", "TIME", "TASKS", "RUNNING", "PACE", "READ", "SHUFFLED"});
+  TextTable table({"JOB", "NAME", "USER", "POOL", "TIME", "TASKS", "RUNNING", "PACE", "LEFT", "READ", "SHUFFLED"});
   const std::size_t shown = std::min(most, running.size());
   for (std::size_t i = running.size() - shown; i < running.size(); ++i) {
     const auto full = now.in_full.find(running[i]->id);
     const master::JobStatus& job = full == now.in_full.end() ? *running[i] : full->second;
     const TaskCounts done = counts_of(job);
-    table.row(job.id.value(), job.name, job.user, job.pool, human_duration(age(job, now.jobs.now)),
+    table.row(job.id.value(), client::shown_name(job), job.user, job.pool, human_duration(age(job, now.jobs.now)),
               job.stages.empty() ? "-" : fmt::format("{} of {}", done.tasks, done.all),
-              job.stages.empty() ? "-" : std::to_string(done.running), pace(done, rates.tasks_of(job)),
-              human_bytes(job.input_bytes), human_bytes(job.shuffle_bytes));
+              job.stages.empty() ? "-" : std::to_string(done.running), pace(rates.tasks_of(job)),
+              job.left > Duration(0) ? "about " + human_duration(job.left) : "-", human_bytes(job.input_bytes),
+              human_bytes(job.shuffle_bytes));
   }
   return table_lines(table, running.size() - shown, "jobs");
 }

@@ -98,8 +98,8 @@ void members(Io& io, IndexedJob& job) {
   io.unless(std::uint64_t{0}, "input_bytes", status.input_bytes);
   io.unless(std::uint64_t{0}, "input_records", status.input_records);
   io.unless(std::uint64_t{0}, "shuffle_bytes", status.shuffle_bytes);
-  io.unless(std::uint64_t{0}, "tasks", status.tasks);
-  io.unless(std::uint64_t{0}, "finished_tasks", status.finished_tasks);
+  io.unless(std::uint64_t{0}, "tasks", status.tasks.all);
+  io.unless(std::uint64_t{0}, "finished_tasks", status.tasks.finished);
   io("first", job.first);
   io("last", job.last);
   io.unless(0u, "run", job.run);

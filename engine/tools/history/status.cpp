@@ -96,9 +96,9 @@ master::JobStatus status_of(const LoggedJob& job) {
     stage.usage.figures = distributions(counting[i].sketches);
     count_tasks(job, stage);
     if (stage.finished > 0) stage.estimate.mean /= stage.finished;
-    status.tasks += stage.tasks;
-    status.finished_tasks += stage.finished;
-    status.running_tasks += stage.running;
+    status.tasks.all += stage.tasks;
+    status.tasks.finished += stage.finished;
+    status.tasks.running += stage.running;
     status.input_bytes += stage.input_bytes;
     status.shuffle_bytes += stage.shuffle_bytes;
     if (stage.finished < stage.tasks) stage.usage.ended = Time(0);

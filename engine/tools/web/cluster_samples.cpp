@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "engine/client/job_summary.hpp"
 #include "engine/tools/display/json_members.hpp"
 
 namespace weft::web {
@@ -78,10 +79,10 @@ ClusterSamples::Sample ClusterSamples::sample_of(const std::vector<client::NodeS
   for (const master::JobStatus& job : jobs.jobs) {
     if (job.state != master::JobState::running) continue;
     sums[jobs_running] += 1;
-    sums[pending] += static_cast<double>(job.tasks - std::min(job.tasks, job.finished_tasks + job.running_tasks));
-    if (job.running_tasks == 0) continue;
-    sample.users[job.user] += static_cast<double>(job.running_tasks);
-    sample.pools[job.pool] += static_cast<double>(job.running_tasks);
+    sums[pending] += static_cast<double>(job.tasks.all - std::min(job.tasks.all, job.tasks.finished + job.tasks.running));
+    if (job.tasks.running == 0) continue;
+    sample.users[job.user] += static_cast<double>(job.tasks.running);
+    sample.pools[job.pool] += static_cast<double>(job.tasks.running);
   }
   sample.users = largest(sample.users, kMostNames);
   sample.pools = largest(sample.pools, kMostNames);
@@ -117,7 +118,7 @@ void ClusterSamples::note_jobs(TimePoint at, const client::JobList& jobs) {
     const bool ended_since = running_.contains(job.id) || job.id > latest_;
     if (ended_since && (job.state == master::JobState::failed || job.state == master::JobState::killed))
       note(at, job.state == master::JobState::failed ? "job_failed" : "job_killed",
-           fmt::format("job {} {} of {} {}", job.id.value(), job.name, job.user,
+           fmt::format("job {} {} of {} {}", job.id.value(), client::shown_name(job), job.user,
                        job.state == master::JobState::failed ? "failed" : "was killed"),
            job.id.value());
   }

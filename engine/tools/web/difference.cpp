@@ -16,9 +16,9 @@ namespace weft::web {
 namespace {
 
 // Members that change with time alone: a client that has an earlier value computes the present one.
-constexpr std::array<std::string_view, 6> kClocks{"\"submitted_seconds_ago\"", "\"seconds\"",
-                                                  "\"deadline_seconds_left\"", "\"heard_seconds_ago\"",
-                                                  "\"excluded_seconds_more\"", "\"clock_ahead_seconds\""};
+constexpr std::array<std::string_view, 7> kClocks{"\"submitted_seconds_ago\"", "\"seconds\"",           "\"deadline_seconds_left\"",
+                                                  "\"seconds_left\"",          "\"heard_seconds_ago\"", "\"excluded_seconds_more\"",
+                                                  "\"clock_ahead_seconds\""};
 
 using Member = std::pair<std::string_view, std::string_view>;  // its name with quotes, its value, as they are written
 

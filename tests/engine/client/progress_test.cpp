@@ -245,11 +245,15 @@ TEST_F(PlainProgress, HasALineForARunningStageEveryTenSeconds) {
   const Redirected redirected(in_.get());
   Progress progress("count", false);
   const TimePoint start = SystemClock().now();
-  for (int i = 0; i <= 300; ++i) progress.update(start + milliseconds(100 * i), job({stage(1, std::uint32_t(i), 600, 4)}));
+  for (int i = 0; i <= 300; ++i) {
+    master::JobStatus status = job({stage(1, std::uint32_t(i), 600, 4)});
+    status.stages[0].left = seconds(42);
+    progress.update(start + milliseconds(100 * i), status);
+  }
   const auto said = lines();
   ASSERT_GE(said.size(), 2u);
   EXPECT_LE(said.size(), 3u) << "of thirty seconds";
-  EXPECT_EQ(said.back().substr(said.back().find(" of 600")), " of 600 tasks, 4 running, 10 tasks/s, 30.0 s left");
+  EXPECT_EQ(said.back().substr(said.back().find(" of 600")), " of 600 tasks, 4 running, 10 tasks/s, 42.0 s left");
 }
 
 TEST_F(PlainProgress, OfALongIterativeJobIsShort) {

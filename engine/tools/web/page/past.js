@@ -24,7 +24,7 @@ class ClusterPast {
       for (const one of event.target.parentNode.children) one.setAttribute('aria-pressed', String(one === event.target));
       this.read();
     }}, name);
-    this.running = new Table('Jobs that run', [{name: 'Job', n: 1, text: j => link('/jobs/' + j.id, j.id), sort: j => j.id}, {name: 'Name', clip: 1, text: j => link('/jobs/' + j.id, j.name)}, {name: 'User', clip: 1, text: j => j.user}, {name: 'Pool', clip: 1, has: j => j.pool, text: j => j.pool},
+    this.running = new Table('Jobs that run', [{name: 'Job', n: 1, text: j => link('/jobs/' + j.id, j.id), sort: j => j.id}, {name: 'Name', clip: 1, text: j => link('/jobs/' + j.id, nameOf(j))}, {name: 'User', clip: 1, text: j => j.user}, {name: 'Pool', clip: 1, has: j => j.pool, text: j => j.pool},
       {name: 'Tasks done', text: j => bar(part(j), `progress of job ${j.id}`, tasks(j)), sort: part}, {name: 'Running', n: 1, text: j => count(j.running_tasks), sort: j => j.running_tasks}, {name: 'Time', n: 1, live: 1, text: j => duration(took(j)), sort: took}, {name: 'Left, about', n: 1, live: 1, text: j => (left(j) == null ? '' : duration(left(j)))}], j => j.id, {plain: true, order: 0, none: 'No job runs.'});
     this.pictures = h('div', {class: 'pictures'});
     this.moment = h('input', {type: 'range', min: 0, max: kColumns, value: kColumns, 'aria-label': 'A moment of the pictures above', oninput: event => this.point(event.target.value / kColumns)});
@@ -119,7 +119,7 @@ class ClusterPast {
     this.moment.value = kColumns * (this.at ?? 1);
     const slack = this.past.step_seconds / 2, ran = this.jobs.filter(job => age(job) >= ago - slack && age(job) - took(job) <= ago + slack);
     const when = this.at == null ? 'Now' : `${duration(Math.round(ago))} ago (${new Date(Date.now() - 1000 * ago).toLocaleString('sv').slice(this.span === 'hour' ? 11 : 0, 16 + 3 * (this.span === 'hour'))})`;
-    const names = ran.slice(-kMostRan).reverse().flatMap((job, at) => [at ? ', ' : '', link('/jobs/' + job.id, `job ${job.id} ${job.name}`), ` of ${job.user}`]);
+    const names = ran.slice(-kMostRan).reverse().flatMap((job, at) => [at ? ', ' : '', link('/jobs/' + job.id, `job ${job.id} ${nameOf(job)}`), ` of ${job.user}`]);
     this.ran.replaceChildren(when + ': ', ...(ran.length ? ['ran ', ...names, ran.length > kMostRan ? ` and ${count(ran.length - kMostRan)} more` : ''] : ['no job ran']), '.');
   }
 }

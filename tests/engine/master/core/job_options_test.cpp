@@ -19,7 +19,8 @@ const JobOption& named(const std::string& name) {
 }
 
 /// A text for each option that sets it to something else than its default.
-const std::map<std::string, std::string> kTexts{{"user", "ann"},
+const std::map<std::string, std::string> kTexts{{"name", "Umsätze 2026"},
+                                                {"user", "ann"},
                                                 {"pool", "etl"},
                                                 {"priority", "-3"},
                                                 {"weight", "2.5"},
@@ -65,11 +66,14 @@ TEST(JobOptions, OfTheCommandLineAreSetByName) {
   EXPECT_EQ(texts_of(options), kTexts) << "and the same texts come out";
   EXPECT_TRUE(texts_of({}).empty());
   EXPECT_THAT(set_job_options({{"max-atempts", "3"}}, options).error().to_string(),
-              HasSubstr("no option 'max-atempts'; it has user, pool,"));
+              HasSubstr("no option 'max-atempts'; it has name, user, pool,"));
 }
 
 TEST(JobOptions, ValuesThatMakeNoSenseAreRefusedAndChangeNothing) {
-  const std::vector<std::pair<std::string, std::string>> wrong{{"priority", "high"},
+  const std::vector<std::pair<std::string, std::string>> wrong{{"name", ""},
+                                                               {"name", "two\nlines"},
+                                                               {"name", std::string(129, 'n')},
+                                                               {"priority", "high"},
                                                                {"priority", "1.5"},
                                                                {"weight", "0"},
                                                                {"weight", "2e6"},

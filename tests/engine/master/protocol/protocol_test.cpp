@@ -299,14 +299,14 @@ TEST(ClientProtocol, BytesAreThoseOfEarlierReleases) {
   scheduler.trouble = {1, 2, "fault", nanoseconds(3)};
   scheduler.now = nanoseconds(4);
   const std::map<std::string, std::pair<std::string, std::string>> messages{
-      {"Submit", {bytes_of(submission()), "368 773407083"}},
+      {"Submit", {bytes_of(submission()), "376 2178260834"}},
       {"Submitted", {bytes_of(Submitted{JobId(1), true, 2}), "40 1595921808"}},
       {"Upload", {bytes_of(Upload{{1, 2}, 3, 4}), "56 1789179637"}},
       {"JobRequest", {bytes_of(JobRequest{JobId(1)}), "24 2452728451"}},
       {"ValueRecord", {bytes_of(ValueRecord{JobId(1), ActionId(2)}), "32 1739638221"}},
       {"Poll", {bytes_of(Poll{JobId(1), ActionId(2), nanoseconds(3)}), "40 4114651754"}},
-      {"PollReply", {bytes_of(std::move(reply)), "1104 3563276923"}},
-      {"JobList", {bytes_of(std::move(list)), "2072 2402919456"}},
+      {"PollReply", {bytes_of(std::move(reply)), "1120 4241963029"}},
+      {"JobList", {bytes_of(std::move(list)), "2104 1197365642"}},
       {"KillRequest", {bytes_of(KillRequest{JobId(1), "reason"}), "40 3460412723"}},
       {"LogsWanted", {bytes_of(LogsWanted{JobId(1), 2}), "32 1739638221"}},
       {"JobLogs", {bytes_of(std::move(logs)), "84 371196972"}},

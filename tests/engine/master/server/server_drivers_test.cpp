@@ -230,16 +230,16 @@ TEST_F(ServerDrivers, ASubmissionWithARequestIdIsMadeOnce) {
 
 TEST_F(ServerDrivers, ADriverThatGotNoAnswerSubmitsTheSameJobAgain) {
   auto submit = submission("nightly");
-  submit.submitter = 7;
+  submit.options.submitter = 7;
   const auto submitted = [this](const rpc::ConnectionPtr& driver, const client::Submit& what) -> Result<client::Submitted> {
     WEFT_ASSIGN(const auto answer, call(driver, client::kSubmitJob, client::encode(what)));
     return client::decode<client::Submitted>(answer);
   };
   const auto job = submitted(connect(), submit).value();
   auto other = submit;
-  other.submitter = 8;
+  other.options.submitter = 8;
   EXPECT_FALSE(submitted(connect(), other)) << "it has a driver";
-  other.submitter = 0;
+  other.options.submitter = 0;
   EXPECT_FALSE(submitted(connect(), other)) << "of a release that draws no number";
   const auto again = submitted(connect(), submit).value();
   EXPECT_EQ(again.job, job.job);

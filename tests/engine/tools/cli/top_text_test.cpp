@@ -64,10 +64,14 @@ TEST(TopText, SumsJobsAndWorkers) {
 
 TEST(TopText, RatesAreThoseBetweenTwoLooks) {
   const auto before = look(10s, {}, {job(2, 40, 1000)});
-  const auto now = look(12s, {}, {job(2, 60, 3000)});
+  auto running = job(2, 60, 3000);
+  running.left = 4s;
+  running.options["name"] = "nightly report";
+  const auto now = look(12s, {}, {running});
   const std::string shown = text(top_lines(now, &before, {}));
   EXPECT_TRUE(has(shown, "; 10 tasks/s, 0.98 KiB/s read, 0 B/s shuffled")) << shown;
-  EXPECT_TRUE(has(shown, "10/s, 4.0 s left")) << shown;
+  EXPECT_TRUE(has(shown, "10/s  about 4.0 s")) << shown;
+  EXPECT_TRUE(has(shown, "nightly report")) << "as it was named";
   EXPECT_TRUE(has(text(top_lines(now, &now, {})), "1 jobs running\n")) << "no time has passed";
 }
 

@@ -31,8 +31,8 @@ master::JobStatus job(std::uint64_t id, const std::string& user, std::uint32_t r
   made.name = "count";
   made.user = user;
   made.state = state;
-  made.tasks = tasks;
-  made.running_tasks = running;
+  made.tasks.all = tasks;
+  made.tasks.running = running;
   return made;
 }
 
