@@ -40,9 +40,12 @@ double RackLoad::in_use() const {
 std::vector<RackLoad> racks_of(const std::vector<client::NodeStatus>& nodes) {
   std::map<std::string, RackLoad> racks;
   for (const client::NodeStatus& node : nodes) {
-    if (node.dead || node.lost) continue;
     RackLoad& rack = racks[node.rack];
     rack.name = node.rack;
+    if (node.dead || node.lost) {
+      ++rack.lost;
+      continue;
+    }
     ++rack.nodes;
     rack.slots += node.slots;
     rack.running += node.running;
@@ -57,9 +60,9 @@ std::vector<RackLoad> racks_of(const std::vector<client::NodeStatus>& nodes) {
 }
 
 std::string racks_text(const std::vector<RackLoad>& racks) {
-  TextTable table({"RACK", "WORKERS", "RUNNING", "OUT", "IN", "UPLINK", "IN USE"});
+  TextTable table({"RACK", "WORKERS", "LOST", "RUNNING", "OUT", "IN", "UPLINK", "IN USE"});
   for (const RackLoad& rack : racks) {
-    table.row(rack.name, rack.nodes, fmt::format("{} of {}", rack.running, rack.slots), rate_text(rack.crossing.up),
+    table.row(rack.name, rack.nodes, rack.lost, fmt::format("{} of {}", rack.running, rack.slots), rate_text(rack.crossing.up),
               rate_text(rack.crossing.down), uplink_text(rack), fmt::format("{:.0f} %", 100 * rack.in_use()));
   }
   return table.text();
@@ -67,9 +70,9 @@ std::string racks_text(const std::vector<RackLoad>& racks) {
 
 std::string racks_json(const std::vector<RackLoad>& racks) {
   return json_line(objects(racks, [](JsonWriter& json, const RackLoad& rack) {
-    members(json, "rack", rack.name, "workers", rack.nodes, "slots", rack.slots, "running", rack.running, "cross_rack_up",
-            rack.crossing.up, "cross_rack_down", rack.crossing.down, "uplink_up", rack.uplink.up, "uplink_down", rack.uplink.down,
-            "most_cross_rack_up", rack.most.up, "most_cross_rack_down", rack.most.down, "in_use", rack.in_use());
+    members(json, "rack", rack.name, "workers", rack.nodes, "lost", rack.lost, "slots", rack.slots, "running", rack.running,
+            "cross_rack_up", rack.crossing.up, "cross_rack_down", rack.crossing.down, "uplink_up", rack.uplink.up, "uplink_down",
+            rack.uplink.down, "most_cross_rack_up", rack.most.up, "most_cross_rack_down", rack.most.down, "in_use", rack.in_use());
   }));
 }
 

@@ -13,6 +13,7 @@ namespace weft::tools {
 struct RackLoad {
   std::string name;
   std::uint32_t nodes = 0, slots = 0, running = 0;
+  std::uint32_t lost = 0;           // workers that were lost within the last hour, which count nowhere else
   schedulers::UplinkRate crossing;  // of its workers together, as they reported
   schedulers::UplinkRate uplink;    // what it carries; 0: not known
   schedulers::UplinkRate most;      // the largest rates that were seen
@@ -22,7 +23,7 @@ struct RackLoad {
   double in_use() const;
 };
 
-/// By name; only of workers that are neither lost nor dead.
+/// By name.
 std::vector<RackLoad> racks_of(const std::vector<client::NodeStatus>& nodes);
 std::string racks_text(const std::vector<RackLoad>& racks);
 std::string racks_json(const std::vector<RackLoad>& racks);
