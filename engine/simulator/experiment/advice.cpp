@@ -180,7 +180,7 @@ struct Present {
 Result<Present> present_of(const AdviceOptions& options) {
   Present present{options.present, {}};
   if (!options.what.from_log.empty()) {
-    WEFT_ASSIGN(present.recording, workloads::read_event_log(options.what.from_log, options.what.cluster.flows));
+    WEFT_ASSIGN(present.recording, workloads::read_event_log(options.what.from_log, options.what.cluster.flows, options.what.last));
     if (present.scheduler.empty()) present.scheduler = present.recording->scheduler;
   }
   if (present.scheduler.empty()) present.scheduler = schedulers::kDefaultScheduler;

@@ -76,7 +76,7 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
   const std::vector<workloads::RecordedNode>& nodes = recording.nodes;
   const bool as_it_was = options.resize.scale == 1 && options.resize.arrival_scale == 1 && !options.reorder;
   if (!options.from_log.empty()) {
-    WEFT_ASSIGN(recording, workloads::read_event_log(options.from_log, options.cluster.flows));
+    WEFT_ASSIGN(recording, workloads::read_event_log(options.from_log, options.cluster.flows, options.last));
     setting.workload = std::move(recording.workload);
     setting.workload.name = "log:" + options.from_log;
     setting.recorded_scheduler = recording.scheduler;
@@ -334,6 +334,8 @@ Result<void> check(const Options& options) {
   if (options.workload.empty() == options.from_log.empty()) {
     return fail(Code::invalid_argument, "give either --workload KIND:FILE or --from-log FILE");
   }
+  if (options.last > Duration(0) && options.from_log.empty())
+    return fail(Code::invalid_argument, "--last is a time before the end of an event log: give --from-log FILE, too");
   if (options.seeds == 0) return fail(Code::invalid_argument, "--seeds must be at least 1");
   if (!options.event_log.empty() && (options.seeds > 1 || options.schedulers.size() > 1)) {
     return fail(Code::invalid_argument, "--event-log is of one run: give one --scheduler and one seed");

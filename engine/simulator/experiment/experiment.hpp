@@ -16,6 +16,7 @@ namespace weft::simulator::experiment {
 struct Options {
   std::string workload;                 // "KIND:FILE,…"; or
   std::string from_log;                 // an event log; its nodes are the cluster unless others are given
+  Duration last{0};                     // only jobs of that time before its end; 0: all
   std::vector<std::string> schedulers;  // empty: that of the log, or fifo
   bool deadlines = false;               // with no schedulers given: adds those that are usual for deadlines
   std::vector<std::string> plugins;     // shared objects with further schedulers

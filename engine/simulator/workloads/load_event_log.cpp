@@ -24,6 +24,7 @@ using master::EventLine;
 struct MasterRun {
   bool continued = false;   // the pieces before are gone: lines may name unknown jobs and nodes
   std::size_t earlier = 0;  // jobs of the runs before
+  std::size_t before = 0;   // jobs that were forgotten
   JobLogs jobs;
   std::vector<LoggedLaunch> launches;
   std::map<std::uint32_t, std::size_t> node_of;  // positions in the recording of present nodes, by their numbers
@@ -40,24 +41,62 @@ struct MasterRun {
 
 class EventLogReader {
  public:
-  EventLogReader(std::string path, bool transfers_apart) : path_(std::move(path)), transfers_apart_(transfers_apart) {}
+  EventLogReader(std::string path, bool transfers_apart, Time window)
+      : path_(std::move(path)), transfers_apart_(transfers_apart), window_(window) {}
 
   Result<Recording> read() {
-    WEFT_ASSIGN(const auto pieces, master::pieces_of(path_));
+    WEFT_ASSIGN(auto pieces, master::pieces_of(path_));
+    if (window_ > Time(0)) WEFT_TRY(leave_out_old(pieces, window_));
     WEFT_TRY(master::for_each_line(pieces, [this](const master::LogLines& lines, std::size_t) -> Result<void> {
       lines_ = &lines;
       if (trim(lines.line()).empty()) return {};
       WEFT_ASSIGN(const EventLine event, lines.parse());
+      if (window_ > Time(0)) forget_before(event.at - window_);
       return apply(event);
     }));
     return finish();
   }
 
  private:
+  /// Pieces that end before the window, as far as their successors tell. A later run of the master has a clock of its own.
+  static Result<void> leave_out_old(std::vector<master::LogPiece>& pieces, Time window) {
+    std::optional<Time> latest;  // when the last piece begins
+    for (std::size_t i = pieces.size(); i-- > 1;) {
+      WEFT_ASSIGN(auto lines, master::open_piece(pieces[i]));
+      WEFT_ASSIGN(const bool any, lines.next());
+      if (!any) continue;
+      WEFT_ASSIGN(const EventLine first, lines.parse());
+      if (first.event == "log_started") return {};
+      if (!latest) latest = first.at;
+      if (first.at >= *latest - window) continue;
+      pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(i));
+      return {};
+    }
+    return {};
+  }
+
+  /// Jobs that were submitted before that, and measurements. Numbers of jobs ascend with their submissions.
+  void forget_before(Time from) {
+    while (!run_.jobs.empty() && run_.jobs.begin()->second.submitted < from) {
+      run_.jobs.erase(run_.jobs.begin());
+      ++run_.before;
+    }
+    auto& events = run_.recording.events;
+    if (events.size() < 2 * kept_events_ + 1000) return;
+    std::erase_if(events, [from](const RecordedEvent& event) {
+      return event.at < from && std::holds_alternative<master::WorkerHeartbeat>(event.event);
+    });
+    kept_events_ = events.size();
+    std::erase_if(run_.launches, [this](const LoggedLaunch& launch) { return !run_.jobs.contains(launch.job); });
+  }
+
+  /// Lines about the job may be passed over when nothing is known of it.
+  bool may_lack_jobs() const { return run_.continued || run_.before > 0; }
+
   Result<void> apply(const EventLine& event) {
     if (event.event == "log_started") return started(event);
     if (event.event == "log_continued") run_.continued = run_.continued || (run_.jobs.empty() && run_.recording.nodes.empty());
-    if (run_.continued && event.job != 0 && event.event != "job_submitted" && !run_.jobs.contains(event.job)) return {};
+    if (may_lack_jobs() && event.job != 0 && event.event != "job_submitted" && !run_.jobs.contains(event.job)) return {};
     if (event.event == "scheduler_configured") return configured(event);
     if (event.event == "worker_joined") return joined(event);
     if (event.event == "worker_lost") return lost(event);
@@ -74,7 +113,7 @@ class EventLogReader {
 
   /// Another run of the master begins, with other workers, and times and numbers from the start.
   Result<void> started(const EventLine& event) {
-    const std::size_t earlier = run_.earlier + run_.jobs.size();
+    const std::size_t earlier = run_.earlier + run_.before + run_.jobs.size();
     if (run_.worked()) last_ = std::move(run_);
     run_ = {};
     run_.earlier = earlier;
@@ -297,15 +336,21 @@ class EventLogReader {
       run_ = std::move(*last_);
     }
     notes.earlier = run_.earlier;
+    notes.before = run_.before;
     if (!make_recording(run_.jobs, run_.launches, run_.recording, notes))
-      return fail(Code::corrupt, path_ + ": the log holds no job of which a task ended");
+      return fail(Code::corrupt,
+                  path_ + (window_ > Time(0)
+                               ? fmt::format(": the log holds no job of its last {} of which a task ended", human_duration(window_))
+                               : std::string(": the log holds no job of which a task ended")));
     return std::move(run_.recording);
   }
 
   const std::string path_;
   const bool transfers_apart_;
+  const Time window_;                        // before the end of the log; 0: all of it
   const master::LogLines* lines_ = nullptr;  // at the present line
   MasterRun run_;
+  std::size_t kept_events_ = 0;    // when some were forgotten last
   std::optional<MasterRun> last_;  // the last of the earlier runs in which tasks ended
 };
 
@@ -317,8 +362,8 @@ Time Recording::makespan() const {
   return last;
 }
 
-Result<Recording> read_event_log(const std::string& path, bool transfers_apart) {
-  return EventLogReader(path, transfers_apart).read();
+Result<Recording> read_event_log(const std::string& path, bool transfers_apart, Time last) {
+  return EventLogReader(path, transfers_apart, last).read();
 }
 
 Result<Workload> load_event_log(const std::string& path, const Settings& settings, const Context&) {

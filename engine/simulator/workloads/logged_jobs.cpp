@@ -195,6 +195,8 @@ void add_words(const RecordingNotes& notes, std::vector<std::string>& words) {
   if (notes.idle_since)
     words.push_back(fmt::format("this is the last run of the master in which tasks ended; later ones, with {} jobs, are left out",
                                 notes.later));
+  if (notes.before > 0)
+    words.push_back(fmt::format("{} jobs that were submitted before the last of the log are left out", notes.before));
   if (notes.empty > 0) words.push_back(fmt::format("{} jobs without a finished task are left out", notes.empty));
   if (notes.unknown > 0) words.push_back(fmt::format("{} tasks without a known time take the mean of their stage", notes.unknown));
   if (notes.alike > 0)

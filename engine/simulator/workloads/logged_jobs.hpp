@@ -64,6 +64,7 @@ struct RecordingNotes {
   std::size_t earlier = 0;  // jobs of earlier runs of the master
   std::size_t later = 0;    // of later ones, in which no task ended
   bool idle_since = false;  // there were such runs
+  std::size_t before = 0;   // jobs that were submitted before the time that is asked about
   std::size_t unknown = 0;  // tasks without a known time
   std::size_t split = 0;    // stages with hot partitions that were split
   std::size_t merged = 0;   // stages with small partitions that were merged

@@ -70,6 +70,9 @@ struct Recording {
 ///
 /// `transfers_apart`: the work does not include waits for map outputs and for files of other nodes, because the simulation adds its
 /// own transfers.
-Result<Recording> read_event_log(const std::string& path, bool transfers_apart = false);
+///
+/// `last`: only of jobs that were submitted within this time before the end of the log; 0: of all. Others are forgotten while the
+/// log is read, and files of a rotated log that lie before that time are not read.
+Result<Recording> read_event_log(const std::string& path, bool transfers_apart = false, Time last = Time(0));
 
 }  // namespace weft::simulator::workloads

@@ -48,6 +48,8 @@ void add_workload_options(CLI::App& command, experiment::Options& what) {
   add_value(command, "--workload", what.workload, "KIND:FILE,...", "KIND:FILE[,key=value,...]; the kinds are below");
   add_value(command, "--from-log", what.from_log, "FILE",
             "Event log of a real cluster: replay its jobs, under its scheduler or others");
+  add_duration_option(command, "--last", what.last, Zero::refused,
+                      "Only jobs that were submitted within this time before the end of the event log, such as 1h");
   add_value(command, "--scheduler-plugin", what.plugins, "FILE",
             "Shared object with a scheduler of your own (schedulers/plugin.hpp)")
       ->take_all();

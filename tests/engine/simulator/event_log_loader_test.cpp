@@ -10,7 +10,9 @@ namespace weft::simulator::workloads {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(EventLogLoader, ReplaysWhatHappened) {
@@ -132,12 +134,13 @@ class LogText {
     add(from, "task_launched", of);
     add(to, "task_finished", of + more);
   }
-  Result<Recording> read(bool transfers_apart = false) const {
+  Result<Recording> read(bool transfers_apart = false, Time last = Time(0)) const {
     auto directory = TempDir::create();
     const std::string path = directory->path() / "log";
     EXPECT_TRUE(write_file(path, text_));
-    return read_event_log(path, transfers_apart);
+    return read_event_log(path, transfers_apart, last);
   }
+  const std::string& text() const { return text_; }
 
  private:
   std::string text_;
@@ -155,6 +158,59 @@ TEST(EventLogLoader, KeepsTheCopiesOfMapOutputs) {
     EXPECT_EQ(recording->workload.jobs.at(0).options.shuffle_replicas.value_or(0), two ? 2u : 0u)
         << "0: as the simulated cluster has them";
   }
+}
+
+/// A job each second, whose two tasks take 100 ms; a heartbeat each 10 ms.
+LogText seconds_of_jobs(int jobs) {
+  LogText log;
+  log.join(0, 1, "a");
+  for (int id = 1; id <= jobs; ++id) {
+    const int at = 1000 * id;
+    log.job(at, id);
+    log.plan(at, id);
+    for (const int task : {0, 1}) log.task(at, "task_launched", id, task, 0);
+    for (const int task : {0, 1}) log.task(at + 100, "task_finished", id, task, 0);
+    for (int beat = 0; beat < 1000; beat += 10) log.add(at + beat, "worker_heartbeat", R"("node":1,"used":{"cpu":1})");
+  }
+  return log;
+}
+
+TEST(EventLogLoader, KeepsTheLastJobsOnly) {
+  const LogText log = seconds_of_jobs(40);  // until 40.99 s
+  const auto all = log.read();
+  ASSERT_TRUE(all) << all.error().to_string();
+  EXPECT_EQ(all->workload.jobs.size(), 40u);
+  const auto last = log.read(false, std::chrono::milliseconds(3500));
+  ASSERT_TRUE(last) << last.error().to_string();
+  ASSERT_EQ(last->workload.jobs.size(), 3u);
+  EXPECT_EQ(last->workload.jobs[0].name, "38 j");
+  EXPECT_EQ(last->workload.jobs[0].arrival, Time(0));
+  EXPECT_EQ(last->workload.jobs[2].arrival, std::chrono::seconds(2));
+  EXPECT_EQ(last->launches.size(), 6u);
+  EXPECT_THAT(last->workload.notes, Contains(HasSubstr("37 jobs that were submitted before")));
+  EXPECT_LT(last->events.size(), 2000u) << "measurements of long ago are forgotten";
+  EXPECT_EQ(last->nodes.size(), 1u) << "it joined long before";
+  const auto none = log.read(false, std::chrono::milliseconds(100));
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().to_string(), HasSubstr("no job of its last 100 ms"));
+}
+
+TEST(EventLogLoader, DoesNotReadFilesOfLongAgo) {
+  auto directory = TempDir::create();
+  const std::string path = directory->path() / "log";
+  const std::string text = seconds_of_jobs(9).text(), mark = R"({"time_ns":8000000000,"event":"job_submitted")";
+  const std::size_t cut = text.find(mark);
+  ASSERT_NE(cut, std::string::npos);
+  ASSERT_TRUE(write_file(path + ".000001", "damage\n"));
+  const auto continued = [](int second) {
+    return fmt::format(R"({{"time_ns":{}000000000,"event":"log_continued","version":1}})", second) + "\n";
+  };
+  ASSERT_TRUE(write_file(path + ".000002", continued(5)));
+  ASSERT_TRUE(write_file(path, continued(8) + text.substr(0, text.find('\n') + 1) + text.substr(cut)));
+  EXPECT_FALSE(read_event_log(path)) << "the first file is damaged";
+  const auto last = read_event_log(path, false, std::chrono::seconds(2));
+  ASSERT_TRUE(last) << last.error().to_string();
+  EXPECT_EQ(last->workload.jobs.size(), 2u);
 }
 
 TEST(EventLogLoader, KeepsFailedAttemptsAndLostNodes) {
