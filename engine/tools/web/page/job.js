@@ -262,6 +262,60 @@ function runsOf(job, runs) {
   return h('div', {class: 'runs'}, s('svg', {width: all.length * kWide, height: kHigh + 1, role: 'img', 'aria-label': `times of ${count(runs.length)} earlier runs and of this one`}, bars, s('path', {class: 'axis', d: `M0,${kHigh + 0.5}H${all.length * kWide}`})), h('span', {class: ratio >= 1.5 ? 'warn' : 'dim'}, said));
 }
 
+/// What differs from another run: stages of both, put together by name in their order, each figure above that of the other run.
+class Comparison {
+  constructor(id) {
+    Object.assign(this, {id, offered: '', other: null, said: h('p', {role: 'status'})});
+    this.which = h('select', {onchange: () => this.read()});
+    const pair = (name, of, words) => ({name, n: 1, sort: r => (of(r.here) ?? 0) - (of(r.there) ?? 0), text: r => {
+      const [here, there] = [of(r.here), of(r.there)], much = here > 1.5 * there && here - there > of(this.most) / 20;
+      return h('span', {}, h('span', {class: much ? 'warn' : null}, here == null ? '–' : words(here)), h('div', {class: 'dim'}, there == null ? '–' : words(there)));
+    }});
+    this.table = new Table('Its stages above those of the other job', [{name: 'Stage', text: r => (r.here ?? r.there).name, long: 1}, pair('Time', t => t?.seconds, duration), pair('Tasks', t => t?.tasks, count), pair('Median task', t => t?.task_figures.seconds.median, duration),
+      pair('Longest task', t => t?.task_figures.seconds.max, duration), pair('Read', t => t?.input_bytes, bytes), pair('Shuffled', t => t?.shuffle_bytes, bytes), pair('Spilled', t => t?.task_figures.spilled_bytes.total, bytes), pair('Failed attempts', t => t?.failed_attempts, count)], r => r.key, {plain: true, told: 1});
+    this.table.element.hidden = true;
+    this.element = h('div', {hidden: true}, h('label', {}, 'Compare with ', this.which), this.said, this.table.element);
+  }
+  /// The earlier runs, the latest first.
+  offer(runs) {
+    const said = runs.map(run => run.id).join();
+    if (said === this.offered) return;
+    this.offered = said;
+    this.element.hidden = !runs.length;
+    const chosen = this.which.value;
+    this.which.replaceChildren(h('option', {value: ''}, '–'), ...[...runs].reverse().map(run => h('option', {value: run.id}, `job ${run.id}, ${run.state} after ${duration(run.seconds)}`)));
+    this.which.value = runs.some(run => String(run.id) === chosen) ? chosen : '';
+  }
+  async read() {
+    this.other = null;
+    this.table.element.hidden = true;
+    this.said.textContent = '';
+    if (!this.which.value) return;
+    try {
+      this.other = await ask(`/jobs/${this.which.value}`);
+      this.draw();
+    } catch (error) { this.said.textContent = error.message; }
+  }
+  set(job) {
+    this.job = job;
+    this.draw();
+  }
+  draw() {
+    if (!this.other) return;
+    const keyed = stages => { const seen = new Map(); return new Map(stages.map(stage => { const times = (seen.get(stage.name) ?? 0) + 1; seen.set(stage.name, times); return [`${stage.name} ${times}`, stage]; })); };
+    const here = keyed(this.job.stages), there = keyed(this.other.stages), rows = [...new Set([...here.keys(), ...there.keys()])].map(key => ({key, here: here.get(key), there: there.get(key)}));
+    const sum = of => this.job.stages.reduce((total, stage) => total + (of(stage) ?? 0), 0), more = row => (row.here?.seconds ?? 0) - (row.there?.seconds ?? 0);
+    this.most = {seconds: sum(t => t.seconds), tasks: sum(t => t.tasks), input_bytes: sum(t => t.input_bytes), shuffle_bytes: sum(t => t.shuffle_bytes), failed_attempts: 0, task_figures: {seconds: {median: 0, max: 0}, spilled_bytes: {total: 0}}};
+    const all = this.job.seconds - this.other.seconds, most = rows.reduce((a, b) => (Math.abs(more(b)) > Math.abs(more(a)) ? b : a), {key: ''});
+    const changed = most.key && Math.abs(more(most)) >= Math.abs(all) / 4 ? ` The stage that differs most is ${(most.here ?? most.there).name}: ${duration(most.here?.seconds ?? 0)} instead of ${duration(most.there?.seconds ?? 0)}.` : '';
+    const options = job => Object.entries(job.options ?? {}).map(([name, value]) => `--${name} ${value}`).join(' ') || 'none';
+    this.said.textContent = `${this.job.state === 'running' ? 'It has taken' : 'It took'} ${duration(this.job.seconds)}, job ${this.other.id} ${duration(this.other.seconds)}; it read ${bytes(this.job.input_bytes)}, job ${this.other.id} ${bytes(this.other.input_bytes)}.` + changed +
+        (options(this.job) === options(this.other) ? '' : ` Its options are ${options(this.job)}, those of job ${this.other.id} ${options(this.other)}.`);
+    this.table.element.hidden = false;
+    this.table.set(rows);
+  }
+}
+
 // ---- shuffle ------------------------------------------------------------------------------------------------------------
 
 /// Bytes from the workers (or racks) that wrote map outputs to those that read them.
@@ -398,7 +452,7 @@ class Output {
 function summaryOf(job) {
   const done = part(job), running = job.state === 'running';
   return [numbers([['state', stateOf(job.state)], ['progress', percent(job.state === 'finished' ? 1 : done)], ['time', duration(job.seconds)],
-    ...(running && done ? [['left, about', duration(job.seconds * (1 - done) / done)]] : []), ['user', job.user || '–'], ['pool', job.pool || '–'],
+    ...(running && job.seconds_left != null ? [['left, about', duration(job.seconds_left)]] : []), ['user', job.user || '–'], ['pool', job.pool || '–'],
     ...(job.deadline_seconds_left == null ? [] : [['to the deadline', duration(job.deadline_seconds_left)]]),
     ['input', bytes(job.input_bytes)], ['shuffle', bytes(job.shuffle_bytes)], ['prefetched', bytes(job.prefetch.prefetched_bytes)], ['wasted', bytes(job.prefetch.wasted_bytes)], ['evicted', bytes(job.prefetch.evicted_bytes)]]),
   Object.keys(job.options ?? {}).length ? h('p', {}, 'options: ', h('code', {}, Object.entries(job.options).map(([name, value]) => `--${name} ${value}`).join(' '))) : '',
@@ -420,6 +474,7 @@ class JobView {
     this.timeline = new Timeline(this.attempts);
     this.matrix = new ShuffleMatrix(id, this.attempts);
     this.path = new Path();
+    this.comparison = new Comparison(id);
     this.stages = stagesTable(this.attempts);
     this.figures = figuresTable();
     this.table = attemptsTable(this.attempts, task => this.output.of(task));
@@ -442,7 +497,7 @@ class JobView {
     this.detail = h('div', {hidden: true}, h('h2', {}, 'Timeline'), this.timeline.element, this.matrix.element, h('h2', {}, 'Attempts'), this.table.element);
     const tools = [this.kill, ...(logs ? [] : [h('button', {type: 'button', onclick: () => this.output.all()}, 'Show output of its tasks')]),
       h('a', {href: `/api/v1/jobs/${id}/trace`, download: `job-${id}-trace.json`}, 'Trace for Perfetto'), link(`/api/v1/jobs/${id}`, 'JSON')];
-    view.replaceChildren(this.title, this.summary, h('div', {class: 'tools'}, report ? [] : tools), this.runs, this.found, this.why, this.path.element, h('h2', {}, 'Stages'), this.dag, this.stages.element,
+    view.replaceChildren(this.title, this.summary, h('div', {class: 'tools'}, report ? [] : tools), this.runs, this.comparison.element, this.found, this.why, this.path.element, h('h2', {}, 'Stages'), this.dag, this.stages.element,
         h('details', {}, h('summary', {}, 'Time, input, shuffle and spills of single tasks'), this.figures.element), this.note, this.output.element, this.detail, h('h2', {}, 'Counters'), this.counters.element);
   }
   watch() {
@@ -453,12 +508,13 @@ class JobView {
   }
   show(job) {
     this.job = job;
-    this.title.textContent = `Job ${this.id}: ${job.name}`;
-    document.title = `${job.name} – weft`;
+    this.title.textContent = `Job ${this.id}: ${nameOf(job)}`;
+    document.title = `${nameOf(job)} – weft`;
     this.kill.hidden = job.state !== 'running' || logs;
     this.summary.replaceChildren(...summaryOf(job));
     this.stages.set(job.stages);
     this.figures.set(job.stages);
+    this.comparison.set(job);
     this.drawGraph();
     this.readTasks();
     this.readRest();
@@ -490,7 +546,10 @@ class JobView {
       this.path.set(path);
       this.drawGraph();
     }).catch(() => {});
-    await ask(`/jobs/${this.id}/runs`).then(runs => this.runs.replaceChildren(runsOf(this.job, runs ?? []))).catch(() => {});
+    await ask(`/jobs/${this.id}/runs`).then(runs => {
+      this.runs.replaceChildren(runsOf(this.job, runs ?? []));
+      this.comparison.offer(runs ?? []);
+    }).catch(() => {});
     await ask(`/jobs/${this.id}/counters`).then(all => this.counters.set(Object.entries(all)), () => {});
     await ask(`/jobs/${this.id}/findings`).then(all => this.found.replaceChildren(...all.map(one => h('li', {}, h('b', {}, one.kind.replaceAll('_', ' ')), ': ' + one.finding, h('div', {class: 'dim'}, one.advice)))), () => {});
   }

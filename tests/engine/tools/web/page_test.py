@@ -13,6 +13,7 @@ try:
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select
 except ImportError:
     print("skipped: there is no selenium for this Python; apt-get install python3-selenium")
     sys.exit(77)
@@ -273,8 +274,11 @@ try:
 
     # Many tasks: what the browser does with them.
     many = int(os.environ.get("WEFT_PAGE_TASKS", "2000"))
-    assert world.job("noop", "--tasks", str(many)).wait(300) == 0
+    assert world.job("noop", "--tasks", str(many), "--name", "Nightly <b>no-op</b>").wait(300) == 0
+    world.go("/jobs")
+    world.sees("Nightly <b>no-op</b>")
     world.go("/jobs/3")
+    world.sees("Job 3: Nightly <b>no-op</b>")
     world.sees("Show more of" if many > 200 else "Attempts")
     until(lambda: many <= 200 or f"200 of {many:,} shown" in world.text(), f"{many} attempts")
     until(lambda: str(many) in world.text().replace(",", ""), f"{many} tasks")
@@ -289,6 +293,14 @@ try:
     before = [f"/jobs/{each['id']}" for each in json.loads(world.weft("job", "list", "--json")) if each["id"] < 4 and each["name"] == driver.find_element(By.TAG_NAME, "h1").text.split(": ")[1]]
     shown = [link.get_dom_attribute("href") for link in driver.find_elements(By.CSS_SELECTOR, ".runs a")]
     assert shown == before and "/jobs/2" in shown, f"runs before: {shown}, not {before}"
+    Select(driver.find_element(By.XPATH, "//label[starts-with(., 'Compare with')]/select")).select_by_value("2")
+    world.sees("It took", "; it read", "job 2 ")
+    compared = until(lambda: driver.find_elements(By.XPATH, "//table[starts-with(caption, 'Its stages above')]/tbody/tr"), "stages of both")
+    stages = {each: json.loads(world.weft("job", "status", str(each), "--json"))["stages"] for each in (2, 4)}
+    assert len(compared) == len(stages[4]), f"{len(compared)} rows of {stages[4]}"
+    tasks = [row.find_elements(By.TAG_NAME, "td")[2].text.split("\n") for row in compared]
+    assert tasks == [[str(stages[job][at]["tasks"]) for job in (4, 2)] for at in range(len(tasks))], tasks
+    world.shot("compared")
 
     # A report of that job is one file that shows the same.
     def stages_shown():
