@@ -108,6 +108,19 @@ Result<std::string> configure(Cluster& cluster, const std::string& spec) {
   return tools::scheduler_json(info);
 }
 
+Result<std::string> ask_advice(Cluster& cluster, const ApiCall& call) {
+  WEFT_ASSIGN(auto members, texts(call, {"span"}));
+  Duration span = std::chrono::hours(1);
+  if (members.contains("span")) {
+    auto parsed = parse_duration(members["span"]);
+    if (!parsed) return fail(std::move(parsed).error().wrap("span"));
+    span = *parsed;
+  }
+  WEFT_ASSIGN(Adviser * adviser, cluster.adviser());
+  WEFT_TRY(adviser->ask(span));
+  return adviser->describe();
+}
+
 Result<std::string> use_scheduler(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(auto members, texts(call, {"scheduler"}));
   if (members["scheduler"].empty()) return fail(Code::invalid_argument, "the body names no scheduler: {\"scheduler\":\"fair\"}");
@@ -137,6 +150,9 @@ std::vector<Route> change_routes() {
       route("POST", "/nodes/{worker}/capacity", set_capacity, "Done", "Give a worker less than it joined with, or that again",
             "weft node set",
             {{"capacity", "string", "slots=2 memory=4GiB …, or nominal"}, {"reason", "string", "Why, for weft node list"}}),
+      route("POST", "/advice", ask_advice, "Advice", "Simulate earlier jobs under every scheduler, in the background",
+            "weft advise",
+            {{"span", "string", "Of jobs that were submitted within this time before now, such as 6h; 0s: of all (1h)"}}),
       route("POST", "/scheduler", use_scheduler, "Scheduler", "Change to another scheduler, or other options", "weft scheduler use",
             {{"scheduler", "string", "NAME or NAME(key=value,…)"}}),
       route("POST", "/scheduler/reload", reload, "Scheduler", "Read the files of the scheduler again", "weft scheduler reload"),

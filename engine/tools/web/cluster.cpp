@@ -37,7 +37,9 @@ constexpr std::size_t kMostAttempts = 300'000;  // of all jobs together, kept in
 
 ClusterSources::ClusterSources(std::string master, const std::string& event_log, master::LogPlace log_began)
     : master_(std::move(master)), event_log_(event_log) {
-  if (!event_log.empty()) log_.emplace(event_log, history::EventHistory({}, kMostAttempts), log_began);
+  if (event_log.empty()) return;
+  log_.emplace(event_log, history::EventHistory({}, kMostAttempts), log_began);
+  adviser_.emplace(event_log);
 }
 
 Result<std::string> ClusterSources::with_history(std::uint64_t job, const Use& use) {
@@ -75,6 +77,22 @@ Result<Submissions*> ClusterSources::submissions() {
   if (submissions_ == nullptr)
     return fail(Code::not_found, "this master starts no programs; weft master --submit-dir DIR names those it may");
   return submissions_.get();
+}
+
+Result<Adviser*> ClusterSources::adviser() {
+  if (past_) return fail(Code::not_found, "of event logs, `weft advise --from-log` says what another scheduler would have done");
+  if (!adviser_)
+    return fail(Code::not_found,
+                "this master keeps no event log, from which that would be known: it was started with --event-log none");
+  return &*adviser_;
+}
+
+Result<Adviser*> Cluster::adviser() {
+  WEFT_ASSIGN(const bool all, sees_all());
+  if (!all)
+    return fail(Code::permission_denied,
+                fmt::format("{} may not read the events of all jobs, of which this tells (weft master --admin)", escaped(user_)));
+  return sources_->adviser();
 }
 
 Result<std::shared_ptr<client::Admin>> Cluster::admin() {

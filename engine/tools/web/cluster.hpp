@@ -13,6 +13,7 @@
 #include "engine/client/admin.hpp"
 #include "engine/tools/history/log_follower.hpp"
 #include "engine/tools/history/past_jobs.hpp"
+#include "engine/tools/web/adviser.hpp"
 #include "engine/tools/web/cluster_samples.hpp"
 #include "engine/tools/web/pool_samples.hpp"
 #include "engine/tools/web/submissions.hpp"
@@ -21,8 +22,8 @@
 
 namespace weft::web {
 
-/// What all users of the page share: the event log, programs that are started over HTTP, samples of pools and of the cluster. Any
-/// thread.
+/// What all users of the page share: the event log, what is asked of it, programs that are started over HTTP, samples of pools and
+/// of the cluster. Any thread.
 class ClusterSources {
  public:
   ClusterSources(std::string master, const std::string& event_log, master::LogPlace log_began);
@@ -32,6 +33,7 @@ class ClusterSources {
   const history::LoggedJobs* past() const { return past_.get(); }
   void allow_submissions(const std::string& directory) { submissions_ = std::make_unique<Submissions>(directory, master_); }
   Result<Submissions*> submissions();
+  Result<Adviser*> adviser();
   PoolSamples& pool_samples() { return pool_samples_; }
   ClusterSamples& samples() { return samples_; }
 
@@ -48,6 +50,7 @@ class ClusterSources {
   std::mutex earlier_mutex_;  // of what follows
   std::unique_ptr<history::PastJobs> earlier_;
   std::unique_ptr<Submissions> submissions_;
+  std::optional<Adviser> adviser_;  // of the event log, if there is one
   PoolSamples pool_samples_;
   ClusterSamples samples_;
 };
@@ -75,6 +78,8 @@ class Cluster {
   void allow_submissions(const std::string& directory) { sources_->allow_submissions(directory); }
   /// not_found when none may be started.
   Result<Submissions*> submissions() { return sources_->submissions(); }
+  /// permission_denied for whoever may not read all of the event log; not_found where there is none.
+  Result<Adviser*> adviser();
   Result<std::shared_ptr<client::Admin>> admin();
   /// What pools used over the last hour, as far as samples were taken.
   PoolSamples& pool_samples() { return sources_->pool_samples(); }

@@ -12,5 +12,6 @@ std::string_view weft_js();
 std::string_view views_js();
 std::string_view job_js();
 std::string_view past_js();
+std::string_view scheduler_js();
 
 }  // namespace weft::web::embedded

@@ -24,7 +24,8 @@ bool is_view(std::string_view path) {
 
 http::Response page(std::string_view path, std::string_view of, bool insecure) {
   for (const auto& [name, script] : {std::pair("/weft.js", embedded::weft_js()), std::pair("/views.js", embedded::views_js()),
-                                     std::pair("/job.js", embedded::job_js()), std::pair("/past.js", embedded::past_js())})
+                                     std::pair("/job.js", embedded::job_js()), std::pair("/past.js", embedded::past_js()),
+                                     std::pair("/scheduler.js", embedded::scheduler_js())})
     if (path == name) return {.type = "text/javascript; charset=utf-8", .body = std::string(script)};
   if (path == "/weft.css") return {.type = "text/css; charset=utf-8", .body = std::string(embedded::weft_css())};
   if (!path.starts_with('/') || !is_view(path)) return http::error_response(404, "there is no such page; / leads to all");

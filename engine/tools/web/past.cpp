@@ -87,7 +87,8 @@ std::string report_html(const history::EventHistory& history, const history::Log
   replace(page, R"(<script src="/weft.js" defer></script>)",
           "<script type=\"application/json\" id=\"data\">" + in_script(data) + "</script>\n" + inlined(embedded::weft_js()));
   replace(page, R"(<script src="/views.js" defer></script>)", inlined(embedded::views_js()));
-  replace(page, R"(<script src="/past.js" defer></script>)", "");  // of a cluster, of which a report has nothing
+  for (const char* of_clusters : {R"(<script src="/past.js" defer></script>)", R"(<script src="/scheduler.js" defer></script>)"})
+    replace(page, of_clusters, "");  // a report has nothing of them
   replace(page, R"(<script src="/job.js" defer></script>)", inlined(embedded::job_js()));
   return page;
 }

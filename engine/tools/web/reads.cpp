@@ -208,6 +208,11 @@ Result<std::string> table(Cluster& cluster, const ApiCall& call) {
   return tools::table_json(status);
 }
 
+Result<std::string> advice(Cluster& cluster, const ApiCall&) {
+  WEFT_ASSIGN(const Adviser* adviser, cluster.adviser());
+  return adviser->describe();
+}
+
 Result<std::string> submissions(Cluster& cluster, const ApiCall&) {
   WEFT_ASSIGN(const auto* all, cluster.submissions());
   return all->list();
@@ -260,6 +265,8 @@ std::vector<Route> read_routes() {
           {{"span", "string", "The last hour, day or week (hour)"}}),
       get("/queues", groups, "Groups", "The scheduler's queues: capacities, limits, use and demand", "weft queue list"),
       get("/scheduler", scheduler, "Scheduler", "The scheduler in force, its faults, and which there are", "weft scheduler show"),
+      get("/advice", advice, "Advice",
+          "What another scheduler would have done with earlier jobs: the last question, and its answer"),
       get("/files", files, "Files", "The entries of a directory of the cluster's files, or a file", "weft fs ls",
           {{"path", "string", "Which (/)"}}),
       get("/files/chunks", file_chunks, "FileChunks", "The chunks of a file, and which workers have them",

@@ -35,7 +35,6 @@ class Submissions {
  private:
   struct Driver;
 
-  void follow(Driver& driver);
   /// Under the mutex; not_found.
   Result<const Driver*> driver(std::uint64_t number) const;
   void forget_the_oldest();

@@ -5,7 +5,7 @@
 
 function clusterView() {
   const summary = h('div'), past = logs ? null : new ClusterPast(), racks = new Table('Racks', [
-    {name: 'Rack', text: r => r.rack}, {name: 'Workers', n: 1, text: r => count(r.workers), sort: r => r.workers},
+    {name: 'Rack', text: r => r.rack}, {name: 'Workers', n: 1, text: r => count(r.workers), sort: r => r.workers}, {name: 'Lost', n: 1, has: r => r.lost, text: r => (r.lost ? h('span', {class: 'bad'}, count(r.lost)) : ''), sort: r => r.lost},
     {name: 'Running', n: 1, text: r => `${count(r.running)} of ${count(r.slots)}`, sort: r => r.running},
     {name: 'Out', n: 1, text: r => rate(r.cross_rack_up), sort: r => r.cross_rack_up}, {name: 'In', n: 1, text: r => rate(r.cross_rack_down), sort: r => r.cross_rack_down},
     {name: 'Uplink', n: 1, text: r => rate(r.uplink_up || r.most_cross_rack_up), sort: r => r.uplink_up},
@@ -51,7 +51,9 @@ function clusterView() {
 /// Of its tasks so far, which part has finished.
 const part = job => (job.tasks ? job.finished_tasks / job.tasks : 0);
 const took = j => (j.state === 'running' ? j.seconds + since(j) : j.seconds), age = j => j.submitted_seconds_ago + since(j);
-const left = j => (j.state !== 'running' || !part(j) ? null : took(j) * (1 - part(j)) / part(j));
+const left = j => (j.state !== 'running' || j.seconds_left == null ? null : Math.max(0, j.seconds_left - since(j)));
+/// As people know it: by its --name, or else its program's.
+const nameOf = j => j.options?.name ?? j.name;
 const tasks = j => (!j.tasks ? '–' : j.finished_tasks === j.tasks ? count(j.tasks) : `${count(j.finished_tasks)} of ${count(j.tasks)}`);
 
 function jobsView() {
@@ -59,7 +61,7 @@ function jobsView() {
   const margin = j => (j.state === 'running' ? j.expected?.margin_seconds : null);  // that is expected
   const time = (seconds, bad) => (seconds == null ? '' : h('span', {class: bad ? 'bad' : null}, duration(seconds)));
   const table = new Table('Jobs, the newest first', [
-    {name: 'Job', n: 1, text: j => link('/jobs/' + j.id, j.id), sort: j => j.id}, {name: 'Name', clip: 1, text: j => link('/jobs/' + j.id, j.name)},
+    {name: 'Job', n: 1, text: j => link('/jobs/' + j.id, j.id), sort: j => j.id}, {name: 'Name', clip: 1, text: j => link('/jobs/' + j.id, nameOf(j))},
     {name: 'State', text: j => stateOf(j.state)}, {name: 'Error', clip: 1, has: j => j.error, text: j => j.error},
     {name: 'Tasks done', text: j => (j.state === 'running' ? bar(part(j), `progress of job ${j.id}`, tasks(j)) : tasks(j)), sort: j => (j.state === 'finished' ? 1 : part(j))},
     {name: 'Running', n: 1, has: j => j.state === 'running', text: j => (j.state === 'running' ? count(j.running_tasks) : ''), sort: j => (j.state === 'running' ? j.running_tasks : -1)},
@@ -158,15 +160,6 @@ function tablesView(name) {
   const on = name ? one => table.set(one.partition_list.map((p, at) => ({...p, at}))) : all => table.set(all);
   on.trouble = none;
   watch({[name ? '/tables/' + name : '/tables']: on});
-}
-
-function schedulerView() {
-  const summary = h('div'), known = new Table('Schedulers there are', [{name: 'Scheduler', text: k => k[0]}, {name: 'What it does', long: 1, text: k => k[1]}], k => k[0], {plain: true});
-  view.replaceChildren(h('h1', {}, 'Scheduler'), summary, known.element);
-  watch({'/scheduler': info => {
-    summary.replaceChildren(numbers([['in force', info.scheduler ?? '–'], ['decisions refused', count(info.refused_decisions)], ['calls failed', count(info.faults)]]), info.last_fault ? h('p', {class: 'bad'}, info.last_fault) : '');
-    known.set(Object.entries(info.known));
-  }});
 }
 
 // ---- where we are -----------------------------------------------------------------------------------------------------

@@ -222,7 +222,11 @@ try:
     world.go("/tables")
     world.sees("Tables")
     world.go("/scheduler")
-    world.sees("fair", "drf")
+    world.sees("fair", "drf", "No task waits.")
+    driver.find_element(By.XPATH, "//button[text()='Simulate']").click()
+    until(lambda: re.search(r"Stay with fair|in place of fair", world.text()), lambda: "advice, and not " + world.text()[:2000])
+    world.sees("fair (present)", "carbyne", "of the last 1 h", "The simulator under fair")
+    world.shot("scheduler")
     world.go("/jobs/99")
     world.sees("99")
 
@@ -301,6 +305,15 @@ try:
     tasks = [row.find_elements(By.TAG_NAME, "td")[2].text.split("\n") for row in compared]
     assert tasks == [[str(stages[job][at]["tasks"]) for job in (4, 2)] for at in range(len(tasks))], tasks
     world.shot("compared")
+
+    # Who waits for what.
+    marker = world.scratch + "/spins"
+    spinning = world.job("spin", "--marker", marker, "--tasks", "40", "--name", "spins")
+    until(lambda: os.path.exists(marker), "a task")
+    world.go("/scheduler")
+    world.sees("spins", "36 of stage 0")
+    world.weft("job", "kill", "5")
+    assert spinning.wait(60) != 0
 
     # A report of that job is one file that shows the same.
     def stages_shown():

@@ -152,6 +152,19 @@ def everything():
     expect("POST", "/scheduler/reload")
 
 
+def advice():
+    """What the jobs above would have done under other schedulers."""
+    assert expect("GET", "/advice") == {"state": "none"}
+    refused("POST", "/advice", 400, {"span": "yesterday"}, CHANGES)
+    refused("POST", "/advice", 400, {"span": "-1h"}, CHANGES)
+    assert expect("POST", "/advice", body={"span": "6h"})["span_seconds"] == 21600
+    refused("POST", "/advice", 409, {}, CHANGES)
+    answered = until(lambda: (said := expect("GET", "/advice"))["state"] != "running" and said, "the answer", 120)
+    assert answered["state"] == "answered", answered
+    assert answered["advice"]["present"].startswith("fair") and len(answered["advice"]["candidates"]) > 5, answered
+    assert answered["advice"]["accuracy"]["jobs"] >= 1, answered
+
+
 def submissions():
     refused("POST", "/submissions", 400, {"program": "../weft"}, CHANGES)
     refused("POST", "/submissions", 400, {"program": ".hidden"}, CHANGES)
@@ -226,6 +239,7 @@ try:
     weft("node", "wait", "2")
     document = ask("GET", "/openapi.json")[1]
     everything()
+    advice()
     submissions()
     wrong()
     operations = {(method, path) for path, methods in document["paths"].items() for method in methods}
