@@ -99,6 +99,11 @@ struct Event {
     mapAttempt @2 :UInt32;
     node @3 :UInt32;
   }
+  struct HotKey {
+    text @0 :Data;
+    partition @1 :UInt32;
+    records @2 :UInt64;
+  }
   struct TaskUsage {
     run @0 :Int64;
     read @1 :Int64;
@@ -113,6 +118,7 @@ struct Event {
     spilledBytes @10 :UInt64;
     spill @11 :Int64;
     spillBegan @12 :Int64;
+    hotKeys @13 :List(HotKey);
   }
   struct BadRecords {
     count @0 :UInt64;

@@ -2,11 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "runtime/protocol/bad_records.hpp"
 
 namespace weft::runtime {
+
+/// A key that many of the records have that a task wrote to a shuffle, by a sample of them.
+struct HotKey {
+  std::string text;             // as people read it; of long ones the beginning
+  std::uint32_t partition = 0;  // where they went
+  std::uint64_t records = 0;    // about how many
+  friend bool operator==(const HotKey&, const HotKey&) = default;
+};
 
 /// Measured where the attempt ran. All 0: not known.
 struct TaskUsage {
@@ -23,6 +33,7 @@ struct TaskUsage {
   std::uint64_t spilled_bytes = 0;       // as they lie on the disk; what is merged and written again counts again
   Duration spill{0};                     // of its run, compressing and writing these
   Duration spill_began{0};               // the first of them, since its run began
+  std::vector<HotKey> hot_keys{};        // of its map output, the ones with the most records first
   friend bool operator==(const TaskUsage&, const TaskUsage&) = default;
 };
 

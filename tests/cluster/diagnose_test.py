@@ -69,7 +69,9 @@ def _():
 def _():
     with Cluster() as cluster:
         cluster.job("ailing_probe", "hot", "--partitions", "8")
-        return cluster.kinds()
+        said = cluster.kinds()
+        assert any("of its records have the key '0'" in finding for _, finding in said), said
+        return said
 
 
 @failure("a slow node", "slow_node")

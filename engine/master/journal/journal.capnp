@@ -114,6 +114,12 @@ struct Counter {
   value @1 :Int64;
 }
 
+struct HotKey {
+  text @0 :Data;
+  partition @1 :UInt32;
+  records @2 :UInt64;
+}
+
 struct Usage {               # runtime/protocol/task_usage.hpp
   run @0 :Int64;
   read @1 :Int64;
@@ -128,6 +134,7 @@ struct Usage {               # runtime/protocol/task_usage.hpp
   spilledBytes @10 :UInt64;
   spill @11 :Int64;
   spillBegan @12 :Int64;
+  hotKeys @13 :List(HotKey);
 }
 
 struct BadRecords {

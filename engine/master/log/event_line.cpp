@@ -64,6 +64,13 @@ void members(Io& io, schedulers::CapacityStep& step) {
 }
 
 template <class Io>
+void members(Io& io, runtime::HotKey& key) {
+  io("key", key.text);
+  io("partition", key.partition);
+  io("records", key.records);
+}
+
+template <class Io>
 void attempt_members(Io& io, EventLine& line) {
   io("job", line.job);
   io("stage", line.stage);
@@ -198,6 +205,7 @@ void task_members(Io& io, EventLine& line) {
     io.unless(std::uint64_t{0}, "spilled_bytes", line.usage.spilled_bytes);
     io.unless(Duration(0), "spill_ns", line.usage.spill);
     io.unless(Duration(0), "spill_began_ns", line.usage.spill_began);
+    io.unless(std::vector<runtime::HotKey>(), "hot_keys", line.usage.hot_keys);
     io.unless(std::uint64_t{0}, "bad_records", line.usage.bad_records.count);
     io.unless(std::uint64_t{0}, "bad_input_records", line.usage.bad_records.inputs);
     io.unless(std::vector<std::uint32_t>(), "sample_histogram", line.sample_histogram);

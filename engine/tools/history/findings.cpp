@@ -9,7 +9,9 @@
 
 #include <fmt/core.h>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
+#include "engine/client/job_summary.hpp"
 #include "engine/tools/display/json_members.hpp"
 #include "engine/tools/history/causes.hpp"
 #include "engine/tools/history/pace.hpp"
@@ -19,15 +21,11 @@ namespace weft::history {
 namespace {
 
 // Bounds of what is reported. Below these a job is healthy: noise of small jobs is no finding.
-constexpr double kHotPartition = 4;             // times the median of its shuffle
-constexpr std::uint64_t kHotBytes = 16u << 20;  // and at least so large
-constexpr double kHotPart = 0.2;                // or this part of a shuffle
-constexpr double kUneven = 4;                   // times the median of its stage
-constexpr double kCostPart = 0.2;               // of the job's time
-constexpr double kChance = 0.01;                // what happens by chance more often is no finding
-constexpr double kRemote = 0.5;                 // of the input
-constexpr double kWrongDemand = 4;              // demanded, of what was held
-constexpr double kSpilled = 64u << 20;          // bytes of all tasks together
+constexpr double kUneven = 4;       // times the median of its stage
+constexpr double kCostPart = 0.2;   // of the job's time
+constexpr double kChance = 0.01;    // what happens by chance more often is no finding
+constexpr double kRemote = 0.5;     // of the input
+constexpr double kWrongDemand = 4;  // demanded, of what was held
 constexpr Time kStarved = std::chrono::seconds(5);
 constexpr Time kLongTask = std::chrono::seconds(1);
 constexpr Time kTinyTask = std::chrono::milliseconds(20);
@@ -149,6 +147,14 @@ class Diagnosis {
     }
   }
 
+  /// ": about 2,000 of its records have the key 'the'", by samples.
+  std::string hot_key(std::uint32_t stage, std::uint32_t partition) const {
+    const auto keys = job_.hot_keys.find({stage, partition});
+    if (keys == job_.hot_keys.end()) return "";
+    const auto& [key, records] = *std::ranges::max_element(keys->second, {}, [](const auto& one) { return one.second; });
+    return fmt::format(": about {} of its records have the key '{}'", records, printable(key));
+  }
+
   void skew() {
     for (const auto& stage : job_.stages) {
       const auto sizes = job_.partition_bytes.find(stage.id);
@@ -159,12 +165,14 @@ class Diagnosis {
       const double part = static_cast<double>(*largest) / std::max(total, 1.0);
       const double typical = static_cast<double>(std::max<std::uint64_t>(median(bytes), 1));
       const double fair = 1.0 / static_cast<double>(bytes.size());
-      if (*largest < kHotBytes || static_cast<double>(*largest) < kHotPartition * typical || part < std::max(kHotPart, 2 * fair))
+      if (*largest < client::kHotBytes || static_cast<double>(*largest) < client::kHotPartition * typical ||
+          part < std::max(client::kHotPart, 2 * fair))
         continue;
       find("skew",
-           fmt::format("partition {} of stage {} ({}) has {:.0f} % of its {}, {:.0f} times the median", largest - bytes.begin(),
+           fmt::format("partition {} of stage {} ({}) has {:.0f} % of its {}, {:.0f} times the median{}", largest - bytes.begin(),
                        stage.id, stage.name, 100 * part, human_bytes(static_cast<std::uint64_t>(total)),
-                       static_cast<double>(*largest) / typical),
+                       static_cast<double>(*largest) / typical,
+                       hot_key(stage.id, static_cast<std::uint32_t>(largest - bytes.begin()))),
            "few keys have most of the records: combine before the shuffle, or add something to the hot keys that spreads them",
            {{"stage", stage.id},
             {"partition", static_cast<double>(largest - bytes.begin())},
@@ -181,7 +189,7 @@ class Diagnosis {
       bytes += static_cast<double>(attempt.usage.spilled_bytes);
       most = std::max(most, static_cast<double>(attempt.usage.spilled_bytes + attempt.usage.peak_memory));
     });
-    if (tasks == 0 || bytes < kSpilled) return;
+    if (tasks == 0 || bytes < static_cast<double>(client::kSpilled)) return;
     find("spill", fmt::format("{:.0f} tasks spilled {}", tasks, human_bytes(static_cast<std::uint64_t>(bytes))),
          fmt::format("with about {} for each task they would not: raise --memory, or use more partitions",
                      human_bytes(static_cast<std::uint64_t>(most))),

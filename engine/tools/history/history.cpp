@@ -12,6 +12,8 @@ namespace weft::history {
 
 namespace {
 
+constexpr std::size_t kMostHotKeys = 64;  // of one partition
+
 /// Of an attempt within its job.
 std::uint64_t key_of(const master::EventLine& line) {
   return (std::uint64_t{line.stage} << 48) ^ (std::uint64_t{line.task} << 12) ^ line.attempt;
@@ -252,6 +254,10 @@ void EventHistory::note_prefetched(const master::EventLine& line, LoggedJob& job
 
 void EventHistory::note_output(const master::EventLine& line, LoggedJob& job) {
   for (const auto& [name, value] : line.counters) job.status.counters[name] += value;
+  for (const runtime::HotKey& hot : line.usage.hot_keys) {
+    auto& keys = job.hot_keys[{line.stage, hot.partition}];
+    if (keys.size() < kMostHotKeys || keys.contains(hot.text)) keys[hot.text] += hot.records;
+  }
   if (line.partition_bytes.empty()) return;
   auto& sums = job.partition_bytes[line.stage];
   add(sums, line.partition_bytes);

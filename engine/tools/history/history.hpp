@@ -64,6 +64,8 @@ struct LoggedJob {
   std::vector<Time> planned{};                                            // when the driver submitted each of these
   std::vector<LoggedAttempt> attempts{};                                  // in the order of their launches
   std::map<std::uint32_t, std::vector<std::uint64_t>> partition_bytes{};  // by the stage that writes the shuffle
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::string, std::uint64_t>>
+      hot_keys{};                                                                          // records, by stage and partition
   std::map<std::uint32_t, std::map<std::uint32_t, std::vector<std::uint64_t>>> outputs{};  // the same, and by node
   std::size_t output_cells = 0;                                                            // that `outputs` ever had
   bool outputs_left_out = false;                                                           // kMostOutputCells

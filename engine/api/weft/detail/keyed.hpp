@@ -7,15 +7,25 @@
 #include <string>
 #include <utility>
 
+#include "runtime/operators/hot_keys.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
 #include "weft/detail/key_sample.hpp"
+#include "weft/detail/key_text.hpp"
 #include "weft/detail/stage.hpp"
 #include "weft/partitioning.hpp"
 
 namespace weft::detail {
 
-/// Routes pairs by key. `sample`: the shuffle with a sample of the keys, if the partitioning asks for one.
+template <class K>
+[[gnu::noinline]] void note_key(runtime::HotKeys& hot, std::uint32_t partition, const K& key) {
+  std::string text;
+  append_key_text(text, key);
+  hot.note(partition, text);
+}
+
+/// Routes pairs by key, and notes which keys many have. `sample`: the shuffle with a sample of the keys, if the partitioning asks
+/// for one.
 template <class K, class P>
 auto by_key(const P& how, ShuffleId sample) {
   return [how, sample](TaskContext& context) {
@@ -25,7 +35,12 @@ auto by_key(const P& how, ShuffleId sample) {
     } else {
       static_cast<void>(sample);
     }
-    return [route](const auto& record) { return route(record.first); };
+    return [route, hot = runtime::HotKeys(context.usage)](const auto& record) mutable {
+      const std::uint32_t partition = route(record.first);
+      if (hot.due()) [[unlikely]]
+        note_key(hot, partition, record.first);
+      return partition;
+    };
   };
 }
 

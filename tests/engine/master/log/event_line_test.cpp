@@ -53,7 +53,8 @@ EventLine full(const std::string& event) {
   line.input_bytes = 16, line.input_records = 17, line.output_bytes = 18, line.output_records = 19, line.result_bytes = 20;
   line.partition_bytes = {21, 22}, line.sample_histogram = {1, 0};
   line.shuffle_read = Time(23), line.shuffle_write = Time(24);
-  line.usage = {Time(31), Time(32), Time(33), Time(34), 35, {41, {}, 42}, Time(36), 37, 38, 39, 40};
+  line.usage = {Time(31), Time(32), Time(33), Time(34), 35,       {41, {}, 42}, Time(36),
+                37,       38,       39,       40,       Time(43), Time(44),     {{"the", 3, 45}, {"a", 4, 46}}};
   line.counters = {{"c", -1}};
   line.fetch = LoggedFetch{1, 2, 3, 4};
   line.shuffle = 25, line.map = 26, line.map_attempt = 27, line.from = 28;

@@ -76,6 +76,21 @@ TEST(Findings, AHotPartition) {
   EXPECT_EQ(kinds(written), Kinds{"skew"});
   const auto findings = findings_of(written.history, *written.history.job(1));
   EXPECT_NE(findings[0].text.find("partition 1 of stage 0"), std::string::npos) << findings[0].text;
+  EXPECT_EQ(findings[0].text.find("the key"), std::string::npos) << "none is known";
+}
+
+TEST(Findings, AHotPartitionWithItsKey) {
+  WrittenLog written = healthy();
+  for (const std::uint32_t task : {9u, 10u}) {
+    written.launch(1300, 1, 0, task, 0, 1);
+    written.finish(
+        2200, 1, 0, task, 0, 1, {0, 450 * kMiB, 0},
+        {{"other partition", 0, 1'000'000}, {"rare", 1, 5000}, {task == 9 ? "th\ne" : "rare", 1, 90'000}, {"th\ne", 1, 10}});
+  }
+  written.end(2300, 1);
+  const auto findings = findings_of(written.history, *written.history.job(1));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].text.find(": about 100000 of its records have the key 'rare'"), std::string::npos) << findings[0].text;
 }
 
 TEST(Findings, ASlowNode) {

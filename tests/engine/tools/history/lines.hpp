@@ -72,9 +72,10 @@ class WrittenLog {
     write(made);
   }
   void finish(int at, std::uint64_t job, std::uint32_t stage, std::uint32_t task, std::uint32_t number, std::uint32_t node,
-              std::vector<std::uint64_t> partitions = {}) {
+              std::vector<std::uint64_t> partitions = {}, std::vector<runtime::HotKey> hot_keys = {}) {
     auto made = attempt(at, "task_finished", job, stage, task, number, node);
     made.partition_bytes = std::move(partitions);
+    made.usage.hot_keys = std::move(hot_keys);
     made.usage.peak_memory = 1000;
     write(made);
   }

@@ -1,0 +1,48 @@
+// A key as people read it, for what is said of skew.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "base/fields.hpp"
+
+namespace weft::detail {
+
+/// "7", "the", "2026, 11"; "?" of what has no such form.
+template <class K>
+void append_key_text(std::string& text, const K& key) {
+  const auto parts = [&text](const auto&... part) {
+    bool first = true;
+    ((text.append(std::exchange(first, false) ? "" : ", "), append_key_text(text, part)), ...);
+  };
+  if constexpr (std::convertible_to<const K&, std::string_view>) {
+    text.append(std::string_view(key));
+  } else if constexpr (std::same_as<K, bool>) {
+    text.append(key ? "true" : "false");
+  } else if constexpr (std::is_enum_v<K>) {
+    append_key_text(text, static_cast<std::underlying_type_t<K>>(key));
+  } else if constexpr (std::is_arithmetic_v<K>) {
+    char digits[64];
+    text.append(digits, std::to_chars(std::begin(digits), std::end(digits), key).ptr);
+  } else if constexpr (requires {
+                         *key;
+                         key.has_value();
+                       }) {
+    if (key) append_key_text(text, *key);
+  } else if constexpr (requires { std::tuple_size<K>::value; }) {
+    std::apply(parts, key);
+  } else if constexpr (PlainAggregate<K>) {
+    std::apply(parts, fields_of(key));
+  } else {
+    text.append("?");
+  }
+}
+
+}  // namespace weft::detail
