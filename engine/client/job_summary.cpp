@@ -1,5 +1,7 @@
 #include "engine/client/job_summary.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -27,6 +29,25 @@ std::string bad_record_lines(const std::string& name, const master::JobStatus& s
     lines += fmt::format("{}: {} bad {} in stage {}, {}\n", name, bad.count, bad.count == 1 ? "record" : "records",
                          stage.id.value(), escaped(stage.name));
     for (const std::string& example : bad.examples) lines += fmt::format("{}:   {}\n", name, example);
+  }
+  return lines;
+}
+
+std::string remark_lines(const std::string& name, const master::JobStatus& status) {
+  std::string lines;
+  for (const master::StageStatus& stage : status.stages) {
+    const std::string of_stage = fmt::format("{}: stage {} {}", name, stage.id.value(), escaped(stage.name));
+    const Distribution &read = stage.usage.figures.shuffle_read_bytes, &spilled = stage.usage.figures.spilled_bytes;
+    const auto largest = static_cast<double>(read.max), typical = static_cast<double>(std::max<std::uint64_t>(read.median, 1));
+    if (read.max >= kHotBytes && largest >= kHotPartition * typical && largest >= kHotPart * static_cast<double>(read.total))
+      lines += fmt::format(
+          "{}: one task read {} of shuffles, {:.0f} times the median: few keys have most of the records; combine before the "
+          "shuffle, or "
+          "spread them\n",
+          of_stage, human_bytes(read.max), largest / typical);
+    if (spilled.total >= kSpilled)
+      lines += fmt::format("{}: its tasks spilled {}: more --memory, or more partitions, and they would not\n", of_stage,
+                           human_bytes(spilled.total));
   }
   return lines;
 }

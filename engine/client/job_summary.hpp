@@ -18,6 +18,16 @@ void add_lost_workers(JsonWriter& json, const master::JobStatus& status);
 
 /// A line for each stage that has bad records, with `name` before it, and one for each example. Empty when there is none.
 std::string bad_record_lines(const std::string& name, const master::JobStatus& status);
+/// A partition is hot when a task reads so many bytes of shuffles, so many times the median of its stage, and that part of all.
+inline constexpr std::uint64_t kHotBytes = 16u << 20;
+inline constexpr double kHotPartition = 4, kHotPart = 0.2;
+/// Spills of less, of all tasks together, are not mentioned.
+inline constexpr std::uint64_t kSpilled = 64u << 20;
+
+/// What cost the job time, as far as its figures tell, and what to change: a line each, with `name` before it. Empty when nothing
+/// did. Of a cluster, `weft job diagnose` tells more.
+std::string remark_lines(const std::string& name, const master::JobStatus& status);
+
 /// The members "bad_records" and "bad_record_examples" of the object that is open, when there are any.
 void add_bad_records(JsonWriter& json, const runtime::BadRecords& bad);
 

@@ -19,7 +19,7 @@ constexpr std::size_t kMostCounters = 100;  // on a screen
 std::string closing_lines(const master::JobStatus& status, const storage::InputNotes& inputs) {
   const std::string& job_name = status.name;
   const master::Counters& counters = status.counters;
-  std::string lines = bad_record_lines(job_name, status);
+  std::string lines = bad_record_lines(job_name, status) + remark_lines(job_name, status);
   std::size_t shown = 0;
   for (const auto& [name, value] : counters) {
     if (shown++ == kMostCounters) break;

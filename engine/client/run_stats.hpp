@@ -8,8 +8,8 @@
 
 namespace weft::client {
 
-/// Lines for standard error: bad records, each counter, and what was not read, or not twice, with an example. Empty
-/// when there is nothing to say. Of very many counters some are shown, and how many more there are.
+/// Lines for standard error: bad records, what cost the job time, each counter, and what was not read, or not twice, with an
+/// example. Empty when there is nothing to say. Of very many counters some are shown, and how many more there are.
 std::string closing_lines(const master::JobStatus& status, const storage::InputNotes& inputs);
 
 /// {"job": …, "stages": [{"id", "name", "tasks", "input_bytes", "shuffle_bytes", and where there are some "bad_records",

@@ -92,6 +92,14 @@ std::string sums(const TopSnapshot& now, const Rates& rates) {
 /// "25/s"
 std::string pace(std::optional<double> rate) { return rate && *rate > 0 ? fmt::format("{:.3g}/s", *rate) : "-"; }
 
+/// The stage that runs longest from now on, of those that run: "2 sort".
+std::string limiting_stage(const master::JobStatus& job) {
+  const master::StageStatus* longest = nullptr;
+  for (const master::StageStatus& stage : job.stages)
+    if (stage.running > 0 && (longest == nullptr || stage.left > longest->left)) longest = &stage;
+  return longest == nullptr ? "-" : fmt::format("{} {}", longest->id.value(), longest->name);
+}
+
 std::vector<std::string> table_lines(const TextTable& table, std::size_t hidden, std::string_view noun) {
   std::vector<std::string> lines;
   const std::string text = table.text();
@@ -105,7 +113,7 @@ std::vector<std::string> job_lines(const TopSnapshot& now, const Rates& rates, s
   std::vector<const master::JobStatus*> running;
   for (const auto& job : now.jobs.jobs)
     if (is_running(job)) running.push_back(&job);
-  TextTable table({"JOB", "NAME", "USER", "POOL", "TIME", "TASKS", "RUNNING", "PACE", "LEFT", "READ", "SHUFFLED"});
+  TextTable table({"JOB", "NAME", "USER", "POOL", "TIME", "TASKS", "RUNNING", "PACE", "LEFT", "LIMITED BY", "READ", "SHUFFLED"});
   const std::size_t shown = std::min(most, running.size());
   for (std::size_t i = running.size() - shown; i < running.size(); ++i) {
     const auto full = now.in_full.find(running[i]->id);
@@ -114,7 +122,7 @@ std::vector<std::string> job_lines(const TopSnapshot& now, const Rates& rates, s
     table.row(job.id.value(), client::shown_name(job), job.user, job.pool, human_duration(age(job, now.jobs.now)),
               job.stages.empty() ? "-" : fmt::format("{} of {}", done.tasks, done.all),
               job.stages.empty() ? "-" : std::to_string(done.running), pace(rates.tasks_of(job)),
-              job.left > Duration(0) ? "about " + human_duration(job.left) : "-", human_bytes(job.input_bytes),
+              job.left > Duration(0) ? "about " + human_duration(job.left) : "-", limiting_stage(job), human_bytes(job.input_bytes),
               human_bytes(job.shuffle_bytes));
   }
   return table_lines(table, running.size() - shown, "jobs");

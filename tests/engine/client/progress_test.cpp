@@ -210,7 +210,9 @@ TEST(Progress, ShowsALineForEachRunningStageWithItsRateAndTheTimeLeft) {
   const TimePoint start = SystemClock().now();
   progress.update(start, job({stage(1, 10, 100, 4), stage(2, 0, 8, 2)}));
   EXPECT_EQ(terminal.screen().row(1), "count: stage 1 map: 10 of 100 tasks, 4 running");
-  progress.update(start + seconds(2), job({stage(1, 30, 100, 4), stage(2, 1, 8, 2)}));
+  master::JobStatus later = job({stage(1, 30, 100, 4), stage(2, 1, 8, 2)});
+  later.stages[0].left = seconds(9), later.stages[1].left = seconds(14);
+  progress.update(start + seconds(2), later);
   EXPECT_EQ(terminal.screen().row(1), "count: stage 1 map: 30 of 100 tasks, 4 running, 10 tasks/s,");  // to the edge
   EXPECT_EQ(terminal.screen().row(0), "count: stage 2 map: 1 of 8 tasks, 2 running, 0.5 tasks/s, 1");
   progress.pause();

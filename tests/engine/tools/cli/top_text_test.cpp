@@ -67,11 +67,16 @@ TEST(TopText, RatesAreThoseBetweenTwoLooks) {
   auto running = job(2, 60, 3000);
   running.left = 4s;
   running.options["name"] = "nightly report";
+  running.stages.resize(3);
+  running.stages[1].running = running.stages[2].running = 1;
+  running.stages[1].left = 1s, running.stages[2].left = 4s;
+  running.stages[2].id = StageId(2), running.stages[2].name = "sort";
   const auto now = look(12s, {}, {running});
   const std::string shown = text(top_lines(now, &before, {}));
   EXPECT_TRUE(has(shown, "; 10 tasks/s, 0.98 KiB/s read, 0 B/s shuffled")) << shown;
   EXPECT_TRUE(has(shown, "10/s  about 4.0 s")) << shown;
   EXPECT_TRUE(has(shown, "nightly report")) << "as it was named";
+  EXPECT_TRUE(has(shown, "about 4.0 s  2 sort ")) << shown;
   EXPECT_TRUE(has(text(top_lines(now, &now, {})), "1 jobs running\n")) << "no time has passed";
 }
 
