@@ -157,12 +157,15 @@ TEST_F(RightsTest, OverHttpTheSameHolds) {
     EXPECT_TRUE(has(ask(bob, "/api/v1/jobs/1", kill), "bob may not kill it"));
     EXPECT_TRUE(has(ask(bob, "/api/v1/scheduler/reload", {"-X", "POST", "-H", "X-Weft: 1"}), "bob may not change the scheduler"));
     EXPECT_TRUE(has(ask(bob, "/api/v1/nodes/w1/drain", {"-X", "POST", "-H", "X-Weft: 1"}), "bob may not drain workers"));
+    for (const Words& request : {Words{}, Words{"-X", "POST", "-H", "X-Weft: 1"}})
+      EXPECT_TRUE(has(ask(bob, "/api/v1/advice", request), "bob may not read the events of all jobs"));
     EXPECT_TRUE(ask(bob, "/api/v1/jobs").ends_with(" 200"));
     EXPECT_TRUE(has(ask(bob, "/api/v1/events?watch=/jobs/1", {"--max-time", "3"}), "bob may not read its status"));
   }
   for (const std::string user : {"alice", "carol"})
     for (const std::string part : {"", "/logs", "/tasks", "/trace"})
       EXPECT_TRUE(ask(user, "/api/v1/jobs/1" + part).ends_with(" 200")) << user << part;
+  EXPECT_TRUE(ask("carol", "/api/v1/advice").ends_with(" 200"));
   EXPECT_TRUE(has(ask("worker", "/api/v1/jobs/1", kill), "worker worker may not kill it"));
   EXPECT_TRUE(ask("alice", "/metrics").ends_with(" 200"));
   // Another site's page in alice's browser, which shows her certificate.

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "engine/client/job_summary.hpp"
 #include "engine/tools/display/json_members.hpp"
+#include "engine/tools/display/rack_text.hpp"
 
 namespace weft::web {
 
@@ -49,8 +50,21 @@ void ClusterSamples::Bucket::add(TimePoint at, const Sample& sample) {
   ended = at;
   ++samples;
   for (std::size_t i = 0; i < kSeries; ++i) sum.sums[i] += sample.sums[i];
-  add_all(sum.users, sample.users);
-  add_all(sum.pools, sample.pools);
+  for (const auto& [name, of] : kByName) add_all(sum.*of, sample.*of);
+}
+
+/// Of the busier direction, as far as it is known what the uplink carries.
+void ClusterSamples::add_racks(const std::vector<client::NodeStatus>& nodes, Sample& sample) {
+  for (const tools::RackLoad& rack : tools::racks_of(nodes)) {
+    const auto use = [](double rate, double carries) { return carries > 0 ? rate / carries : rate; };
+    const bool up = use(rack.crossing.up, rack.uplink.up) >= use(rack.crossing.down, rack.uplink.down);
+    const double rate = up ? rack.crossing.up : rack.crossing.down, carries = up ? rack.uplink.up : rack.uplink.down;
+    if (rack.nodes == 0) continue;
+    sample.uplinks[rack.name] = rate;
+    if (carries > 0) sample.limits[rack.name] = carries;
+  }
+  sample.uplinks = largest(sample.uplinks, kMostNames);
+  std::erase_if(sample.limits, [&](const auto& limit) { return !sample.uplinks.contains(limit.first); });
 }
 
 ClusterSamples::Sample ClusterSamples::sample_of(const std::vector<client::NodeStatus>& nodes, const client::JobList& jobs) {
@@ -84,6 +98,7 @@ ClusterSamples::Sample ClusterSamples::sample_of(const std::vector<client::NodeS
     sample.users[job.user] += static_cast<double>(job.tasks.running);
     sample.pools[job.pool] += static_cast<double>(job.tasks.running);
   }
+  add_racks(nodes, sample);
   sample.users = largest(sample.users, kMostNames);
   sample.pools = largest(sample.pools, kMostNames);
   return sample;
@@ -158,18 +173,26 @@ Result<std::string> ClusterSamples::json(TimePoint now, std::string_view name) c
       tools::members(json, kNames[i], of_all([i](const Sample& sum) { return sum.sums[i]; }));
     json.end_object();
   };
-  const auto by_name = [&](Slots Sample::*of) {
-    return [&, of](JsonWriter& json) {
+  const auto of_name = [&](Slots Sample::*of, const std::string& one) {
+    return of_all([&](const Sample& sum) {
+      const auto found = (sum.*of).find(one);
+      return found == (sum.*of).end() ? 0.0 : found->second;
+    });
+  };
+  const auto by_name = [&](Slots Sample::*of, const char* member, const auto& more) {
+    return [&, of, member](JsonWriter& json) {
       std::set<std::string> names;
       for (const Bucket& bucket : span->buckets)
         for (const auto& [one, value] : bucket.sum.*of) names.insert(one);
-      tools::write_value(json, tools::objects(names, [&](JsonWriter& one, const std::string& name_of_slots) {
-                           tools::members(one, "name", name_of_slots, "slots", of_all([&](const Sample& sum) {
-                                            const auto found = (sum.*of).find(name_of_slots);
-                                            return found == (sum.*of).end() ? 0.0 : found->second;
-                                          }));
+      tools::write_value(json, tools::objects(names, [&](JsonWriter& one, const std::string& named) {
+                           tools::members(one, "name", named, member, of_name(of, named));
+                           more(one, named);
                          }));
     };
+  };
+  const auto no_more = [](JsonWriter&, const std::string&) {};
+  const auto limit = [&](JsonWriter& one, const std::string& rack) {
+    tools::members(one, "limit", of_name(&Sample::limits, rack));
   };
   std::vector<double> seconds_ago;
   for (const Bucket& bucket : span->buckets) seconds_ago.push_back(in_seconds(now - bucket.ended));
@@ -181,8 +204,9 @@ Result<std::string> ClusterSamples::json(TimePoint now, std::string_view name) c
     if (one->job != 0) tools::members(json, "job", one->job);
   };
   return tools::json_line(tools::object("span", span->name, "step_seconds", in_seconds(span->step), "seconds_ago", seconds_ago,
-                                        "series", series, "users", by_name(&Sample::users), "pools", by_name(&Sample::pools),
-                                        "events", tools::objects(events, event)));
+                                        "series", series, "users", by_name(&Sample::users, "slots", no_more), "pools",
+                                        by_name(&Sample::pools, "slots", no_more), "racks",
+                                        by_name(&Sample::uplinks, "uplink", limit), "events", tools::objects(events, event)));
 }
 
 }  // namespace weft::web

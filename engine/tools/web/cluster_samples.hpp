@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -18,18 +19,24 @@
 
 namespace weft::web {
 
-/// A store of its own, in memory, of at most kKept samples for each span: older ones are means over the time between two. A master
-/// that is restarted begins again. Any thread.
+/// A store of its own, in memory, of at most kKept samples for each span: older ones are means over the time between two. Any
+/// thread.
 class ClusterSamples {
  public:
   static constexpr std::size_t kKept = 360;        // samples of a span
-  static constexpr std::size_t kMostNames = 20;    // users, and pools, of a sample; the rest together is "others"
+  static constexpr std::size_t kMostNames = 20;    // users, pools, and racks, of a sample; the rest together is "others"
   static constexpr std::size_t kMostEvents = 500;  // the latest
 
   /// A look at the cluster; `at` does not go back.
   void add(TimePoint at, const std::vector<client::NodeStatus>& nodes, const client::JobList& jobs, const std::string& scheduler);
   /// The samples of "hour", "day" or "week", the newest last, and the events in that time. invalid_argument for another span.
   Result<std::string> json(TimePoint now, std::string_view span) const;
+
+  /// All that is known, for a master that is started again: JSON, about 1 MiB at most as a rule. `unix`: the time now, since 1970.
+  std::string kept(TimePoint now, Duration unix) const;
+  /// What another one kept, before anything is added; the time in between has no samples. corrupt: then nothing has changed. Of
+  /// later releases, what is not known is left out.
+  Result<void> restore(std::string_view text, TimePoint now, Duration unix);
 
  private:
   enum Series : std::size_t {
@@ -55,7 +62,10 @@ class ClusterSamples {
   struct Sample {
     std::array<double, kSeries> sums{};
     Slots users{}, pools{};
+    Slots uplinks{}, limits{};  // of racks, bytes per second in the busier direction; what that carries, where it is known
   };
+  static constexpr std::array<std::pair<const char*, Slots Sample::*>, 4> kByName{
+      {{"users", &Sample::users}, {"pools", &Sample::pools}, {"uplinks", &Sample::uplinks}, {"limits", &Sample::limits}}};
   /// The sum of the samples of a time as long as its span's step.
   struct Bucket {
     TimePoint began{}, ended{};  // first and last sample
@@ -71,11 +81,14 @@ class ClusterSamples {
   };
   struct Event {
     TimePoint at{};
-    const char* kind = "";
+    std::string kind;
     std::string text;
     std::uint64_t job = 0;  // 0: it is of none
   };
 
+  class Reader;
+
+  static void add_racks(const std::vector<client::NodeStatus>& nodes, Sample& sample);
   static Sample sample_of(const std::vector<client::NodeStatus>& nodes, const client::JobList& jobs);
   void note_workers(TimePoint at, const std::vector<client::NodeStatus>& nodes);
   void note_jobs(TimePoint at, const client::JobList& jobs);

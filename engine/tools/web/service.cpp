@@ -4,6 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "base/named_file.hpp"
 #include "base/rpc/credentials.hpp"
 #include "engine/tools/web/live.hpp"
 #include "engine/tools/web/metrics.hpp"
@@ -15,6 +20,8 @@ namespace weft::web {
 namespace {
 
 constexpr std::string_view kEvents = "/api/v1/events", kMetrics = "/metrics";
+constexpr int kKeptEvery = 30;                                                              // samples
+constexpr std::uint64_t kMostKept = 64u << 20;                                              // bytes of the file of samples
 constexpr std::size_t kMostUsers = 64;                                                      // whose connections are kept
 constexpr Duration kPause = std::chrono::seconds(1), kPauseOfPast = std::chrono::hours(1);  // what is past does not change
 
@@ -30,6 +37,8 @@ http::Request as_request(const std::string& resource) {
   if (equals != std::string::npos) request.query[parameter.substr(0, equals)] = parameter.substr(equals + 1);
   return request;
 }
+
+Duration unix_time() { return std::chrono::system_clock::now().time_since_epoch(); }
 
 bool is_api(std::string_view path) { return path.starts_with(kApi) && (path.size() == kApi.size() || path[kApi.size()] == '/'); }
 
@@ -73,13 +82,19 @@ Service::Service(Of&&... cluster) : cluster_(std::forward<Of>(cluster)...) {}
 Service::~Service() {
   server_.reset();  // nothing is asked any more
   views_.clear();
+  if (sampler_) sampler_.reset(), keep_samples();
 }
 
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
   std::unique_ptr<Service> service(new Service(options.master, options.event_log, options.log_began));
   if (!options.submit_dir.empty()) service->cluster_.allow_submissions(options.submit_dir);
+  service->samples_ = options.samples;
+  service->restore_samples();
   WEFT_TRY(service->begin(options.listen));
-  service->sampler_.emplace([&of = service->cluster_] { std::ignore = take_samples(of); });
+  service->sampler_.emplace([of = service.get(), taken = 0]() mutable {
+    std::ignore = take_samples(of->cluster_);
+    if (++taken % kKeptEvery == 0) of->keep_samples();
+  });
   return service;
 }
 
@@ -115,6 +130,24 @@ std::shared_ptr<Service::View> Service::view_for(const http::Request& request) {
   if (found == views_.end()) found = views_.emplace(user, std::make_shared<View>(cluster_, user)).first;
   found->second->used = SystemClock().now();
   return found->second;
+}
+
+void Service::restore_samples() {
+  if (samples_.empty() || ::access(samples_.c_str(), F_OK) != 0) return;
+  const auto text = read_file(samples_, kMostKept);
+  const Result<void> restored =
+      !text ? Result<void>(fail(text.error())) : cluster_.samples().restore(*text, SystemClock().now(), unix_time());
+  if (!restored) Log("http").warn("the page begins anew with what the cluster did: {}: {}", samples_, restored.error().to_string());
+}
+
+/// A full disk costs them, and nothing else.
+void Service::keep_samples() {
+  if (samples_.empty()) return;
+  auto file = NamedFile::create(samples_, IfExists::replace);
+  if (!file) return Log("http").debug("{}", file.error().to_string());
+  auto kept = file->append(as_bytes(cluster_.samples().kept(SystemClock().now(), unix_time())));
+  if (kept) kept = file->close();
+  if (!kept) Log("http").debug("{}", kept.error().to_string());
 }
 
 http::Response Service::reply(const http::Request& request) {

@@ -22,6 +22,7 @@ struct ServiceOptions {
   std::string event_log{};       // that the master writes; empty: none
   master::LogPlace log_began{};  // where this master began to write there
   std::string submit_dir{};      // of programs that may be started over HTTP; empty: none may
+  std::string samples{};         // file of what the cluster did, for the time after a restart; empty: it is not kept
 };
 
 class Service {
@@ -44,10 +45,13 @@ class Service {
   http::Response reply(const http::Request& request);
   http::Response health();
   http::Response metrics();
+  void restore_samples();
+  void keep_samples();
   struct View;
   std::shared_ptr<View> view_for(const http::Request& request);
 
   bool insecure_ = false;                               // its page says so
+  std::string samples_;                                 // their file; empty: none
   Cluster cluster_;                                     // as the process itself sees it
   std::mutex mutex_;                                    // of what follows
   std::map<std::string, std::shared_ptr<View>> views_;  // by user

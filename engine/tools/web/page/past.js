@@ -13,6 +13,7 @@ const kPictures = [
   {title: 'Processors', lines: [['processors', 'in use']], words: n => n.toFixed(1)},
   {title: 'Memory of workers', lines: [['memory_bytes', 'in use']], of: 'memory_of_bytes', words: bytes},
   {title: 'Network', lines: [['network_in', 'in'], ['network_out', 'out'], ['cross_rack', 'between racks']], words: rate},
+  {title: 'Uplinks of racks', racks: true, words: rate},
   {title: 'Map outputs', lines: [['shuffle_memory_bytes', 'in memory'], ['shuffle_disk_bytes', 'on disk']], words: bytes},
   {title: 'Disk', lines: [['disk_read', 'read'], ['disk_written', 'written']], words: rate}];
 
@@ -76,16 +77,17 @@ class ClusterPast {
   }
   /// What is drawn: names with their values; of slots, the users or pools with the most.
   linesOf(kind) {
+    if (kind.racks) return this.past.racks.length < 2 ? [] : this.past.racks.map(rack => [rack.name, rack.uplink, rack.limit]).filter(([, values]) => values.some(value => value > 0));
     if (kind.lines) return kind.lines.map(([name, said]) => [said, this.past.series[name]]).filter(([, values]) => values.some(value => value > 0));
     const sum = values => values.reduce((a, b) => a + b, 0), all = this.past[this.by].map(one => [one.name || '(none)', one.slots]).sort((a, b) => sum(b[1]) - sum(a[1]));
     const rest = all.slice(kNamed);
     return [...all.slice(0, kNamed), ...(rest.length ? [['others', rest[0][1].map((_, at) => rest.reduce((total, [, slots]) => total + slots[at], 0))]] : [])];
   }
   picture(kind) {
-    const lines = this.linesOf(kind), limit = kind.of ? this.past.series[kind.of] : null, stacked = !kind.lines;
+    const lines = this.linesOf(kind), limit = kind.of ? this.past.series[kind.of] : null, stacked = !kind.lines && !kind.racks, limits = kind.racks ? lines.map(line => line[2]) : [];
     if (!lines.length && !stacked) return null;
     const sums = this.past.seconds_ago.map((_, at) => lines.reduce((total, [, values]) => (stacked ? total + values[at] : Math.max(total, values[at])), 0));
-    const top = Math.max(...sums, ...(limit ?? []), 1e-9), base = sums.map(() => 0), parts = [];
+    const top = Math.max(...sums, ...(limit ?? []), ...limits.flat(), 1e-9), base = sums.map(() => 0), parts = [];
     lines.forEach(([name, values], at) => {
       const colour = kHues[at % kHues.length];
       if (!stacked) {
@@ -97,6 +99,12 @@ class ClusterPast {
       parts.push(s('path', {d: this.path(upper, top, base.slice()), fill: colour}, s('title', {}, name)));
       upper.forEach((value, i) => { base[i] = value; });
     });
+    limits.forEach((values, at) => {
+      if (!values.some(value => value > 0)) return;
+      const line = s('path', {class: 'line', 'stroke-dasharray': '4 3', d: this.path(values, top)}, s('title', {}, `what the uplink of ${lines[at][0]} carries`));
+      line.style.stroke = kHues[at % kHues.length];
+      parts.push(line);
+    });
     if (limit) parts.push(s('path', {class: 'edge', 'stroke-dasharray': '4 3', d: this.path(limit, top)}));
     for (const event of this.past.events.filter(one => one.seconds_ago <= this.length)) parts.push(s('path', {class: event.kind === 'worker_joined' ? 'axis' : 'happened', d: `M${this.x(event.seconds_ago).toFixed(1)},0V80`}, s('title', {}, event.text)));
     const rule = s('path', {class: 'now'}), values = h('span', {class: 'legend'}), latest = lines.map(([name, all]) => `${name} ${kind.words(all.at(-1))}`).join(', ');
@@ -104,7 +112,7 @@ class ClusterPast {
       s('svg', {viewBox: `0 0 ${kColumns} 80`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${kind.title} over the last ${duration(this.length)}: now ${latest || 'none'}; at most ${kind.words(Math.max(...sums))}`}, s('path', {class: 'axis', d: `M0,78.5H${kColumns}`}), parts, rule));
     element.point = (at, x) => {
       rule.setAttribute('d', `M${x.toFixed(1)},0V80`);
-      const said = lines.map(([name, all], i) => [`${name} ${kind.words(all[at])}`, kHues[i % kHues.length], all[at]]).filter(([, , value], i) => value > 0 || i === 0);
+      const said = lines.map(([name, all, carries], i) => [`${name} ${kind.words(all[at])}${carries?.[at] ? ` of ${kind.words(carries[at])}` : ''}`, kHues[i % kHues.length], all[at]]).filter(([, , value], i) => value > 0 || i === 0);
       values.replaceChildren(...said.map(([text, colour]) => { const swatch = h('i'); swatch.style.background = colour; return h('span', {}, swatch, text); }), ...(limit ? [h('span', {}, 'of ' + kind.words(limit[at]))] : []));
     };
     return element;

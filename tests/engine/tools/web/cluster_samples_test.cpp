@@ -132,5 +132,85 @@ TEST(ClusterSamples, TellWhatHappened) {
       << json;
 }
 
+client::NodeStatus in_rack(std::uint32_t id, const std::string& rack, schedulers::UplinkRate moves,
+                           schedulers::UplinkRate carries) {
+  client::NodeStatus made = node(id, "h" + std::to_string(id), 0);
+  made.rack = rack;
+  made.measured.cross_rack = moves;
+  made.standing.uplink = carries;
+  return made;
+}
+
+TEST(ClusterSamples, HaveTheBusierDirectionOfEachUplink) {
+  ClusterSamples samples;
+  auto lost = in_rack(5, "gone", {9, 9}, {});
+  lost.lost = true;
+  samples.add(TimePoint(seconds(10)),
+              {in_rack(1, "a", {100, 10}, {1000, 10}), in_rack(2, "a", {100, 0}, {1000, 10}), in_rack(3, "b", {3, 7}, {}), lost},
+              jobs({}), "fsp");
+  EXPECT_NE(hour(samples, 10).find(R"("racks":[{"name":"a","uplink":[10],"limit":[10]},{"name":"b","uplink":[7],"limit":[0]}])"),
+            std::string::npos)
+      << hour(samples, 10);
+}
+
+/// Samples of half an hour, with all that there is.
+ClusterSamples& fill(ClusterSamples& samples) {
+  for (int i = 0; i < 180; ++i) {
+    auto worker = node(2, "b", 1, 0.5);
+    worker.dead = i >= 90;
+    samples.add(TimePoint(seconds(1000 + 10 * i)), {in_rack(1, "a", {i * 1.0, 0}, {500, 500}), worker},
+                jobs({job(1, "ann", 1, 10), job(2, "b\"ob", 2, 9, i < 100 ? master::JobState::running : master::JobState::failed)}),
+                "fsp");
+  }
+  return samples;
+}
+
+TEST(ClusterSamples, AreKeptOverARestart) {
+  ClusterSamples before, after;
+  const Duration unix = seconds(1'800'000'000);
+  const std::string kept = fill(before).kept(TimePoint(seconds(2800)), unix);
+  // Another clock, and a minute in which nobody was there.
+  ASSERT_TRUE(after.restore(kept, TimePoint(seconds(70)), unix + seconds(60)));
+  for (const char* span : {"hour", "day", "week"}) EXPECT_EQ(hour(after, 70, span), hour(before, 2860, span)) << span;
+  EXPECT_EQ(after.kept(TimePoint(seconds(10)), unix), before.kept(TimePoint(seconds(2800)), unix));
+  after.add(TimePoint(seconds(80)), {node(1, "a", 4)}, jobs({}), "fair");
+  const std::string json = hour(after, 80);
+  EXPECT_NE(json.find("worker w2 was lost"), std::string::npos) << "events of before are there";
+  EXPECT_EQ(json.find("scheduler_changed"), std::string::npos) << "what is there at the first look is no event";
+  const std::string running = array_of(json, "running");
+  EXPECT_EQ(running.substr(running.size() - 3), ",4]");
+}
+
+TEST(ClusterSamples, OfAnotherReleaseAreReadAsFarAsTheyAreKnown) {
+  ClusterSamples samples;
+  ASSERT_TRUE(samples.restore(
+      R"({"version":2,"more":[{}],"unix_seconds":5,"series":["gpus","running"],"spans":[)"
+      R"({"span":"hour","samples":[{"began_ago":20,"ended_ago":10,"samples":2,"sums":[7,6],"devices":{"x":1},"users":{"ann":4}}]},)"
+      R"({"span":"year","samples":[]}],"events":[]})",
+      TimePoint(seconds(100)), seconds(5)));
+  const std::string json = hour(samples, 100);
+  EXPECT_EQ(array_of(json, "running"), "[3]");
+  EXPECT_EQ(array_of(json, "workers"), "[0]");
+  EXPECT_EQ(array_of(json, "seconds_ago"), "[10]");
+  EXPECT_NE(json.find(R"("users":[{"name":"ann","slots":[2]}])"), std::string::npos) << json;
+}
+
+TEST(ClusterSamples, ThatAreDamagedAreRefusedAndNothingHasChanged) {
+  ClusterSamples samples;
+  const Duration unix = seconds(1000);
+  const std::string kept = fill(samples).kept(TimePoint(seconds(2800)), unix);
+  const std::string as_it_was = hour(samples, 2800);
+  for (std::size_t length = 0; length < kept.size() - 2; length += 1 + kept.size() / 300)
+    EXPECT_FALSE(samples.restore(kept.substr(0, length), TimePoint(seconds(2800)), unix)) << length;
+  for (
+      const char* wrong :
+      {"[]", "{\"unix_seconds\":\"x\"}", R"({"spans":[{"span":"hour","samples":[{}]}]})", R"({"events":[{"ago":-1}]})",
+       R"({"spans":[{"span":"hour","samples":[{"began_ago":1,"ended_ago":2,"samples":1}]}]})",
+       R"({"spans":[{"span":"hour","samples":[{"began_ago":2,"ended_ago":1,"samples":0}]}]})",
+       R"({"spans":[{"span":"hour","samples":[{"began_ago":2,"ended_ago":1,"samples":1},{"began_ago":3,"ended_ago":3,"samples":1}]}]})"})
+    EXPECT_FALSE(samples.restore(wrong, TimePoint(seconds(2800)), unix)) << wrong;
+  EXPECT_EQ(hour(samples, 2800), as_it_was);
+}
+
 }  // namespace
 }  // namespace weft::web
