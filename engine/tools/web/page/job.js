@@ -273,10 +273,10 @@ class Comparison {
     }});
     this.table = new Table('Its stages above those of the other job', [{name: 'Stage', text: r => (r.here ?? r.there).name, long: 1}, pair('Time', t => t?.seconds, duration), pair('Tasks', t => t?.tasks, count), pair('Median task', t => t?.task_figures.seconds.median, duration),
       pair('Longest task', t => t?.task_figures.seconds.max, duration), pair('Read', t => t?.input_bytes, bytes), pair('Shuffled', t => t?.shuffle_bytes, bytes), pair('Spilled', t => t?.task_figures.spilled_bytes.total, bytes), pair('Failed attempts', t => t?.failed_attempts, count)], r => r.key, {plain: true, told: 1});
-    this.table.element.hidden = true;
-    this.element = h('div', {hidden: true}, h('label', {}, 'Compare with ', this.which), this.said, this.table.element);
+    this.stages = h('details', {hidden: true}, h('summary', {}, 'Stages of both'), this.table.element);
+    this.element = h('div', {hidden: true}, h('label', {}, 'Compare with ', this.which), this.said, this.stages);
   }
-  /// The earlier runs, the latest first.
+  /// The earlier runs, the latest first; the latest that finished is taken until another is chosen.
   offer(runs) {
     const said = runs.map(run => run.id).join();
     if (said === this.offered) return;
@@ -284,11 +284,12 @@ class Comparison {
     this.element.hidden = !runs.length;
     const chosen = this.which.value;
     this.which.replaceChildren(h('option', {value: ''}, '–'), ...[...runs].reverse().map(run => h('option', {value: run.id}, `job ${run.id}, ${run.state} after ${duration(run.seconds)}`)));
-    this.which.value = runs.some(run => String(run.id) === chosen) ? chosen : '';
+    this.which.value = runs.some(run => String(run.id) === chosen) ? chosen : runs.findLast(run => run.state === 'finished')?.id ?? '';
+    if (this.which.value !== chosen) this.read();
   }
   async read() {
     this.other = null;
-    this.table.element.hidden = true;
+    this.stages.hidden = true;
     this.said.textContent = '';
     if (!this.which.value) return;
     try {
@@ -311,7 +312,7 @@ class Comparison {
     const options = job => Object.entries(job.options ?? {}).map(([name, value]) => `--${name} ${value}`).join(' ') || 'none';
     this.said.textContent = `${this.job.state === 'running' ? 'It has taken' : 'It took'} ${duration(this.job.seconds)}, job ${this.other.id} ${duration(this.other.seconds)}; it read ${bytes(this.job.input_bytes)}, job ${this.other.id} ${bytes(this.other.input_bytes)}.` + changed +
         (options(this.job) === options(this.other) ? '' : ` Its options are ${options(this.job)}, those of job ${this.other.id} ${options(this.other)}.`);
-    this.table.element.hidden = false;
+    this.stages.hidden = false;
     this.table.set(rows);
   }
 }

@@ -3,121 +3,11 @@
 
 page_test.py BIN [SCREENSHOTS]    exit code 77 where there is no chromium, chromium-driver or python3-selenium (Debian's packages)
 """
-import json, os, re, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.request
+import json, os, re, shutil, signal, subprocess, sys, urllib.request
 
-bin_dir = sys.argv[1]
-shots = sys.argv[2] if len(sys.argv) > 2 else None
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.ui import Select
-except ImportError:
-    print("skipped: there is no selenium for this Python; apt-get install python3-selenium")
-    sys.exit(77)
-if not (shutil.which("chromium") and shutil.which("chromedriver")):
-    print("skipped: there is no chromium; apt-get install chromium chromium-driver")
-    sys.exit(77)
-
-
-def until(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            found = condition()
-        except Exception:  # of elements that are being replaced
-            found = None
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise AssertionError("waited for " + (what if isinstance(what, str) else what()))
-        time.sleep(0.05)
-
-
-class World:
-    """A cluster, a browser, and what is left of both at the end: nothing."""
-
-    def __init__(self):
-        self.scratch = tempfile.mkdtemp(prefix="weft-page-")
-        self.started = []
-        self.driver = None
-
-    def start(self, *words, **options):
-        out = open(f"{self.scratch}/{len(self.started)}.out", "w")
-        process = subprocess.Popen([f"{bin_dir}/{words[0]}", *words[1:]], stdout=out, stderr=subprocess.STDOUT, **options)
-        self.started.append(process)
-        return process
-
-    def start_master(self, listen, page):
-        self.start("weft", "master", "--listen", listen, "--http", page, "--port-file", self.scratch + "/port", "--scheduler", "fair", "--event-log", self.scratch + "/events",
-                   "--data-dir", self.scratch + "/names")
-
-    def cluster(self):
-        self.start_master("127.0.0.1:0", "127.0.0.1:0")
-        self.page = until(lambda: re.search(r"page is at http://([^/]+)/", open(self.scratch + "/0.out").read()), "the master")[1]
-        self.master = until(lambda: open(self.scratch + "/port").read().strip(), "its port")
-        self.workers = [self.start("weft", "worker", "--master", self.master, "--name", f"w{i}", "--rack", f"r{i % 2}", "--slots", "2", "--directory", f"{self.scratch}/work{i}",
-                                   "--chunk-dir", f"{self.scratch}/chunks{i}") for i in range(3)]
-        self.weft("node", "wait", "3")
-
-    def masters(self):
-        """Two that meet in an etcd; the first has a page."""
-        def free():
-            with socket.socket() as one:
-                one.bind(("127.0.0.1", 0))
-                return one.getsockname()[1]
-        client, peer = (f"http://127.0.0.1:{free()}" for _ in range(2))
-        self.started.append(subprocess.Popen(["etcd", "--data-dir", self.scratch + "/etcd", "--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
-                                              "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-        one = ["weft", "master", "--listen", "127.0.0.1:0", "--etcd", client, "--http"]
-        self.start(*one, "127.0.0.1:0", "--data-dir", self.scratch + "/m1")
-        first = f"{self.scratch}/{len(self.started) - 1}.out"
-        self.page = until(lambda: re.search(r"page is at http://([^/]+)/", open(first).read()), "the master that leads")[1]
-        self.start(*one, "none", "--data-dir", self.scratch + "/m2", "--standby")
-
-    def weft(self, *words):
-        return subprocess.run([bin_dir + "/weft", *words, "--master", self.master], check=True, capture_output=True, text=True, timeout=60).stdout
-
-    def job(self, *words):
-        return self.start("cluster_probe", *words, "--quiet", "--cluster", self.master)
-
-    def browser(self):
-        options = webdriver.ChromeOptions()
-        for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,1000", "--user-data-dir=" + self.scratch + "/chromium"):
-            options.add_argument(word)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
-        self.driver.set_page_load_timeout(60)
-
-    def go(self, path):
-        self.driver.get(f"http://{self.page}{path}")
-
-    def text(self):
-        return self.driver.find_element(By.TAG_NAME, "main").text
-
-    def sees(self, *words, seconds=60):
-        for word in words:
-            until(lambda: word in self.text(), lambda: f"'{word}' on {self.driver.current_url}, which says:\n{self.text()}", seconds)
-
-    def shot(self, name):
-        if shots:
-            self.driver.save_screenshot(f"{shots}/{name}.png")
-
-    def end(self):
-        if self.driver:
-            self.driver.quit()
-        for process in self.started[::-1]:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-        for process in self.started:
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-        shutil.rmtree(self.scratch, ignore_errors=True)
-
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from page_world import ActionChains, By, Keys, Select, World, bin_dir, until  # noqa: E402
 
 world = World()
 try:
@@ -297,8 +187,13 @@ try:
     before = [f"/jobs/{each['id']}" for each in json.loads(world.weft("job", "list", "--json")) if each["id"] < 4 and each["name"] == driver.find_element(By.TAG_NAME, "h1").text.split(": ")[1]]
     shown = [link.get_dom_attribute("href") for link in driver.find_elements(By.CSS_SELECTOR, ".runs a")]
     assert shown == before and "/jobs/2" in shown, f"runs before: {shown}, not {before}"
-    Select(driver.find_element(By.XPATH, "//label[starts-with(., 'Compare with')]/select")).select_by_value("2")
-    world.sees("It took", "; it read", "job 2 ")
+    other = Select(driver.find_element(By.XPATH, "//label[starts-with(., 'Compare with')]/select"))
+    until(lambda: other.first_selected_option.get_attribute("value") == "3", "the latest run that finished")
+    other.select_by_value("1")
+    world.sees("It took", "; it read", "job 1 ")
+    other.select_by_value("2")
+    world.sees("job 2 ")
+    driver.find_element(By.XPATH, "//summary[.='Stages of both']").click()
     compared = until(lambda: driver.find_elements(By.XPATH, "//table[starts-with(caption, 'Its stages above')]/tbody/tr"), "stages of both")
     stages = {each: json.loads(world.weft("job", "status", str(each), "--json"))["stages"] for each in (2, 4)}
     assert len(compared) == len(stages[4]), f"{len(compared)} rows of {stages[4]}"
