@@ -1,4 +1,4 @@
-// Finds the keys that most records of a map output have, so that people are told which key makes a partition large.
+// Finds the keys that most records of a map output have, so that the finding of a large partition can name one.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class HotKeys {
  public:
   static constexpr std::uint32_t kInterval = 509;  // a prime: keys that come in turns are all seen
   static constexpr std::size_t kKept = 16, kReported = 4, kTextBytes = 64;
-  /// A key is reported when so many of the records that were looked at had it, and that part of them.
+  /// A key is reported when at least kLeast of the records that were looked at had it, and one of kPart of them.
   static constexpr std::uint64_t kLeast = 8, kPart = 10;
 
   explicit HotKeys(TaskUsage& into) : into_(&into) {}

@@ -247,11 +247,14 @@ try:
 
     drivers = lambda: [pid for pid in os.listdir("/proc") if pid.isdigit() and program_of(pid).startswith(scratch.encode() + b"/programs/")]
     assert drivers(), "no driver runs"
+    samples = len(until(lambda: (said := expect("GET", "/past")) and said["events"] and said, "a sample after the failure")["seconds_ago"])
     first.send_signal(signal.SIGTERM)
     assert first.wait(30) == 0
     until(lambda: not drivers(), "the drivers to end with their master")
 
-    _, page, master = start_master()
+    _, page, master = start_master("--data-dir", scratch + "/names")
+    past = until(lambda: (said := expect("GET", "/past")) and len(said["seconds_ago"]) > samples and said, "the samples of the master before, and one more")
+    assert [event["kind"] for event in past["events"]].count("job_failed") == 1, past["events"]
     refused("POST", "/submissions", 404, {"program": "wordcount"}, CHANGES)
     refused("GET", "/submissions", 404)
     print("ok:", len(operations), "operations")
