@@ -83,5 +83,16 @@ TEST_F(TimeLeft, OfStagesThatWaitIsAddedWithoutWhatIsNotKnown) {
   EXPECT_NEAR(left(), left(0) + left(1), 1e-6);
 }
 
+TEST_F(TimeLeft, OfAJobIsNotKnownWhileThatOfAStageIsNot) {
+  d.join(1, 2);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 2, 0)), result(source(1, 2, 0))})));
+  pass(seconds(10));
+  ASSERT_TRUE(d.finish(d.running_attempt(1, 0, 0)));
+  EXPECT_GT(left(0), 0);
+  EXPECT_EQ(status().stages.at(1).left, Time(0));
+  EXPECT_EQ(status().left, Time(0));
+}
+
 }  // namespace
 }  // namespace weft::master
