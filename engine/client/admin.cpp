@@ -125,6 +125,12 @@ Result<Events> Admin::events(const EventsWanted& wanted) {
   return decode<Events>(message);
 }
 
+Result<std::string> Admin::past(const std::string& span) {
+  WEFT_ASSIGN(auto message, ask(kReadPast, PastWanted{span}));
+  WEFT_ASSIGN(const Past past, decode<Past>(message));
+  return std::string(as_chars(past.json.view()));
+}
+
 Result<ProfileReply> Admin::profiles(ProfileRequest request) {
   WEFT_ASSIGN(const auto message, call(kProfiles, encode(std::move(request))));
   return decode<ProfileReply>(message);

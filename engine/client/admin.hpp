@@ -46,6 +46,8 @@ class Admin {
   Result<MasterList> masters();
   /// A part of a file of the master's event log; not_found: it keeps none, or not this file any more.
   Result<Events> events(const EventsWanted& wanted);
+  /// What the cluster did over the last "hour", "day" or "week": JSON (/past in docs/rest.md). not_found: the master keeps it not.
+  Result<std::string> past(const std::string& span);
   Result<ProfileReply> profiles(ProfileRequest request);
   Result<SchedulerInfo> scheduler();
   /// With an empty text the one in force, its files read again. The error is what is wrong with it; the old one stays then.

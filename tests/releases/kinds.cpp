@@ -134,6 +134,8 @@ std::map<std::string, Kind> make_kinds() {
       {"JobList", of_clients<client::JobList>()},
       {"MasterList", of_clients<client::MasterList>()},
       {"EventsWanted", of_clients<client::EventsWanted>()},
+      {"PastWanted", of_clients<client::PastWanted>()},
+      {"Past", of_clients<client::Past>()},
       {"Events", of_clients<client::Events>()},
       {"NodeCapacity", of_clients<client::NodeCapacity>()},
       {"Explanation", of_clients<master::JobExplanation>()},

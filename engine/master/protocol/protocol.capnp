@@ -414,3 +414,11 @@ struct Events {
   bytes @2 :UInt64;               # of the file, or lines of the job, which follow as bulk
   next @3 :UInt64;                # of lines of a job: where to go on in the text of the file; 0: it is bytes of the file
 }
+
+struct PastWanted {
+  span @0 :Text;
+}
+
+struct Past {
+  json @0 :UInt64;                # follows as bulk
+}

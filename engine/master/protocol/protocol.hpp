@@ -38,6 +38,7 @@ enum ClientMessage : rpc::MessageType {
   kSetNode = 220,             // NodeCapacity -> nothing
   kListMasters = 221,         // nothing -> MasterList
   kReadEvents = 222,          // EventsWanted -> Events: a part of a file of the event log
+  kReadPast = 223,            // PastWanted -> Past: what the cluster did over time
 };
 
 /// The most of a binary that is uploaded at a time.
@@ -223,6 +224,13 @@ struct Events {
   /// The bytes are lines of the job that was asked for: the offset, in the text of the file, of the next request. The one that was
   /// asked for: there are no more. 0: they are bytes of the file, also where an earlier release answers, or an administrator asks.
   std::uint64_t next = 0;
+};
+
+struct PastWanted {
+  std::string span;  // hour, day or week
+};
+struct Past {
+  Buffer json;  // as REST answers (/past in docs/rest.md)
 };
 
 struct ProfileRequest {

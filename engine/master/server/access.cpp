@@ -65,6 +65,7 @@ constexpr std::array kRules{
     Rule{client::kSetNode, kOfClients, Needs::administrator, "change the capacity of workers", "change capacity"},
     Rule{client::kListMasters, kOfClients},
     Rule{client::kReadEvents, kOfClients, Needs::events, "read its events", "read events"},
+    Rule{client::kReadPast, kOfClients},
 
     Rule{kFollow, kOfMasters},
     Rule{kPull, kOfMasters},

@@ -62,6 +62,9 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   const std::string& address() const override { return address_; }
   LogPlace log_began() const override { return driver_.log_began(); }
   void reload() override;
+  void set_past(Past past) override {
+    reactor_->run([&] { past_ = std::move(past); });
+  }
 
  private:
   Time now() const override { return SystemClock().now() - started_; }
@@ -103,6 +106,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void answer(const Caller& caller, const RequestTable::Route& route, const rpc::ConnectionPtr& connection,
               const rpc::Message& message, rpc::Responder responder);
   std::optional<JobOwner> owner_of(JobId id) const;
+  Result<rpc::Payload> on_read_past(const rpc::Message& message);
   Result<rpc::Payload> on_profiles(const rpc::Connection& connection, const rpc::Message& message);
   void on_read_events(const rpc::Connection& connection, const rpc::Message& message, rpc::Responder responder);
   Result<rpc::Payload> on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message);
@@ -124,6 +128,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   std::unique_ptr<StorageService> storage_;  // null: no files
   RunningJobs jobs_;
   std::optional<ProfileService> profiles_;
+  Past past_;
   PrefetchReports prefetched_;  // of jobs that the core knows, and of none before a restart
   std::optional<JobRecorder> recorder_;
   std::optional<Workers> workers_;
@@ -467,6 +472,8 @@ void ServerImpl::add_requests() {
   // At once: a follower asks while promises wait for it.
   requests_.answer(client::kListMasters, RequestTable::Kind::question,
                    [this](const auto&, const auto&) { return client::encode(masters()); });
+  requests_.answer(client::kReadPast, RequestTable::Kind::question,
+                   [this](const auto&, const auto& message) { return on_read_past(message); });
   requests_.handle(client::kReadEvents, [this](const auto& connection, const auto& message, rpc::Responder responder) {
     on_read_events(*connection, message, std::move(responder));
   });
@@ -531,6 +538,13 @@ Result<rpc::Payload> ServerImpl::on_profiles(const rpc::Connection& connection, 
   if (request.what != client::ProfileRequest::What::show)
     WEFT_TRY(gate_.callers().of(connection).must_administer(rule_of(message.type)->what));
   return profiles_->answer(message);
+}
+
+Result<rpc::Payload> ServerImpl::on_read_past(const rpc::Message& message) {
+  WEFT_ASSIGN(const auto wanted, client::decode<client::PastWanted>(message));
+  if (!past_) return fail(Code::not_found, "this master has no page (--http none), which keeps what the cluster did");
+  WEFT_ASSIGN(const std::string json, past_(wanted.span));
+  return client::encode(client::Past{Buffer::copy_of(as_bytes(json))});
 }
 
 /// What is not for all is searched for the lines of one job, which takes longer.

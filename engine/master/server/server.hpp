@@ -61,6 +61,10 @@ class Server {
   virtual LogPlace log_began() const = 0;
   /// Reads the scheduler's files and the topology again, soon. What is wrong is logged, and what was in force stays. Any thread.
   virtual void reload() = 0;
+  /// What the cluster did over a span of time (kReadPast), as the one who takes samples says it; called on the server's thread.
+  using Past = std::function<Result<std::string>(const std::string& span)>;
+  /// Any thread.
+  virtual void set_past(Past past) = 0;
 };
 
 }  // namespace weft::master

@@ -85,12 +85,13 @@ Result<void> keep_jobs(MasterOptions& options) {
 }
 
 /// Null: none is wanted, or the default address cannot be had.
-Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, const master::Server& server) {
+Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, master::Server& server) {
   if (options.http == "none") return nullptr;
   auto service =
       web::Service::start({options.http, server.address(), options.server.event_log, server.log_began(), options.submit_dir,
                            options.files.data_directory.empty() ? std::string() : options.files.data_directory + "/samples"});
   if (service) {
+    server.set_past((*service)->past());
     std::printf("weft master's page is at %s/\n", (*service)->url().c_str());
     return service;
   }

@@ -42,6 +42,7 @@ Result<TopSnapshot> look_at(client::Admin& admin) {
     if (job->state != master::JobState::running) continue;
     if (auto full = admin.job(job->id)) look.in_full[job->id] = std::move(full->jobs[0]);
   }
+  if (auto past = admin.past("hour")) look.past = *std::move(past);  // a master without a page does not keep it
   look.at = SystemClock().now();
   return look;
 }

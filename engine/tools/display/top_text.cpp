@@ -1,6 +1,8 @@
 #include "engine/tools/display/top_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -9,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "engine/client/job_summary.hpp"
 #include "engine/tools/display/job_text.hpp"
@@ -146,12 +149,94 @@ std::vector<std::string> node_lines(const TopSnapshot& now, std::size_t most) {
   return table_lines(table, nodes.size() - shown, "workers");
 }
 
+/// "▁▃█": each of `columns` is the mean of the values of its part of an hour, over `most`; a blank where there are none.
+std::string spark(const TopPast& past, const std::vector<double>& values, double most) {
+  constexpr std::array<const char*, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr double kHour = 3600;
+  constexpr std::size_t kColumns = 60;  // a minute each
+  std::array<double, kColumns> sums{}, counts{};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double minutes = past.seconds_ago[i] / kHour * static_cast<double>(kColumns);
+    if (!(minutes >= 0 && minutes < static_cast<double>(kColumns))) continue;
+    const std::size_t column = kColumns - 1 - static_cast<std::size_t>(minutes);
+    sums[column] += values[i];
+    ++counts[column];
+  }
+  std::string text;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    const double part = counts[i] > 0 && most > 0 ? std::clamp(sums[i] / counts[i] / most, 0.0, 1.0) : 0;
+    text += counts[i] == 0 ? " " : kBlocks[static_cast<std::size_t>(std::min(7.0, part * 8))];
+  }
+  return text;
+}
+
+/// The last hour in a few lines: what was busy, what waited, and the latest events.
+std::vector<std::string> past_lines(const TopSnapshot& now) {
+  constexpr std::size_t kEvents = 2;
+  if (now.past.empty()) return {};
+  const auto past = parse_past(now.past);
+  if (!past || past->seconds_ago.empty()) return {};
+  const auto most = [](const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); };
+  std::vector<std::string> lines{fmt::format("last hour  slots   |{}| {:.1f} of {:.0f}",
+                                             spark(*past, past->running, most(past->slots)), past->running.back(),
+                                             past->slots.back())};
+  if (const double waited = most(past->pending); waited > 0)
+    lines.push_back(fmt::format("           waiting |{}| {:.0f}, at most {:.0f}", spark(*past, past->pending, waited),
+                                past->pending.back(), waited));
+  for (std::size_t i = past->events.size() - std::min(past->events.size(), kEvents); i < past->events.size(); ++i)
+    lines.push_back(
+        fmt::format("           {} ago: {}",
+                    human_duration(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(past->events[i].first))),
+                    past->events[i].second));
+  return lines;
+}
+
 }  // namespace
+
+Result<TopPast> parse_past(std::string_view json) {
+  TopPast past;
+  JsonReader reader(json, "past");
+  const auto numbers = [&reader](std::vector<double>& into) {
+    return reader.array([&]() -> Result<void> {
+      WEFT_ASSIGN(into.emplace_back(), reader.number());
+      return {};
+    });
+  };
+  WEFT_TRY(reader.object([&](std::string_view member) -> Result<void> {
+    if (member == "seconds_ago") return numbers(past.seconds_ago);
+    if (member == "series")
+      return reader.object([&](std::string_view name) -> Result<void> {
+        if (name == "slots") return numbers(past.slots);
+        if (name == "running") return numbers(past.running);
+        if (name == "pending") return numbers(past.pending);
+        return reader.skip();
+      });
+    if (member != "events") return reader.skip();
+    return reader.array([&]() -> Result<void> {
+      auto& [ago, text] = past.events.emplace_back();
+      return reader.object([&, &seconds = ago, &said = text](std::string_view name) -> Result<void> {
+        if (name == "seconds_ago") {
+          WEFT_ASSIGN(seconds, reader.number());
+        } else if (name == "text") {
+          WEFT_ASSIGN(said, reader.text());
+        } else {
+          return reader.skip();
+        }
+        return {};
+      });
+    });
+  }));
+  for (const auto* series : {&past.slots, &past.running, &past.pending})
+    if (series->size() != past.seconds_ago.size()) return fail(Code::corrupt, "past: series of different lengths");
+  return past;
+}
 
 std::vector<std::string> top_lines(const TopSnapshot& now, const TopSnapshot* before, const TopLayout& view) {
   const Rates rates(now, before);
   std::vector<std::string> lines{sums(now, rates)};
-  const std::size_t room = view.rows == 0 ? SIZE_MAX : view.rows - std::min<std::size_t>(view.rows, 3);  // sums and two gaps
+  for (std::string& line : past_lines(now)) lines.push_back(std::move(line));
+  const std::size_t above = lines.size() + 2;  // and two gaps
+  const std::size_t room = view.rows == 0 ? SIZE_MAX : view.rows - std::min(view.rows, above);
   const auto rows = [](std::size_t height) { return height - std::min(height, kRowsOfTable - 1); };
   const auto append = [&lines](std::vector<std::string> more) {
     lines.emplace_back();
@@ -173,7 +258,8 @@ std::string top_json(const TopSnapshot& now) {
   client::JobList running;
   running.now = now.jobs.now;
   std::copy_if(now.jobs.jobs.begin(), now.jobs.jobs.end(), std::back_inserter(running.jobs), is_running);
-  return fmt::format("{{\"nodes\":{},\"jobs\":{}}}\n", trimmed(nodes_json(now.nodes)), trimmed(jobs_json(running)));
+  return fmt::format("{{\"nodes\":{},\"jobs\":{}{}}}\n", trimmed(nodes_json(now.nodes)), trimmed(jobs_json(running)),
+                     now.past.empty() ? std::string() : ",\"past\":" + trimmed(now.past));
 }
 
 }  // namespace weft::tools

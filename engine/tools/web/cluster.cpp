@@ -87,6 +87,14 @@ Result<Adviser*> ClusterSources::adviser() {
   return &*adviser_;
 }
 
+std::function<Result<std::string>(const std::string&)> Cluster::past_of_samples() const {
+  return [shared = std::weak_ptr(sources_)](const std::string& span) -> Result<std::string> {
+    const auto sources = shared.lock();
+    if (!sources) return fail(Code::unavailable, "the master's page has ended");
+    return sources->samples().json(SystemClock().now(), span);
+  };
+}
+
 Result<Adviser*> Cluster::adviser() {
   WEFT_ASSIGN(const bool all, sees_all());
   if (!all)

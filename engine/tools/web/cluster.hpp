@@ -85,6 +85,8 @@ class Cluster {
   PoolSamples& pool_samples() { return sources_->pool_samples(); }
   /// What the cluster did over the last hour, day and week.
   ClusterSamples& samples() { return sources_->samples(); }
+  /// Gives the JSON of a span's samples as of now; unavailable when all who look at the cluster are gone.
+  std::function<Result<std::string>(const std::string& span)> past_of_samples() const;
   Result<std::shared_ptr<storage::files::FileSystem>> files();
   Result<std::shared_ptr<storage::tables::TableClient>> tables();
   /// Calls `use` with the history of the job from the event log until now, also of a job that an earlier master had; not_found when

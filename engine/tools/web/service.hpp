@@ -1,6 +1,7 @@
 // What a master serves over HTTP: its page, the REST interface, live events, metrics (docs/rest.md, docs/monitoring.md).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,8 @@ class Service {
   static Result<std::unique_ptr<Service>> start(const std::string& listen, std::unique_ptr<history::LoggedJobs> past);
   /// "host:port" as bound.
   const std::string& address() const { return server_->address(); }
+  /// What the cluster did over a span, as /past answers; unavailable when this is gone. Any thread.
+  std::function<Result<std::string>(const std::string& span)> past() { return cluster_.past_of_samples(); }
   /// "http://host:port", or https.
   std::string url() const { return server_->url(); }
 

@@ -99,6 +99,24 @@ TEST(TopText, KeepsToItsRowsAndCountsWhatIsHidden) {
   EXPECT_TRUE(has(shown, "more jobs"));
 }
 
+TEST(TopText, ShowsTheLastHour) {
+  auto now = look(10s, {node("w1", 3)}, {});
+  now.past =
+      R"({"span":"hour","series":{"slots":[4,8,8],"running":[4,1,6.5],"pending":[0,10,5],"more":[1]},"seconds_ago":[3590,1790,10],)"
+      R"("events":[{"seconds_ago":50,"kind":"a","text":"one"},{"seconds_ago":30,"text":"worker w2 was lost","job":3},{"seconds_ago":5,"text":"two"}]})";
+  const std::string shown = text(top_lines(now, nullptr, {}));
+  const std::string before(29, ' '), after(28, ' ');
+  EXPECT_TRUE(has(shown, "last hour  slots   |▅" + before + "▂" + after + "▇| 6.5 of 8\n")) << shown;
+  EXPECT_TRUE(has(shown, "waiting |▁" + before + "█" + after + "▅| 5, at most 10\n")) << shown;
+  EXPECT_TRUE(has(shown, "30.0 s ago: worker w2 was lost\n") && has(shown, "5.0 s ago: two\n")) << shown;
+  EXPECT_FALSE(has(shown, "one")) << "the latest two";
+  EXPECT_TRUE(has(top_json(now), R"(,"past":{"span":"hour")"));
+  for (const std::size_t rows : {1u, 4u, 7u, 30u}) EXPECT_LE(top_lines(now, nullptr, {.rows = rows}).size(), rows);
+  now.past = R"({"seconds_ago":[1],"series":{"slots":[]}})";
+  EXPECT_FALSE(has(text(top_lines(now, nullptr, {})), "last hour"));
+  EXPECT_FALSE(parse_past("[]"));
+}
+
 client::JobLog log(const std::string& node, const std::string& text) { return {node, Buffer::copy_of(as_bytes(text)), ""}; }
 
 std::string add(LogTail& tail, const std::string& text) {
