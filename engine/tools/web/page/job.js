@@ -453,9 +453,9 @@ class Output {
 function summaryOf(job) {
   const done = part(job), running = job.state === 'running';
   return [numbers([['state', stateOf(job.state)], ['progress', percent(job.state === 'finished' ? 1 : done)], ['time', duration(job.seconds)],
-    ...(running && job.seconds_left != null ? [['left, about', duration(job.seconds_left)]] : []), ['user', job.user || '–'], ['pool', job.pool || '–'],
+    ...(running && job.seconds_left != null ? [['left, about', duration(job.seconds_left)]] : []), ['user', job.user || '–'], ...(job.pool ? [['pool', job.pool]] : []),
     ...(job.deadline_seconds_left == null ? [] : [['to the deadline', duration(job.deadline_seconds_left)]]),
-    ['input', bytes(job.input_bytes)], ['shuffle', bytes(job.shuffle_bytes)], ['prefetched', bytes(job.prefetch.prefetched_bytes)], ['wasted', bytes(job.prefetch.wasted_bytes)], ['evicted', bytes(job.prefetch.evicted_bytes)]]),
+    ...[['input', job.input_bytes], ['shuffle', job.shuffle_bytes], ['prefetched', job.prefetch.prefetched_bytes], ['wasted', job.prefetch.wasted_bytes], ['evicted', job.prefetch.evicted_bytes]].filter(([, size]) => size > 0).map(([name, size]) => [name, bytes(size)])]),
   Object.keys(job.options ?? {}).length ? h('p', {}, 'options: ', h('code', {}, Object.entries(job.options).map(([name, value]) => `--${name} ${value}`).join(' '))) : '',
   job.error ? h('p', {class: 'bad'}, job.error) : ''];
 }

@@ -17,7 +17,7 @@ function clusterView() {
   const saturation = new Map();  // by rack: ShuffleWatcher's NetSat
   const both = (a, b) => (a || b ? `${rate(a)}, ${rate(b)}` : '–');
   const nodes = new Table('Workers. Processors and memory are what they use, of what is used on their machines', [
-    {name: 'Name', clip: 1, text: n => n.name}, {name: 'Rack', clip: 1, text: n => n.rack}, {name: 'Host', clip: 1, has: n => n.host !== n.name, text: n => n.host}, {name: 'State', text: n => stateOf(n.state)}, {name: 'Note', clip: 1, has: n => n.cause || n.capacity_why, text: n => n.cause || n.capacity_why || ''},
+    {name: 'Name', clip: 1, text: n => n.name}, {name: 'Rack', clip: 1, text: n => n.rack}, {name: 'Host', clip: 1, has: n => n.host !== n.name, text: n => n.host}, {name: 'State', text: n => stateOf(n.state)}, {name: 'Note', long: 1, has: n => n.cause || n.capacity_why, text: n => n.cause || n.capacity_why || ''},
     {name: 'Slots in use', text: n => (n.state === 'dead' ? '' : bar(n.running / (n.capacity.cpu || n.slots || 1), `slots of ${n.name} in use`, `${n.running} of ${n.capacity.cpu || n.slots}`)), sort: n => n.running / (n.capacity.cpu || n.slots || 1)},
     {name: 'Devices held', n: 1, has: n => (n.devices || {}).lent, text: n => ((n.devices || {}).lent ? `${n.devices.held} of ${n.devices.lent - n.devices.excluded}${n.devices.excluded ? `, ${n.devices.excluded} excluded` : ''}` : '–'), sort: n => (n.devices || {}).held || 0},
     {name: 'Processors', n: 1, has: n => n.measured.machine.memory, text: n => (n.measured.machine.memory ? `${(n.measured.worker.cpu || 0).toFixed(1)} of ${(n.measured.machine.cpu || 0).toFixed(1)}` : '–'), sort: n => n.measured.worker.cpu || 0},
@@ -36,8 +36,9 @@ function clusterView() {
     }}),
     '/nodes': all => {
       const live = all.filter(n => n.state !== 'dead'), sum = f => live.reduce((total, n) => total + (f(n) || 0), 0);
+      const held = sum(n => n.store_memory_bytes + n.store_disk_bytes);
       summary.replaceChildren(numbers([['workers ready', count(all.filter(n => n.state === 'ready').length)], ['lost or dead', count(all.filter(n => n.state === 'dead' || n.state === 'lost').length)],
-        ['tasks running', count(sum(n => n.running))], ['slots', count(sum(n => n.capacity.cpu))], ['map outputs held', bytes(sum(n => n.store_memory_bytes + n.store_disk_bytes))]]));
+        ['tasks running', count(sum(n => n.running))], ['slots', count(sum(n => n.capacity.cpu))], ...(held ? [['map outputs held', bytes(held)]] : [])]));
       nodes.set(all);
     },
     '/racks': all => {
@@ -62,7 +63,7 @@ function jobsView() {
   const time = (seconds, bad) => (seconds == null ? '' : h('span', {class: bad ? 'bad' : null}, duration(seconds)));
   const table = new Table('Jobs, the newest first', [
     {name: 'Job', n: 1, text: j => link('/jobs/' + j.id, j.id), sort: j => j.id}, {name: 'Name', clip: 1, text: j => link('/jobs/' + j.id, nameOf(j))},
-    {name: 'State', text: j => stateOf(j.state)}, {name: 'Error', clip: 1, has: j => j.error, text: j => j.error},
+    {name: 'State', text: j => stateOf(j.state)}, {name: 'Error', long: 1, has: j => j.error, text: j => j.error},
     {name: 'Tasks done', text: j => (j.state === 'running' ? bar(part(j), `progress of job ${j.id}`, tasks(j)) : tasks(j)), sort: j => (j.state === 'finished' ? 1 : part(j))},
     {name: 'Running', n: 1, has: j => j.state === 'running', text: j => (j.state === 'running' ? count(j.running_tasks) : ''), sort: j => (j.state === 'running' ? j.running_tasks : -1)},
     {name: 'Left, about', n: 1, live: 1, has: j => left(j) != null, text: j => time(left(j)), sort: j => left(j) ?? -1},

@@ -50,9 +50,9 @@ try:
     world.cluster()
     world.browser()
     driver = world.driver
-    # What happened: last week's run, and this week's with ten times as much; a hot key; a failure; a worker that was killed.
+    # What happened: last week's run, and this week's with a thousand times as much; a hot key; a failure; a worker that was killed.
     run("cluster_probe", "sums", "--records", "20000", "--tasks", "10", "--name", "weekly", "--user", "ann")
-    run("cluster_probe", "sums", "--records", "2000000", "--tasks", "10", "--name", "weekly", "--user", "ann")
+    run("cluster_probe", "sums", "--records", "20000000", "--tasks", "10", "--name", "weekly", "--user", "ann")
     run("ailing_probe", "hot", "--partitions", "8", "--name", "by customer", "--user", "bob")
     run("cluster_probe", "throw", "--name", "broken", "--user", "bob", fails=True)
     with open(world.scratch + "/book.txt", "w") as book:
