@@ -1,5 +1,5 @@
 // What another scheduler would have done with the jobs of the last hour: `weft advise` on the master's own event log, as a process
-// beside it that gives way to everything else.
+// beside it that gives way to others.
 #pragma once
 
 #include <memory>

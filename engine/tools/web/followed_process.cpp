@@ -57,7 +57,7 @@ Result<void> FollowedProcess::launch() {
     running_ = false;
     return fail(errno_error("cannot start " + options_.path, error));
   }
-  if (options_.gives_way) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(id_), 19);
+  if (options_.gives_way) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(id_), 10);
   return {};
 }
 

@@ -56,7 +56,7 @@ TEST_F(AdviserTest, AsksAboutTheLogAndTheTimeAndGivesTheAnswer) {
   EXPECT_THAT(said, HasSubstr(R"("state":"answered","span_seconds":21600)"));
   EXPECT_THAT(said, HasSubstr(R"(,"advice":{"recommended":"fair"}})"));
   EXPECT_EQ(read_file(file("asked"), 1000).value(), "advise --from-log the log --budget 1min --json --quiet --last 6h\n");
-  EXPECT_EQ(read_file(file("nice"), 1000).value(), "19\n") << "it gives way to all else";
+  EXPECT_EQ(read_file(file("nice"), 1000).value(), "10\n") << "it gives way to others";
   ASSERT_TRUE(adviser.ask(0s)) << "again, about all jobs";
   (void)end_of(adviser);
   EXPECT_THAT(read_file(file("asked"), 1000).value(), Not(HasSubstr("--last")));

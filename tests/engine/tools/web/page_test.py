@@ -114,7 +114,7 @@ try:
     world.go("/scheduler")
     world.sees("fair", "drf", "No task waits.")
     driver.find_element(By.XPATH, "//button[text()='Simulate']").click()
-    until(lambda: re.search(r"Stay with fair|in place of fair", world.text()), lambda: "advice, and not " + world.text()[:2000])
+    until(lambda: re.search(r"Stay with fair|in place of fair", world.text()), lambda: "advice, and not " + world.text()[:2000], 180)
     world.sees("fair (present)", "carbyne", "of the last 1 h", "The simulator under fair")
     world.shot("scheduler")
     world.go("/jobs/99")

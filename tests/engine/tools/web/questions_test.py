@@ -88,7 +88,7 @@ try:
     with Question("What would carbyne have done?") as question:
         question.click("//nav/a[.='Scheduler']")
         question.click("//button[.='Simulate']")
-        until(lambda: re.search(r"carbyne \d\.\d\d", world.text()), lambda: "carbyne's row in " + world.text())
+        until(lambda: re.search(r"carbyne \d\.\d\d", world.text()), lambda: "carbyne's row in " + world.text(), 180)
         assert re.search(r"Stay with fair|in place of fair", world.text()), world.text()
         world.shot("page-scheduler")
 

@@ -159,7 +159,7 @@ def advice():
     refused("POST", "/advice", 400, {"span": "-1h"}, CHANGES)
     assert expect("POST", "/advice", body={"span": "6h"})["span_seconds"] == 21600
     refused("POST", "/advice", 409, {}, CHANGES)
-    answered = until(lambda: (said := expect("GET", "/advice"))["state"] != "running" and said, "the answer", 120)
+    answered = until(lambda: (said := expect("GET", "/advice"))["state"] != "running" and said, "the answer", 180)
     assert answered["state"] == "answered", answered
     assert answered["advice"]["present"].startswith("fair") and len(answered["advice"]["candidates"]) > 5, answered
     assert answered["advice"]["accuracy"]["jobs"] >= 1, answered
