@@ -18,7 +18,8 @@ void add_lost_workers(JsonWriter& json, const master::JobStatus& status);
 
 /// A line for each stage that has bad records, with `name` before it, and one for each example. Empty when there is none.
 std::string bad_record_lines(const std::string& name, const master::JobStatus& status);
-/// A partition is hot when a task reads at least kHotBytes of shuffles, kHotPartition times the median of its stage, and kHotPart of all.
+/// A partition is hot when a task reads at least kHotBytes of shuffles, kHotPartition times the median of its stage, and kHotPart
+/// of all.
 inline constexpr std::uint64_t kHotBytes = 16u << 20;
 inline constexpr double kHotPartition = 4, kHotPart = 0.2;
 /// Spills of less, of all tasks together, are not mentioned.

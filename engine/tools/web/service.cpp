@@ -137,7 +137,8 @@ void Service::restore_samples() {
   const auto text = read_file(samples_, kMostKept);
   const Result<void> restored =
       !text ? Result<void>(fail(text.error())) : cluster_.samples().restore(*text, SystemClock().now(), unix_time());
-  if (!restored) Log("http").warn("the page has nothing of the time before this master: {}: {}", samples_, restored.error().to_string());
+  if (!restored)
+    Log("http").warn("the page has nothing of the time before this master: {}: {}", samples_, restored.error().to_string());
 }
 
 /// A full disk costs them, and nothing else.
