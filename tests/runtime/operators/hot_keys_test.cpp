@@ -36,6 +36,12 @@ TEST(HotKeys, ComeWithTheMostRecordsFirst) {
   EXPECT_EQ(keys[1].text, "rarely");
 }
 
+TEST(HotKeys, AreNotThoseOfLessThanATenth) {
+  const auto keys = found(1'000'000, [](std::uint64_t i) { return i % 100 < 7 ? std::string("rare") : std::string("often"); });
+  ASSERT_EQ(keys.size(), 1u);
+  EXPECT_EQ(keys[0].text, "often");
+}
+
 TEST(HotKeys, AreFoundAlthoughOthersCameFirst) {
   const auto keys = found(1'000'000, [](std::uint64_t i) { return i < 200'000 ? std::to_string(i) : std::string("late"); });
   ASSERT_EQ(keys.size(), 1u);
