@@ -75,4 +75,11 @@ Result<client::Events> read_events(const std::string& log, const client::EventsW
   return client::Events{piece.number, piece.compressed, Buffer::copy_of(bytes.view().first(static_cast<std::size_t>(size))), 0};
 }
 
+Result<rpc::Payload> read_past(const Server::Past& past, const rpc::Message& message) {
+  WEFT_ASSIGN(const auto wanted, client::decode<client::PastWanted>(message));
+  if (!past) return fail(Code::not_found, "this master has no page (--http none), which keeps what the cluster did");
+  WEFT_ASSIGN(const std::string json, past(wanted.span));
+  return client::encode(client::Past{Buffer::copy_of(as_bytes(json))});
+}
+
 }  // namespace weft::master

@@ -1,10 +1,12 @@
-// The event log of a master, for clients that are elsewhere.
+// What happened, for clients that are elsewhere: the event log of a master, and what its cluster did over time.
 #pragma once
 
 #include <string>
 
 #include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "engine/master/server/server.hpp"
 
 namespace weft::master {
 
@@ -12,5 +14,8 @@ namespace weft::master {
 /// this file. Reads kEventsChunkBytes at most. When a job is wanted: its lines, and those about workers, of the text from the
 /// offset on, where a line begins (invalid_argument otherwise); looks through 8 MiB at most.
 Result<client::Events> read_events(const std::string& log, const client::EventsWanted& wanted);
+
+/// The answer to a PastWanted, by the one who takes samples. not_found: nobody does.
+Result<rpc::Payload> read_past(const Server::Past& past, const rpc::Message& message);
 
 }  // namespace weft::master

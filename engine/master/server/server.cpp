@@ -106,7 +106,6 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void answer(const Caller& caller, const RequestTable::Route& route, const rpc::ConnectionPtr& connection,
               const rpc::Message& message, rpc::Responder responder);
   std::optional<JobOwner> owner_of(JobId id) const;
-  Result<rpc::Payload> on_read_past(const rpc::Message& message);
   Result<rpc::Payload> on_profiles(const rpc::Connection& connection, const rpc::Message& message);
   void on_read_events(const rpc::Connection& connection, const rpc::Message& message, rpc::Responder responder);
   Result<rpc::Payload> on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message);
@@ -473,7 +472,7 @@ void ServerImpl::add_requests() {
   requests_.answer(client::kListMasters, RequestTable::Kind::question,
                    [this](const auto&, const auto&) { return client::encode(masters()); });
   requests_.answer(client::kReadPast, RequestTable::Kind::question,
-                   [this](const auto&, const auto& message) { return on_read_past(message); });
+                   [this](const auto&, const auto& message) { return read_past(past_, message); });
   requests_.handle(client::kReadEvents, [this](const auto& connection, const auto& message, rpc::Responder responder) {
     on_read_events(*connection, message, std::move(responder));
   });
@@ -538,13 +537,6 @@ Result<rpc::Payload> ServerImpl::on_profiles(const rpc::Connection& connection, 
   if (request.what != client::ProfileRequest::What::show)
     WEFT_TRY(gate_.callers().of(connection).must_administer(rule_of(message.type)->what));
   return profiles_->answer(message);
-}
-
-Result<rpc::Payload> ServerImpl::on_read_past(const rpc::Message& message) {
-  WEFT_ASSIGN(const auto wanted, client::decode<client::PastWanted>(message));
-  if (!past_) return fail(Code::not_found, "this master has no page (--http none), which keeps what the cluster did");
-  WEFT_ASSIGN(const std::string json, past_(wanted.span));
-  return client::encode(client::Past{Buffer::copy_of(as_bytes(json))});
 }
 
 /// What is not for all is searched for the lines of one job, which takes longer.

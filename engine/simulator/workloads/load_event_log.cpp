@@ -116,6 +116,7 @@ class EventLogReader {
     const std::size_t earlier = run_.earlier + run_.before + run_.jobs.size();
     if (run_.worked()) last_ = std::move(run_);
     run_ = {};
+    kept_events_ = 0;
     run_.earlier = earlier;
     run_.recording.scheduler = event.scheduler;
     return {};
