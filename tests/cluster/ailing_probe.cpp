@@ -26,13 +26,13 @@ struct Options {
 };
 
 void declare(weft::Arguments& arguments, Options& options) {
-  arguments.option("mode", options.mode, "even, hot, broken, changing, hold, read or drop").required();
+  arguments.option("mode", options.mode, "even, hot, hot_sort, broken, changing, hold, read or drop").required();
   arguments.option("--on", options.on, "The worker that is slow (even) or on which tasks throw (broken)");
   arguments.option("--marker", options.marker, "File to create when a task has begun");
   arguments.option("--input", options.input, "Text for the mode read");
   arguments.option("--tasks", options.tasks, "Tasks of the first stage");
   arguments.option("--milliseconds", options.milliseconds, "How long a task takes; five times as long on a slow worker");
-  arguments.option("--records", options.records, "Records in all, for the mode hot");
+  arguments.option("--records", options.records, "Records in all, for the modes hot and hot_sort");
 }
 
 bool on_worker(const std::string& name) {
@@ -63,16 +63,23 @@ void even(weft::Flow& flow, const Options& options) {
   std::printf("%llu\n", static_cast<unsigned long long>(sums));
 }
 
-/// Six of ten records have one key, and all of them cross the shuffle.
+/// Six of ten records have one key.
+auto records_of_a_hot_key(weft::Flow& flow, const Options& options) {
+  return flow.generate(
+      options.records,
+      [](std::uint64_t i) { return std::pair(i % 10 < 6 ? 0 : i, std::string(200, static_cast<char>('a' + i % 26))); },
+      options.tasks);
+}
+
+/// All of them cross the shuffle.
 void hot(weft::Flow& flow, const Options& options) {
-  const auto keys =
-      flow.generate(
-              options.records,
-              [](std::uint64_t i) { return std::pair(i % 10 < 6 ? 0 : i, std::string(200, static_cast<char>('a' + i % 26))); },
-              options.tasks)
-          .group_by_key()
-          .count();
+  const auto keys = records_of_a_hot_key(flow, options).group_by_key().count();
   std::printf("%llu\n", static_cast<unsigned long long>(keys));
+}
+
+void hot_sort(weft::Flow& flow, const Options& options) {
+  const auto sorted = records_of_a_hot_key(flow, options).sort_by([](const auto& record) { return record.first; }).count();
+  std::printf("%llu\n", static_cast<unsigned long long>(sorted));
 }
 
 /// Not the same program wherever it runs: on workers it has one stage more.
@@ -96,6 +103,7 @@ void read(weft::Flow& flow, const Options& options) {
 
 void define(weft::Flow& flow, const Options& options) {
   if (options.mode == "hot") return hot(flow, options);
+  if (options.mode == "hot_sort") return hot_sort(flow, options);
   if (options.mode == "changing") return changing(flow, options);
   if (options.mode == "read") return read(flow, options);
   even(flow, options);

@@ -74,6 +74,15 @@ def _():
         return said
 
 
+@failure("a hot partition of a sort", "skew")
+def _():
+    with Cluster() as cluster:
+        cluster.job("ailing_probe", "hot_sort", "--partitions", "8")
+        said = cluster.kinds()
+        assert any("of its records have the key '0'" in finding for _, finding in said), said
+        return said
+
+
 @failure("a slow node", "slow_node")
 def _():
     with Cluster(4) as cluster:

@@ -173,7 +173,9 @@ class Diagnosis {
                        stage.id, stage.name, 100 * part, human_bytes(static_cast<std::uint64_t>(total)),
                        static_cast<double>(*largest) / typical,
                        hot_key(stage.id, static_cast<std::uint32_t>(largest - bytes.begin()))),
-           "few keys have most of the records: combine before the shuffle, or add something to the hot keys that spreads them",
+           "few keys have most of the records: combine before the shuffle, or add something that spreads them to the hot keys, or "
+           "to what "
+           "a sort sorts by",
            {{"stage", stage.id},
             {"partition", static_cast<double>(largest - bytes.begin())},
             {"part", part},

@@ -10,19 +10,12 @@
 #include "runtime/operators/hot_keys.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
+#include "weft/detail/hot_key.hpp"
 #include "weft/detail/key_sample.hpp"
-#include "weft/detail/key_text.hpp"
 #include "weft/detail/stage.hpp"
 #include "weft/partitioning.hpp"
 
 namespace weft::detail {
-
-template <class K>
-[[gnu::noinline]] void note_key(runtime::HotKeys& hot, std::uint32_t partition, const K& key) {
-  std::string text;
-  append_key_text(text, key);
-  hot.note(partition, text);
-}
 
 /// Routes pairs by key, and notes which keys many have. `sample`: the shuffle with a sample of the keys, if the partitioning asks
 /// for one.

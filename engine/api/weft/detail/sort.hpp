@@ -11,8 +11,10 @@
 #include "base/lean/algorithm.hpp"
 #include "runtime/operators/aggregation.hpp"
 #include "runtime/operators/external_sorter.hpp"
+#include "runtime/operators/hot_keys.hpp"
 #include "weft/concepts.hpp"
 #include "weft/detail/chain.hpp"
+#include "weft/detail/hot_key.hpp"
 #include "weft/detail/key_sample.hpp"
 #include "weft/detail/stage.hpp"
 
@@ -158,10 +160,15 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
     if (context.attempt.task.index % kReportsHistogram == 0)
       context.sample_histogram = router.emplace(context, id).sample_histogram(context, id);
     return write_segment(context, [&](runtime::PartitionedWriter& out) {
+      runtime::HotKeys hot(context.usage);
       chain.run(context, [&](T&& record) {
         if (!router) [[unlikely]]
           router.emplace(context, id);
-        out.write((*router)(std::invoke(key_of, std::as_const(record))), record);
+        const auto& key = std::invoke(key_of, std::as_const(record));
+        const std::uint32_t partition = (*router)(key);
+        if (hot.due()) [[unlikely]]
+          note_key<K>(hot, partition, key);
+        out.write(partition, record);
       });
     });
   });
