@@ -32,6 +32,18 @@ void standing_cluster(const Setting& setting, const Command& options, const char
   row(many_tasks, text("%.0f tasks/s", rate), at_least(rate, 5'000, " tasks/s"));
 }
 
+/// What it costs to write down what happens, so that the page and weft job diagnose know it later.
+void history(const Setting& setting) {
+  const StandingCluster with(setting, {}, false, "with-history"),
+      without(setting, {"--event-log", "none"}, false, "without-history");
+  const auto many = [&](const StandingCluster& cluster) {
+    return Command{setting.program("noop"), "--quiet", "--cluster", cluster.address(), "--tasks", "20000"};
+  };
+  const auto times = alternate({many(with), many(without)}, 9);
+  const double ratio = median_seconds(times[0]) / median_seconds(times[1]);
+  row("20,000 no-op tasks: with the master's event log over without", text("%.3f x", ratio), at_most(ratio, 1.03, " x"));
+}
+
 }  // namespace
 
 void control_plane(const Setting& setting) {
@@ -41,6 +53,7 @@ void control_plane(const Setting& setting) {
   const std::string journal = fs::temp_directory_path() / text("weft-bench-%d.journal", ::getpid());  // on a disk
   standing_cluster(setting, {"--journal", journal}, "the same, the master with a journal", "the same, the master with a journal");
   fs::remove(journal);
+  history(setting);
 }
 
 }  // namespace weft::bench

@@ -16,9 +16,9 @@ namespace weft::bench {
 
 class StandingCluster {
  public:
-  /// `options`: of the master. `files`: it keeps files.
-  StandingCluster(const Setting& setting, const Command& options, bool files = false)
-      : directory_(setting.data + "/cluster"), master_(master_command(setting, directory_, options, files)) {
+  /// `options`: of the master. `files`: it keeps files. `name`: of its directory, for several at a time.
+  StandingCluster(const Setting& setting, const Command& options, bool files = false, const std::string& name = "cluster")
+      : directory_(setting.data + "/" + name), master_(master_command(setting, directory_, options, files)) {
     const std::string port_file = directory_ + "/port";
     for (int tries = 0; tries < 1000 && address_.empty(); ++tries) {
       ::usleep(10'000);
