@@ -3,6 +3,8 @@
 // its limit.
 //
 //   heartbeat_bench BIN [--workers N] [--seconds N]        BIN: the directory of the program weft
+//   heartbeat_bench --master HOST:PORT [--workers N]       only the made-up workers, for a master that is there, until standard
+//   input ends
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -40,6 +42,7 @@ constexpr int kBeatsOfAWorker = 2;                                             /
 
 struct Options {
   std::string bin;
+  std::string master;  // that is there
   int workers = 10'000;
   int seconds = 10;
 };
@@ -209,6 +212,18 @@ bool worker_figures() {
   return print("worker with 8 executors: measuring, twice a second", 100 * each * kBeatsOfAWorker, 100 * kWorkerLimit, "% of core");
 }
 
+/// Says when all have registered.
+int beat_until_input_ends(const Options& options) {
+  Workers workers(options.master, options.workers);
+  workers.start();
+  std::printf("%d workers\n", options.workers);
+  std::fflush(stdout);
+  char unused = 0;
+  while (::read(STDIN_FILENO, &unused, 1) > 0) {
+  }
+  return 0;
+}
+
 int run(const std::vector<std::string>& words) {
   Options options;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -217,6 +232,8 @@ int run(const std::vector<std::string>& words) {
     if (number != nullptr && value && *value > 0) {
       *number = *value;
       ++i;
+    } else if (words[i] == "--master" && i + 1 < words.size()) {
+      options.master = words[++i];
     } else if (options.bin.empty() && !words[i].starts_with("--")) {
       options.bin = words[i];
     } else {
@@ -224,11 +241,13 @@ int run(const std::vector<std::string>& words) {
       return 2;
     }
   }
-  if (options.bin.empty()) {
-    std::fprintf(stderr, "usage: heartbeat_bench BIN [--workers N] [--seconds N]\n");
+  if (options.bin.empty() == options.master.empty()) {
+    std::fprintf(stderr,
+                 "usage: heartbeat_bench BIN [--workers N] [--seconds N], or heartbeat_bench --master HOST:PORT [--workers N]\n");
     return 2;
   }
   rpc::raise_descriptor_limit();
+  if (!options.master.empty()) return beat_until_input_ends(options);
   const bool master = master_figures(options), worker = worker_figures();
   return master && worker ? 0 : 1;
 }

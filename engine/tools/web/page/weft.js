@@ -7,7 +7,8 @@ const view = document.getElementById('view'), statusLine = document.getElementBy
 const report = document.getElementById('data') && JSON.parse(document.getElementById('data').textContent);
 // A page of event logs: there is no master to ask.
 const of = document.documentElement.dataset.of, logs = of === 'logs' || of === 'growing';
-const kRows = 200;  // of a table, until more are asked for
+const kRows = 200;       // of a table, until more are asked for
+const kPartOfFrame = 6;  // milliseconds of the 16 that a frame has
 
 // ---- text -------------------------------------------------------------------------------------------------------------
 
@@ -58,7 +59,7 @@ const compare = (a, b) => (typeof a === 'number' && typeof b === 'number' ? a - 
 /// cut off}. `options.told`: the caption is shown, not only read to those who do not see it. What else is in a row's cells is made anew only when the row is another object than before.
 class Table {
   constructor(caption, columns, key, options = {}) {
-    Object.assign(this, {columns, key, rows: [], known: new Map(), said: new WeakMap(), shown: kRows, filter: '', order: options.order, down: options.down});
+    Object.assign(this, {columns, key, rows: [], known: new Map(), said: new WeakMap(), filled: 0, shown: kRows, filter: '', order: options.order, down: options.down});
     this.body = h('tbody');
     this.more = h('button', {type: 'button', hidden: true, onclick: () => { this.shown += 1000; this.draw(); }});
     this.note = h('span', {class: 'dim', role: 'status'});
@@ -98,20 +99,34 @@ class Table {
     this.note.textContent = total > rows.length ? `${count(rows.length)} of ${count(total)} shown` : '';
     this.more.hidden = total <= rows.length;
     this.more.textContent = `Show more of ${count(total)}`;
-    const kept = new Map();
+    const kept = new Map(), old = [];
     let place = this.body.firstChild;
     for (const row of rows) {
       const key = String(this.key(row));
       let tr = this.known.get(key);
       if (!tr) tr = h('tr', {'data-key': key}, this.columns.map((column, at) => h('td', {hidden: this.heads[at].hidden, class: ['n', 'long', 'clip'].filter(name => column[name]).join(' ') || null})));
       kept.set(key, tr);
-      const same = tr.row === row;
-      tr.row = row;
-      this.columns.forEach((column, at) => { if (!same || column.live) this.setCell(tr.children[at], column.text(row)); });
+      old.push([tr, row]);
       if (tr === place) place = place.nextSibling; else this.body.insertBefore(tr, place);
     }
     while (place) { const next = place.nextSibling; place.remove(); place = next; }
     this.known = kept;
+    // Where the last time ended before all were filled, these are first: so that each has its turn, however often this is called.
+    const first = old.length ? this.filled % old.length : 0;
+    cancelAnimationFrame(this.filling);
+    this.fillRows([...old.slice(first), ...old.slice(0, first)], 0, first);
+  }
+  /// As many rows as take a part of a frame, and the others in the frames after it, so that scrolling stays smooth.
+  fillRows(rows, from, first) {
+    const until = performance.now() + kPartOfFrame;
+    let at = from;
+    for (; at < rows.length && performance.now() < until; ++at) {
+      const [tr, row] = rows[at], same = tr.row === row;
+      tr.row = row;
+      this.columns.forEach((column, cell) => { if (!same || column.live) this.setCell(tr.children[cell], column.text(row)); });
+    }
+    this.filled = at < rows.length ? first + at : 0;
+    if (at < rows.length) this.filling = requestAnimationFrame(() => this.fillRows(rows, at, first));
   }
   words(row) {
     let words = this.said.get(row);

@@ -77,13 +77,13 @@ try:
         world.shot("page-cluster")
 
     with Question("Which worker is ill?"):
-        row = driver.find_element(By.XPATH, "//tr[td[.='w2']]").text
-        assert "dead" in row and "connection" in row, row
+        row = lambda: driver.find_element(By.XPATH, "//tr[td[.='w2']]").text
+        until(lambda: "dead" in row() and "connection" in row(), "what became of w2")
         world.sees("worker w2 was lost")
 
     with Question("Is the network the limit?"):
-        racks = driver.find_element(By.XPATH, "//table[caption='Racks']").text
-        assert "Uplink" in racks and "NetSat" in racks and re.search(r"r1 .*\d+ %", racks), racks
+        racks = lambda: driver.find_element(By.XPATH, "//table[caption='Racks']").text
+        until(lambda: "Uplink" in racks() and "NetSat" in racks() and re.search(r"r1 .*\d+ %", racks()), lambda: "uplinks in " + racks())
 
     with Question("What would carbyne have done?") as question:
         question.click("//nav/a[.='Scheduler']")
