@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -35,6 +36,9 @@ std::string work_prefix(const fs::path& output) { return "." + short_name(output
 constexpr std::string_view kOfJobs = "job";  // begins the tokens of jobs, and no others
 /// Between two drivers of a job nobody holds the lock of its work directory.
 constexpr auto kLeftByJobs = std::chrono::hours(1);
+
+/// In a work directory: all parts have their names, and are being moved from there.
+constexpr const char* kNamed = "_NAMED";
 
 /// Where what was there before is for a moment, where two directories cannot be exchanged. Never taken for a leftover.
 std::string aside_of(const std::string& path) {
@@ -70,6 +74,14 @@ std::vector<Winner> winners(const std::vector<std::string>& attempt_files) {
     }
   }
   return found;
+}
+
+/// The directories that the files are in; nothing when some are in the output's own.
+std::optional<DirectoryNames> directories_of(const std::vector<std::string>& attempt_files) {
+  DirectoryNames directories;
+  for (const Winner& part : winners(attempt_files)) directories.insert(part.directory);
+  if (directories.contains("")) return std::nullopt;
+  return directories;
 }
 
 Result<void> sync_path(const std::string& path) {
@@ -307,6 +319,7 @@ OutputDirectory::OutputDirectory(OutputDirectory&& other) noexcept
       remote_(other.remote_),
       publisher_(other.publisher_),
       overwrite_(other.overwrite_),
+      keeps_others_(other.keeps_others_),
       published_(other.published_),
       mark_(std::move(other.mark_)),
       begun_(std::move(other.begun_)),
@@ -320,6 +333,7 @@ OutputDirectory& OutputDirectory::operator=(OutputDirectory&& other) noexcept {
     remote_ = other.remote_;
     publisher_ = other.publisher_;
     overwrite_ = other.overwrite_;
+    keeps_others_ = other.keeps_others_;
     published_ = other.published_;
     mark_ = std::move(other.mark_);
     begun_ = std::move(other.begun_);
@@ -381,7 +395,7 @@ void OutputDirectory::clear_up() {
     if (repeats() && overwrite_) fs::remove_all(aside_of(path_), ignored);
     return;
   }
-  if (repeats()) discard();
+  if (repeats() || (keeps_others_ && publisher_ == nullptr)) discard();
   work_.clear();
   if (publisher_ != nullptr || !remote_->leaves_directories(path_)) return;
   if (repeats() && overwrite_) (void)remote_->remove(aside_of(path_));
@@ -395,6 +409,24 @@ Result<void> OutputDirectory::commit_local(const std::vector<std::string>& attem
   if (repeats() && !is_work_directory())
     return fail(Code::not_found,
                 "the work directory " + work_ + " of output " + path_ + " was removed or replaced while the job ran");
+  const auto replaced = keeps_others_ ? directories_of(attempt_files) : std::nullopt;
+  return replaced ? publish_beside_others(*replaced, attempt_files) : publish(work_, path_, overwrite_);
+}
+
+/// Nobody else does the same to what is there between the look at it and its replacement.
+Result<void> OutputDirectory::publish_beside_others(const DirectoryNames& replaced, const std::vector<std::string>& attempt_files) {
+  if (repeats()) {  // what an earlier process has kept may be gone from there
+    std::set<std::string> files{kSuccess};
+    for (const Winner& part : winners(attempt_files)) files.insert(part.name);
+    WEFT_TRY(remove_all_but(work_, files));
+  }
+  std::error_code error;
+  Fd lock;
+  for (int attempt = 0; fs::is_directory(path_, error) && !lock.valid(); ++attempt) {  // it may be replaced meanwhile
+    if (attempt == 100) return fail(Code::unavailable, "output " + path_ + " is being replaced again and again; try later");
+    lock = lock_directory(path_, LOCK_EX);
+  }
+  if (lock.valid()) WEFT_TRY(link_others(path_, work_, replaced));
   return publish(work_, path_, overwrite_);
 }
 
@@ -496,7 +528,9 @@ Result<void> OutputDirectory::commit_published(const std::vector<std::string>& a
     WEFT_ASSIGN(const auto file, remote_->create(begun_));
     WEFT_TRY(file->close());
   }
-  return publisher_->publish(path_, staged, {path_ + "/" + kSuccess, mark_}, overwrite_);
+  Replaced replaced = overwrite_ ? Replaced::all : Replaced::nothing;
+  if (keeps_others_ && directories_of(attempt_files)) replaced = Replaced::directories;
+  return publisher_->publish(path_, staged, {path_ + "/" + kSuccess, mark_}, replaced);
 }
 
 Result<void> OutputDirectory::make_empty_remote(const std::string& name) {
@@ -516,8 +550,8 @@ Result<void> OutputDirectory::name_remote(const std::string& file, const std::st
   return named ? Result<void>() : renamed;
 }
 
-/// As on local disks; files of the cluster are durable when they are closed.
-Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& attempt_files) {
+/// Leaves exactly the winners under their final names in the work directory. Files of the cluster are durable when they are closed.
+Result<void> OutputDirectory::name_remote_parts(const std::vector<std::string>& attempt_files) {
   std::set<std::string> kept, made;
   for (const auto& [file, name, directory] : winners(attempt_files)) {
     const std::string top = name.substr(0, name.find('/'));
@@ -532,9 +566,33 @@ Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& atte
   WEFT_ASSIGN(const auto names, remote_->names(work_));
   for (const std::string& name : names)
     if (!kept.contains(name)) WEFT_TRY(remote_->remove(work_ + "/" + name));
-  WEFT_TRY(write_mark(*remote_, work_, mark_));
+  return {};
+}
+
+/// As on local disks.
+Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& attempt_files) {
+  bool named = false;
+  if (keeps_others_ && repeats()) {
+    WEFT_ASSIGN(named, remote_->exists(work_ + "/" + kNamed));
+  }
+  if (!named) WEFT_TRY(name_remote_parts(attempt_files));
   if (overwrite_) WEFT_TRY(check_overwritable(*remote_, path_));
+  if (const auto replaced = keeps_others_ ? directories_of(attempt_files) : std::nullopt) {
+    WEFT_ASSIGN(const bool there, remote_->exists(path_));
+    if (there) return move_remote(*replaced, named);
+  }
+  WEFT_TRY(write_mark(*remote_, work_, mark_));
   return remote_->rename(work_, path_, overwrite_);
+}
+
+/// `named`: an earlier process has named all parts, and moved some perhaps.
+Result<void> OutputDirectory::move_remote(const DirectoryNames& replaced, bool named) {
+  if (repeats() && !named) WEFT_TRY(make_empty_remote(kNamed));
+  WEFT_TRY(move_directories(*remote_, work_, path_, replaced, named));
+  const std::string mark = work_ + "/" + kSuccess;
+  WEFT_ASSIGN(const bool marked, remote_->exists(mark));
+  if (!marked) WEFT_TRY(write_mark(*remote_, work_, mark_));
+  return remote_->rename(mark, path_ + "/" + kSuccess, true);
 }
 
 }  // namespace weft::storage

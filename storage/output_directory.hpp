@@ -11,6 +11,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "storage/access/remote.hpp"
+#include "storage/kept_directories.hpp"
 
 namespace weft::storage {
 
@@ -46,6 +47,12 @@ class OutputDirectory {
   /// Removes the work directory unless committed.
   ~OutputDirectory();
 
+  /// commit() replaces, of an output of a run that is there, only the directories that the new files are in, with all below them,
+  /// and keeps the rest. On local disks the new whole appears at once, and runs that do this to one output at the same time wait
+  /// for each other. Elsewhere the directories are replaced one after the other; in object stores there is no _SUCCESS meanwhile. A
+  /// run with files in the output's own directory replaces all. For `overwrite`.
+  void keep_other_directories() { keeps_others_ = true; }
+
   const std::string& path() const { return path_; }
   const std::string& work_directory() const { return work_; }
 
@@ -70,6 +77,9 @@ class OutputDirectory {
   Result<bool> is_published() const;
   Result<void> commit_once(const std::vector<std::string>& attempt_files);
   Result<void> commit_local(const std::vector<std::string>& attempt_files);
+  Result<void> publish_beside_others(const DirectoryNames& replaced, const std::vector<std::string>& attempt_files);
+  Result<void> name_remote_parts(const std::vector<std::string>& attempt_files);
+  Result<void> move_remote(const DirectoryNames& replaced, bool named);
   Result<void> make_empty_remote(const std::string& name);
   Result<void> name_remote(const std::string& file, const std::string& name);
   Result<void> commit_remote(const std::vector<std::string>& attempt_files);
@@ -82,6 +92,7 @@ class OutputDirectory {
   RemoteFiles* remote_ = nullptr;         // null: local
   RemotePublisher* publisher_ = nullptr;  // not null: where files cannot be renamed; `work_` is `path_` then
   bool overwrite_ = false;
+  bool keeps_others_ = false;
   bool published_ = false;  // by an earlier process
   std::string mark_;        // in the _SUCCESS of an output of a job; empty: the process's own
   std::string begun_;       // with a publisher: a hidden object beside `path_`, there while a job's output is being published

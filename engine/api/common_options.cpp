@@ -127,7 +127,12 @@ void declare_common(CLI::App& app, CommonOptions& options) {
   });
   command_line::add_security_options(app, options.security, kGroup);
   app.add_option("--tmp", options.run.temporary_directory, "Directory for temporary files")->type_name("DIR")->group(kGroup);
-  app.add_flag("--overwrite", options.overwrite, "Replace outputs of earlier runs (directories with a _SUCCESS)")->group(kGroup);
+  app.add_flag(
+         "--overwrite{all}", options.overwrite,
+         "Replace outputs of earlier runs, directories with a _SUCCESS (=directories: of those of write_..._by, the directories "
+         "that this run writes)")
+      ->check(CLI::IsMember({"all", "directories"}))
+      ->group(kGroup);
   app.add_option_function<std::string>(
          "--input-format", [&options](const std::string& text) { options.raw_input = text == "raw"; },
          "auto: decompress inputs, refuse what is no text (default); raw: read the bytes of any file as lines")

@@ -15,7 +15,7 @@ namespace weft {
 struct CommonOptions {
   client::RunOptions run;
   command_line::SecurityOptions security;
-  bool overwrite = false;
+  std::string overwrite;  // "", "all", "directories"
   bool check_variants = false;
   bool raw_input = false;
   bool growing_inputs = false;

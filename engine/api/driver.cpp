@@ -44,7 +44,9 @@ std::string token_of(const std::optional<client::DriverKey>& driver) {
 }  // namespace
 
 DriverGraph::DriverGraph(DriverSettings settings)
-    : settings_(std::move(settings)), data_(settings_.files, settings_.overwrite, token_of(settings_.driver_of)) {}
+    : settings_(std::move(settings)), data_(settings_.files, settings_.overwrite, token_of(settings_.driver_of)) {
+  if (settings_.keeps_other_directories) data_.keep_other_directories();
+}
 
 DriverGraph::~DriverGraph() {
   session_.reset();  // no task runs any more when the outputs' work directories go

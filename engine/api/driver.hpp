@@ -27,6 +27,7 @@ struct PlanEndsHere {};
 struct DriverSettings {
   std::uint32_t partitions = 0;  // 0: by the size of the input
   bool overwrite = false;
+  bool keeps_other_directories = false;  // of what it overwrites
   std::string output{};  // that the command line names: checked before the first action, if the program has no sink by then
   bool check_variants = false;
   bool raw_input = false;                         // read_text reads any file as lines

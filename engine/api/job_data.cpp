@@ -54,6 +54,7 @@ std::string JobData::open_output(const std::string& path, const std::string& kno
   const auto owner = token_.empty() ? storage::OutputOwner::process : storage::OutputOwner::job;
   auto output = value_or_fail(
       storage::OutputDirectory::prepare(full, overwrite_, token_.empty() ? run_token() : token_, files_.get(), owner));
+  if (keeps_others_) output.keep_other_directories();
   const std::string& work = outputs_.emplace(full, std::move(output)).first->second.work_directory();
   if (!known.empty() && known != work)
     throw JobFailure(differs("the output " + path + " is opened, with the work directory " + work + " instead of " + known));

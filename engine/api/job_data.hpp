@@ -41,6 +41,9 @@ class JobData {
   /// From now on, opened outputs belong to the job of this token.
   void belongs_to(std::string token) { token_ = std::move(token); }
 
+  /// Outputs of earlier runs keep the directories that this one does not write. For `overwrite`.
+  void keep_other_directories() { keeps_others_ = true; }
+
   /// Where tasks write the output at `path`: a directory or the number of a transaction. already_exists when this job writes there
   /// already; invalid_argument when an input lies in it. `known`: what an earlier driver of the job was given; plan_mismatch when
   /// that was for another path.
@@ -71,6 +74,7 @@ class JobData {
 
   const std::shared_ptr<storage::RemoteFiles> files_;
   const bool overwrite_;
+  bool keeps_others_ = false;
   std::string token_;
   std::map<std::string, storage::OutputDirectory> outputs_;  // by name
   std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"

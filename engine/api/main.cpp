@@ -134,7 +134,8 @@ detail::DriverSettings driver_settings(const CommandLine& line, const std::optio
   settings.succeeded = common.run.job.on_disconnect == master::OnDisconnect::go_on;
   settings.output = line.output();
   settings.partitions = common.run.partitions;
-  settings.overwrite = common.overwrite;
+  settings.overwrite = !common.overwrite.empty();
+  settings.keeps_other_directories = common.overwrite == "directories";
   settings.check_variants = common.check_variants;
   settings.raw_input = common.raw_input;
   settings.growing_inputs = common.growing_inputs;

@@ -24,7 +24,8 @@ Result<LocalReport> run_locally(const std::function<void(Flow&)>& define, const 
 
   detail::DriverSettings settings;
   settings.partitions = options.partitions;
-  settings.overwrite = options.overwrite;
+  settings.overwrite = options.overwrite || options.overwrite_directories;
+  settings.keeps_other_directories = options.overwrite_directories;
   settings.check_variants = options.check_variants;
   settings.raw_input = options.raw_input;
   settings.growing_inputs = options.growing_inputs;

@@ -77,6 +77,13 @@ struct LastFile {
   std::string text;
 };
 
+/// Of what is where an output appears.
+enum class Replaced : std::uint8_t {
+  nothing,
+  directories,  // those that new files are in, with all below them; no new file is in the output's own
+  all,
+};
+
 /// How a job's output appears in a store that cannot rename: its tasks stage files, wherever they run, and the driver publishes
 /// them. Any thread; calls block.
 class RemotePublisher {
@@ -86,11 +93,12 @@ class RemotePublisher {
   virtual Result<void> check_writable(const std::string& directory) = 0;
   /// A file that close() completes but does not show. Several attempts may stage the same path.
   virtual Result<std::unique_ptr<RemoteOutput>> stage(const std::string& path) = 0;
-  /// Makes the files appear below the directory, each whole, then `last`. With `replace` all other files there are removed before
-  /// `last` appears. All else that was staged there is discarded. On failure, what has appeared is removed again. With the same
-  /// files it may be repeated by another process when the one that began is killed: what has appeared stays, the rest follows.
+  /// Makes the files appear below the directory, each whole, then `last`. All other files that are `replaced` are removed before
+  /// `last` appears. All else that was staged there is discarded. On failure, what has appeared is removed again, if nothing was to
+  /// be replaced. With the same files it may be repeated by another process when the one that began is killed: what has appeared
+  /// stays, the rest follows.
   virtual Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const LastFile& last,
-                               bool replace) = 0;
+                               Replaced replaced) = 0;
   /// Discards all that was staged below the directory.
   virtual Result<void> discard(const std::string& directory) = 0;
 };

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "storage/in_parallel.hpp"
+#include "storage/kept_directories.hpp"
 #include "storage/objects/s3_file.hpp"
 #include "storage/pattern.hpp"
 
@@ -146,13 +147,15 @@ class ObjectFiles final : public S3Files {
     return client->abort(path, id);
   }
   Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const LastFile& last,
-                       bool replace) override {
+                       Replaced replaced) override {
+    const bool replace = replaced != Replaced::nothing;
     WEFT_ASSIGN(const S3Path target, parse_s3(directory));
     WEFT_ASSIGN(S3Client* const client, connected());
     WEFT_ASSIGN(const S3Path mark, parse_s3(last.path));
     std::map<std::string, std::string> old;
     if (replace) {
       WEFT_ASSIGN(old, etags_below(*client, target));
+      if (replaced == Replaced::directories) keep_others(old, target, directory, files);
       WEFT_TRY(client->remove(target.bucket, {mark.key}));  // what is there is no longer whole
     }
     auto published = show(*client, files, old);
@@ -257,6 +260,16 @@ class ObjectFiles final : public S3Files {
     std::map<std::string, std::string> etags;
     for (const S3Object& object : listing.objects) etags.emplace(object.key, object.etag);
     return etags;
+  }
+  /// Leaves in `old` only what is in the directories of the files.
+  static void keep_others(std::map<std::string, std::string>& old, const S3Path& target, const std::string& directory,
+                          const std::vector<StagedFile>& files) {
+    DirectoryNames replaced;
+    for (const StagedFile& file : files) {
+      const std::string name = file.path.substr(directory.size() + 1);
+      replaced.insert(name.substr(0, name.rfind('/')));
+    }
+    std::erase_if(old, [&](const auto& object) { return !is_in(object.first.substr(target.key.size() + 1), replaced); });
   }
   static Result<void> show(S3Client& client, const std::vector<StagedFile>& files, const std::map<std::string, std::string>& old) {
     return in_parallel(kPublishingThreads, files.size(), [&](std::size_t i) -> Result<void> {

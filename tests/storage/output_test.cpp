@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -157,6 +159,80 @@ TEST_F(OutputTest, WhatNoRunHasWrittenIsNotOverwritten) {
   ASSERT_FALSE(committed);
   EXPECT_EQ(committed.error().code(), Code::already_exists);
   EXPECT_EQ(*read_file(at("out/chapters/one")), "precious");
+}
+
+/// An output that keeps the directories that it does not write.
+Result<OutputDirectory> prepare_keeping(const std::string& path, const std::string& token,
+                                        OutputOwner owner = OutputOwner::process) {
+  auto output = OutputDirectory::prepare(path, true, token, nullptr, owner);
+  if (output) output->keep_other_directories();
+  return output;
+}
+
+TEST_F(OutputTest, DirectoriesThatARunDoesNotWriteAreKeptWhenItSaysSo) {
+  auto first = prepare_keeping(at("out"), "run1").value();
+  ASSERT_TRUE(first.commit({write(first, "x", "1") + "/y=1\n" + write(first, "y", "2") + "/y=2/m=1\n",
+                            write(first, "z", "3") + "/y=2/m=2\n" + write(first, "w", "4") + "/y=22\n"}));
+  ASSERT_TRUE(write_file(at("out/y=2/note"), "of somebody else"));
+  struct stat before {};
+  ASSERT_EQ(::stat(at("out/y=1/part-00000").c_str(), &before), 0);
+
+  auto second = prepare_keeping(at("out"), "run2").value();
+  ASSERT_TRUE(second.commit({write(second, "x", "new") + "/y=2/m=2\n" + write(second, "y", "new") + "/y=3\n"}));
+  EXPECT_EQ(names(at("out")), (Names{"_SUCCESS", "y=1", "y=2", "y=22", "y=3"}));
+  EXPECT_EQ(names(at("out/y=2")), (Names{"m=1", "m=2", "note"}));
+  EXPECT_EQ(names(at("out/y=2/m=2")), Names{"part-00000"}) << "part-00001 was there before";
+  EXPECT_EQ(*read_file(at("out/y=2/m=2/part-00000")), "new");
+  EXPECT_EQ(*read_file(at("out/y=22/part-00001")), "4");
+  struct stat after {};
+  ASSERT_EQ(::stat(at("out/y=1/part-00000").c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino) << "a file that is kept is the same for who reads it";
+  EXPECT_EQ(before.st_mtime, after.st_mtime);
+
+  auto nothing = prepare_keeping(at("out"), "run3").value();
+  ASSERT_TRUE(nothing.commit({"\n"}));
+  EXPECT_EQ(names(at("out")), (Names{"_SUCCESS", "y=1", "y=2", "y=22", "y=3"}));
+  auto whole = prepare_keeping(at("out"), "run4").value();
+  ASSERT_TRUE(whole.commit({write(whole, "x", "all")}));
+  EXPECT_EQ(names(at("out")), (Names{"_SUCCESS", "part-00000"})) << "its own directory is the whole";
+  EXPECT_EQ(names(), Names{"out"});
+}
+
+TEST_F(OutputTest, RunsThatReplaceDirectoriesOfOneOutputAtTheSameTimeLoseNothing) {
+  constexpr int kRuns = 12;
+  std::vector<OutputDirectory> outputs;
+  std::vector<std::string> written;
+  for (int i = 0; i < kRuns; ++i) {
+    outputs.push_back(prepare_keeping(at("out"), "run" + std::to_string(i)).value());
+    written.push_back(write(outputs.back(), "x", "text") + "/n=" + std::to_string(i) + "\n");
+  }
+  ASSERT_TRUE(outputs[0].commit({written[0]}));
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < kRuns; ++i)
+    threads.emplace_back([&, i] {
+      const auto committed = outputs[i].commit({written[i]});
+      EXPECT_TRUE(committed) << committed.error().to_string();
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(names(at("out")).size(), kRuns + 1u);
+  EXPECT_EQ(names(), Names{"out"});
+}
+
+TEST_F(OutputTest, WhatAJobsEarlierDriverHasKeptIsLookedAtAgain) {
+  {
+    auto first = prepare_keeping(at("out"), "run1").value();
+    ASSERT_TRUE(first.commit({write(first, "x", "1") + "/y=1\n" + write(first, "y", "1") + "/y=2\n"}));
+  }
+  auto output = prepare_keeping(at("out"), "job7-0123abcd", OutputOwner::job).value();
+  const std::string written = write(output, "x", "new") + "/y=2\n";
+  // As if a driver had been killed before it published, and then another job had replaced what that driver kept.
+  fs::create_directory(fs::path(output.work_directory()) / "y=1");
+  fs::create_hard_link(at("out/y=1/part-00000"), fs::path(output.work_directory()) / "y=1/part-00000");
+  fs::remove(at("out/y=1/part-00000"));
+  ASSERT_TRUE(write_file(at("out/y=1/part-00007"), "newer"));
+  ASSERT_TRUE(output.commit({written}));
+  EXPECT_EQ(names(at("out/y=1")), Names{"part-00007"});
+  EXPECT_EQ(*read_file(at("out/y=2/part-00000")), "new");
 }
 
 TEST_F(OutputTest, OutputThatAppearsMeanwhileIsNotTouched) {

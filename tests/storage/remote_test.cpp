@@ -301,6 +301,66 @@ TEST(RemoteOutput, OfAJobIsFinishedByTheNextDriverWhereverTheFirstIsKilled) {
   }
 }
 
+/// The same when the job keeps the directories that it does not write.
+Result<void> drive_keeping(PretendedCluster& cluster) {
+  WEFT_ASSIGN(auto output, OutputDirectory::prepare("weft://out", true, "job7-0123abcd", &cluster, OutputOwner::job));
+  output.keep_other_directories();
+  if (!cluster.files.contains("weft://ran")) {
+    for (const char* name : {"task-0-0", "task-0-1", "task-1-0", "task-1-1", "task-1-loser"})
+      cluster.files[output.work_directory() + "/" + name] = name;
+    cluster.files["weft://ran"] = "";
+  }
+  return output.commit({"task-0-0/y=1/m=1\ntask-0-1/y=3/m=1\n", "task-1-0/y=1/m=1\ntask-1-1/y=3/m=2\n"});
+}
+
+TEST(RemoteOutput, OfAJobThatKeepsOtherDirectoriesIsFinishedByTheNextDriverToo) {
+  const std::map<std::string, std::string> kept{{"weft://out/y=1/m=2/part-00000", "old"}, {"weft://out/y=2/part-00000", "old"}};
+  int changes = 1;
+  for (bool finished = false; !finished; ++changes) {
+    SCOPED_TRACE(testing::Message() << "killed after change " << changes);
+    PretendedCluster cluster(100);
+    cluster.files = kept;
+    cluster.files["weft://out/_SUCCESS"] = "";
+    cluster.files["weft://out/y=1/m=1/part-00009"] = "old";
+    cluster.files["weft://out/y=1/m=1/part-00000"] = "old";
+    for (const char* name : {"", "/y=1", "/y=1/m=1", "/y=1/m=2", "/y=2"})
+      cluster.directories.insert(std::string("weft://out") + name);
+    cluster.kill_after(changes);
+    finished = drive_keeping(cluster).has_value();
+    for (int next = 0; next < 2; ++next) {
+      cluster.kill_after(0);
+      const auto ended = drive_keeping(cluster);
+      ASSERT_TRUE(ended) << ended.error().to_string();
+      cluster.files.erase("weft://ran");
+      auto expected = kept;
+      expected.insert({{"weft://out/y=1/m=1/part-00000", "task-0-0"},
+                       {"weft://out/y=1/m=1/part-00001", "task-1-0"},
+                       {"weft://out/y=3/m=1/part-00000", "task-0-1"},
+                       {"weft://out/y=3/m=2/part-00001", "task-1-1"},
+                       {"weft://out/_SUCCESS", "job7-0123abcd\n"}});
+      EXPECT_EQ(cluster.files, expected);
+      for (const std::string& directory : cluster.directories) EXPECT_TRUE(directory.starts_with("weft://out")) << directory;
+      cluster.files["weft://ran"] = "";
+    }
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+  EXPECT_GT(changes, 10);
+}
+
+TEST(RemoteOutput, OfAProcessThatKeepsOtherDirectoriesIsANewOneOrReplacesThem) {
+  PretendedCluster cluster(100);
+  for (int round = 0; round < 2; ++round) {
+    auto output = OutputDirectory::prepare("weft://out", true, "token", &cluster).value();
+    output.keep_other_directories();
+    cluster.files[output.work_directory() + "/task"] = std::to_string(round);
+    ASSERT_TRUE(output.commit({"task/n=" + std::to_string(round) + "\n"}));
+  }
+  EXPECT_EQ(cluster.files,
+            (std::map<std::string, std::string>{
+                {"weft://out/n=0/part-00000", "0"}, {"weft://out/n=1/part-00000", "1"}, {"weft://out/_SUCCESS", ""}}));
+  for (const std::string& directory : cluster.directories) EXPECT_TRUE(directory.starts_with("weft://out")) << directory;
+}
+
 TEST(RemoteOutput, OfAJobThatSomebodyElseMadeMeanwhileIsNotTouched) {
   for (const bool overwrite : {false, true}) {
     for (int changes = 1;; ++changes) {

@@ -101,6 +101,47 @@ TEST(S3Outputs, OutputOfAJobIsFinishedByTheNextDriverWhereverTheFirstIsKilled) {
 
 TEST(S3Outputs, OutputOfAJobThatOverwritesIsFinishedByTheNextDriverWhereverTheFirstIsKilled) { publish_with_two_drivers(true); }
 
+TEST(S3Outputs, DirectoriesThatARunDoesNotWriteAreKeptWhereverItIsKilled) {
+  S3Service service;
+  int requests = 0;
+  for (bool finished = false; !finished; ++requests) {
+    SCOPED_TRACE(testing::Message() << "killed after request " << requests);
+    const std::string name = "out-" + std::to_string(requests), url = "s3://books/" + name;
+    for (const char* key : {"/y=1/part-00000", "/y=2/part-00000", "/y=2/part-00009", "/y=22/part-00000"})
+      service.store(name + key, "old\n");
+    service.store(name + "/_SUCCESS", "");
+    const auto prepare = [&](RemoteFiles& files) {
+      auto output = OutputDirectory::prepare(url, true, "job7-0123abcd", &files, OutputOwner::job).value();
+      output.keep_other_directories();
+      return output;
+    };
+    std::string written;
+    {
+      const auto files = s3_files(service.settings(), impatient());
+      auto output = prepare(*files);
+      for (const std::string directory : {"y=2", "y=3"}) {
+        auto file = OutputFile::create(output.work_directory(), "task-1-" + directory, files.get(), Compression::none,
+                                       directory + "/" + part_name(0))
+                        .value();
+        ASSERT_TRUE(file->append(as_bytes("new\n")));
+        ASSERT_TRUE(file->close());
+        written += file->name() + "/" + directory + "\n";
+      }
+      service.set(R"({"most": )" + std::to_string(requests) + "}");
+      finished = output.commit({written}).has_value();
+    }
+    service.set(R"({"most": -1})");
+    const auto files = s3_files(service.settings(), impatient());
+    const auto committed = prepare(*files).commit({written});
+    ASSERT_TRUE(committed) << committed.error().to_string();
+    EXPECT_EQ(read_all(*files, url, 1), "old\nnew\nold\nnew\n");
+    EXPECT_EQ(files->names(url).value(), (std::vector<std::string>{"_SUCCESS", "y=1", "y=2", "y=22", "y=3"}));
+    EXPECT_EQ(files->names(url + "/y=2").value(), std::vector<std::string>{"part-00000"});
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+  EXPECT_GT(requests, 6);
+}
+
 TEST(S3Outputs, OutputOfAJobWhoseUploadsAreGoneIsAnErrorAndSoIsWhatSomebodyElseMade) {
   S3Service service;
   const auto files = files_of(service);

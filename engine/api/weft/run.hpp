@@ -17,6 +17,8 @@ struct LocalOptions {
   std::uint32_t partitions = 0;    // default number of partitions of shuffles; 0: by input size, at least twice the threads
   std::uint64_t memory_bytes = 0;  // 0: a quarter of the machine's
   bool overwrite = false;
+  /// Of outputs of earlier runs, only the directories that this one writes are replaced (--overwrite=directories).
+  bool overwrite_directories = false;
   /// Options of the job, by their names on the command line: {{"max-bad-records", "0.1%"}, {"max-attempts", "1"}}.
   std::map<std::string, std::string> job{};
   bool raw_input = false;  // read_text takes any file for lines

@@ -1,0 +1,105 @@
+#include "storage/kept_directories.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.hpp"
+#include "storage/output_mark.hpp"
+
+namespace weft::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot_keep(const fs::path& path, int code) {
+  return errno_error("cannot keep " + path.native() + ", which the job does not replace", code);
+}
+
+Result<void> link_file(const fs::path& from, const fs::path& to) {
+  if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), 0) == 0) return {};
+  const int code = errno;
+  if (code != EPERM && code != EOPNOTSUPP) return fail(cannot_keep(from, code));
+  return fail(std::move(cannot_keep(from, code)).wrap("this takes a file system with hard links; --overwrite alone needs none"));
+}
+
+Result<void> sync_directory(const fs::path& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) return fail(cannot_keep(path, errno));
+  return {};
+}
+
+}  // namespace
+
+bool is_in(const std::string& name, const DirectoryNames& directories) {
+  for (std::size_t end = name.size(); end != std::string::npos && end > 0; end = name.rfind('/', end - 1))
+    if (directories.contains(name.substr(0, end))) return true;
+  return false;
+}
+
+Result<void> link_others(const std::string& from, const std::string& to, const DirectoryNames& replaced) {
+  std::vector<fs::path> made{to};
+  std::error_code error;
+  fs::recursive_directory_iterator entry(from, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    const fs::path name = entry->path().lexically_relative(from);
+    if (name == kSuccess) continue;
+    if (is_in(name, replaced)) {
+      entry.disable_recursion_pending();
+      continue;
+    }
+    if (entry->symlink_status(error).type() != fs::file_type::directory) {
+      WEFT_TRY(link_file(entry->path(), to / name));
+      continue;
+    }
+    fs::create_directory(to / name, error);
+    if (error) return fail(cannot_keep(entry->path(), error.value()));
+    made.push_back(to / name);
+  }
+  if (error) return fail(cannot_keep(from, error.value()));
+  for (auto directory = made.rbegin(); directory != made.rend(); ++directory) WEFT_TRY(sync_directory(*directory));
+  return {};
+}
+
+Result<void> remove_all_but(const std::string& directory, const std::set<std::string>& files) {
+  std::vector<fs::path> others;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(directory, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->symlink_status(error).type() == fs::file_type::directory) continue;
+    if (!files.contains(entry->path().lexically_relative(directory))) others.push_back(entry->path());
+  }
+  for (const fs::path& other : others)
+    if (!error) fs::remove(other, error);
+  return error ? Result<void>(fail(errno_error("cannot write output " + directory, error.value()))) : Result<void>();
+}
+
+Result<void> move_directories(RemoteFiles& files, const std::string& from, const std::string& to, const DirectoryNames& directories,
+                              bool repeats) {
+  DirectoryNames moved;
+  for (const std::string& directory : directories) {  // "a" before "a/b"
+    if (is_in(directory, moved)) continue;
+    // With the first part of its name that is not there; or else it replaces what is there.
+    std::string name = directory;
+    for (std::size_t end = directory.find('/'); end != std::string::npos; end = directory.find('/', end + 1)) {
+      WEFT_ASSIGN(const bool there, files.exists(to + "/" + directory.substr(0, end)));
+      if (there) continue;
+      name = directory.substr(0, end);
+      break;
+    }
+    auto renamed = files.rename(from + "/" + name, to + "/" + name, true);
+    if (!renamed && repeats && renamed.error().code() == Code::not_found) {
+      WEFT_ASSIGN(const bool left, files.exists(from + "/" + name));
+      if (!left) renamed = {};
+    }
+    WEFT_TRY(std::move(renamed));
+    moved.insert(name);
+  }
+  return {};
+}
+
+}  // namespace weft::storage
