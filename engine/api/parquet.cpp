@@ -111,6 +111,15 @@ void read_parquet_rows(TaskContext& context, const ParquetInput& input, void* se
 
 void check_parquet() { value_or_throw(pq::load_module()); }
 
+void check_parquet_output(const pq::Shape& row, const ParquetFormat& format) {
+  class Nowhere : public pq::Sink {
+    Result<void> append(ByteView) override { return {}; }
+  };
+  const pq::Module* const module = value_or_throw(pq::load_module());
+  (void)value_or_throw(
+      module->create(std::make_unique<Nowhere>(), row, {format.compression, format.row_group_bytes, format.sorted_by}));
+}
+
 void bad_parquet_row(const ParquetProblem& problem) {
   bad_record(problem.missing
                  ? fmt::format("column '{}': no value, but {} is wanted (std::optional takes none)", problem.member, problem.wanted)
@@ -261,8 +270,8 @@ class ParquetTaskFile::Impl {
   void begin() {
     const pq::Module* const module = value_or_throw(pq::load_module());
     const std::uint64_t memory = std::max<std::uint64_t>(context_.operators.memory->limit() / 4, 1u << 20);
-    writer_ = value_or_throw(
-        module->create(std::make_unique<TaskSink>(file_), row_, {format_.compression, std::min(format_.row_group_bytes, memory)}));
+    writer_ = value_or_throw(module->create(std::make_unique<TaskSink>(file_), row_,
+                                            {format_.compression, std::min(format_.row_group_bytes, memory), format_.sorted_by}));
   }
   void flush() {
     if (count_ == 0) return;

@@ -53,12 +53,14 @@ class Sink {
 struct WriteOptions {
   std::string compression = "zstd";            // none, snappy, gzip, lz4, zstd
   std::uint64_t row_group_bytes = 128u << 20;  // before encoding
+  std::vector<std::string> sorted_by{};        // columns, "name" or "name desc": noted in the file
 };
 
 /// One thread. A file that is not finished is none.
 class Writer {
  public:
   virtual ~Writer() = default;
+  /// invalid_argument: a row is not in the order of WriteOptions::sorted_by.
   virtual Result<void> append(const Batch& batch) = 0;
   virtual Result<void> finish() = 0;
 };
@@ -91,7 +93,7 @@ Result<const Module*> load_module();
 void tell_children();
 
 /// Grows when a class above changes, so that a module of another build is refused.
-inline constexpr std::uint32_t kModuleVersion = 2;
+inline constexpr std::uint32_t kModuleVersion = 3;
 /// What the module exports as weft_parquet_module: null for another version than its own.
 using ModuleEntry = const Module* (*)(std::uint32_t version);
 

@@ -23,7 +23,8 @@ struct CsvFormat {
   /// The first line of each file names its columns; fields find theirs by name. Otherwise the columns are the fields in their
   /// order.
   bool header = true;
-  /// Without a header: the names of the files' columns, if they are not those of the fields.
+  /// Without a header: the names of the files' columns, if they are not those of the fields. Of pairs and tuples that are written:
+  /// the names of the columns, one for each part (parts that are pairs or tuples count with their own).
   std::vector<std::string> columns = {};
   /// Fields whose column has another name: {{"price", "Price in EUR"}}.
   std::map<std::string, std::string> names = {};
@@ -120,6 +121,9 @@ struct ParquetFormat {
   std::string compression = "zstd";
   /// Of files that are written, before they are encoded: what one task reads at least, and what a writer keeps in memory.
   std::uint64_t row_group_bytes = 64u << 20;
+  /// Of files that are written: the columns by which the rows of each file are sorted, {"day", "price desc"}. It is noted in the
+  /// files, so that readers need not sort. Missing values are the smallest. Rows in another order fail the job.
+  std::vector<std::string> sorted_by = {};
 };
 
 }  // namespace weft

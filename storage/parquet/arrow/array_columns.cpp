@@ -2,8 +2,10 @@
 
 #include <array>
 #include <charconv>
-#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <optional>
+#include <span>
 #include <type_traits>
 
 #include <arrow/array/array_dict.h>
@@ -22,21 +24,39 @@ using ::arrow::Type;
 
 bool is_number(Kind kind) { return kind == Kind::signed_number || kind == Kind::unsigned_number || kind == Kind::real_number; }
 
+}  // namespace
+
+std::optional<double> short_decimal(std::int64_t digits, std::int32_t scale) {
+  static constexpr std::array<double, 23> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  if (digits > kExact || digits < -kExact || scale < 0 || scale > 22) return std::nullopt;
+  return static_cast<double>(digits) / kPowers[static_cast<std::size_t>(scale)];
+}
+
+namespace {
+
 /// The nearest double, which Arrow's own conversion does not always give.
 template <class Decimal>
 double real_of(const Decimal& value, std::int32_t scale) {
-  static constexpr std::array<double, 23> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   if constexpr (requires { value.template ToInteger<std::int64_t>(); }) {
     const auto whole = value.template ToInteger<std::int64_t>();
-    // Where both are exact, one division rounds once.
-    if (whole.ok() && std::abs(*whole) <= std::int64_t{1} << 53 && scale >= 0 && scale <= 22)
-      return static_cast<double>(*whole) / kPowers[static_cast<std::size_t>(scale)];
+    if (whole.ok())
+      if (const auto exact = short_decimal(*whole, scale)) return *exact;
   }
   const std::string text = value.ToString(scale);
   double nearest = 0;
   std::from_chars(text.data(), text.data() + text.size(), nearest);
   return nearest;
+}
+
+/// Of at most 15 digits, which are in the first eight bytes.
+void take_short_decimals(const ::arrow::Decimal128Array& decimals, std::int32_t scale, std::span<double> into) {
+  for (std::size_t row = 0; row < into.size(); ++row) {
+    std::int64_t digits = 0;
+    std::memcpy(&digits, decimals.GetValue(static_cast<std::int64_t>(row)), sizeof digits);
+    into[row] = short_decimal(digits, scale).value_or(0);  // a missing value may be anything
+  }
 }
 
 }  // namespace
@@ -200,7 +220,10 @@ void ArrayColumn::take_numbers(const Shape& shape, const ::arrow::Array& array) 
   }
   const auto same = [](auto value) { return value; };
   const auto real = [&](const auto& decimals, auto decimal) {
-    const std::int32_t scale = static_cast<const ::arrow::DecimalType&>(*array.type()).scale();
+    const auto& type = static_cast<const ::arrow::DecimalType&>(*array.type());
+    const std::int32_t scale = type.scale();
+    if constexpr (std::is_same_v<decltype(decimal), ::arrow::Decimal128>)
+      if (type.precision() <= 15 && scale >= 0 && scale <= 22) return take_short_decimals(decimals, scale, real_);
     for (std::int64_t row = 0; row < decimals.length(); ++row)
       if (decimals.IsValid(row)) real_[static_cast<std::size_t>(row)] = real_of(decltype(decimal)(decimals.GetValue(row)), scale);
   };

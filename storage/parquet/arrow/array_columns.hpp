@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ namespace weft::storage::parquet {
 /// Whether a column of that type can be read as the shape says, members and elements apart: their own types are looked at one by
 /// one.
 bool fits(const Shape& shape, const ::arrow::DataType& type);
+
+/// The decimal of these digits, `scale` of them behind the point, as the nearest double, which one division gives where both are
+/// exact. Nothing: they are not.
+std::optional<double> short_decimal(std::int64_t digits, std::int32_t scale);
 
 /// A column and the memory behind it. Used again for every batch.
 class ArrayColumn {

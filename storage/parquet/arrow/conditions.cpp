@@ -14,6 +14,7 @@
 #include <parquet/schema.h>
 #include <parquet/statistics.h>
 
+#include "storage/parquet/arrow/array_columns.hpp"
 #include "storage/parquet/arrow/times.hpp"
 
 namespace weft::storage::parquet {
@@ -81,8 +82,26 @@ std::optional<std::int64_t> as_read(std::int64_t stored, const ::parquet::Column
   return std::nullopt;
 }
 
+/// The digits of a decimal that is stored as big-endian bytes. Nothing: more than fit.
+std::optional<std::int64_t> digits_of(const ::parquet::FixedLenByteArray& bytes, int length) {
+  if (length < 1 || length > 8) return std::nullopt;
+  std::int64_t digits = (bytes.ptr[0] & 0x80) != 0 ? -1 : 0;
+  for (int i = 0; i < length; ++i) digits = static_cast<std::int64_t>(static_cast<std::uint64_t>(digits) << 8 | bytes.ptr[i]);
+  return digits;
+}
+
+bool may_hold_decimal(const Condition& condition, const LogicalType& logical, std::optional<std::int64_t> least,
+                      std::optional<std::int64_t> greatest) {
+  if (condition.kind != Kind::real_number || !least || !greatest) return true;
+  const std::int32_t scale = static_cast<const ::parquet::DecimalLogicalType&>(logical).scale();
+  const auto low = short_decimal(*least, scale), high = short_decimal(*greatest, scale);
+  return !low || !high || may_hold_between(condition.comparison, *low, *high, condition.real);
+}
+
 bool may_hold_whole(const Condition& condition, const ::parquet::ColumnDescriptor& column, std::int64_t least,
                     std::int64_t greatest) {
+  const auto& logical = column.logical_type();
+  if (logical != nullptr && logical->is_decimal()) return may_hold_decimal(condition, *logical, least, greatest);
   const auto low = as_read(least, column), high = as_read(greatest, column);
   if (!low || !high) return true;
   if (condition.kind == Kind::signed_number) return may_hold_between(condition.comparison, *low, *high, condition.whole);
@@ -119,6 +138,13 @@ bool statistics_leave_room(const Condition& condition, const ::parquet::ColumnDe
     case ::parquet::Type::DOUBLE: {
       const auto& of = typed<::parquet::DoubleType>(statistics);
       return may_hold_real(condition, of.min(), of.max());
+    }
+    case ::parquet::Type::FIXED_LEN_BYTE_ARRAY: {
+      const auto& logical = column.logical_type();
+      if (logical == nullptr || !logical->is_decimal() || column.sort_order() != ::parquet::SortOrder::SIGNED) return true;
+      const auto& of = typed<::parquet::FLBAType>(statistics);
+      return may_hold_decimal(condition, *logical, digits_of(of.min(), column.type_length()),
+                              digits_of(of.max(), column.type_length()));
     }
     case ::parquet::Type::BYTE_ARRAY: {
       if (condition.kind != Kind::text || column.sort_order() != ::parquet::SortOrder::UNSIGNED) return true;

@@ -173,7 +173,7 @@ bool ArrowReader::mark_wanted() {
 Result<void> open_file(std::unique_ptr<Source> source, const std::string& path, KeptError& kept,
                        std::unique_ptr<::parquet::arrow::FileReader>& file) {
   WEFT_TRY(check_magic(*source, path));
-  return guarded(kept, Code::invalid_argument, path, [&]() -> ::arrow::Status {
+  const auto open = [&]() -> ::arrow::Status {
     ::parquet::ReaderProperties properties(::arrow::default_memory_pool());
     properties.enable_buffered_stream();
     properties.set_buffer_size(kReadAhead);
@@ -181,7 +181,12 @@ Result<void> open_file(std::unique_ptr<Source> source, const std::string& path, 
     of_arrow.set_pre_buffer(false);
     auto parquet = ::parquet::ParquetFileReader::Open(arrow_file(std::move(source), kept), properties);
     return ::parquet::arrow::FileReader::Make(::arrow::default_memory_pool(), std::move(parquet), of_arrow).Value(&file);
-  });
+  };
+  WEFT_TRY(guarded(kept, Code::invalid_argument, path, open));
+  if (file->parquet_reader()->metadata()->is_encryption_algorithm_set())
+    return fail(Code::invalid_argument,
+                path + ": the Parquet file has encrypted columns, which weft does not read; decrypt it first");
+  return {};
 }
 
 Result<std::unique_ptr<Reader>> open_reader(std::unique_ptr<Source> source, const std::string& path, const Shape& row,

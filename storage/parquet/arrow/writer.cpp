@@ -14,6 +14,7 @@
 #include <parquet/properties.h>
 
 #include "storage/parquet/arrow/files.hpp"
+#include "storage/parquet/arrow/sorted_rows.hpp"
 
 namespace weft::storage::parquet {
 namespace {
@@ -184,11 +185,13 @@ class ArrowWriter : public Writer {
     row_ = row;
     most_bytes_ = options.row_group_bytes;
     WEFT_ASSIGN(const auto compression, compression_of(options.compression));
+    WEFT_TRY(sorted_.begin(row, options.sorted_by));
     ::arrow::FieldVector columns;
     for (const Shape& column : row.children) columns.push_back(field_of(column, column.name));
     schema_ = ::arrow::schema(columns);
     return guarded(kept_, Code::io, "write_parquet", [&]() -> ::arrow::Status {
-      const auto properties = ::parquet::WriterProperties::Builder().compression(compression)->build();
+      const auto properties =
+          ::parquet::WriterProperties::Builder().compression(compression)->set_sorting_columns(sorted_.columns())->build();
       return ::parquet::arrow::FileWriter::Open(*schema_, ::arrow::default_memory_pool(), arrow_stream(std::move(sink), kept_),
                                                 properties)
           .Value(&file_);
@@ -196,6 +199,9 @@ class ArrowWriter : public Writer {
   }
 
   Result<void> append(const Batch& batch) override {
+    if (!sorted_.follows(batch))
+      return fail(Code::invalid_argument, "write_parquet: the rows of a file are not sorted by " + sorted_.words() +
+                                              ", as ParquetFormat::sorted_by says; sort_by() them before");
     return guarded(kept_, Code::invalid_argument, "write_parquet", [&]() -> ::arrow::Status {
       std::vector<ArrayPtr> arrays;
       std::uint64_t bytes = 0;
@@ -221,6 +227,7 @@ class ArrowWriter : public Writer {
   Shape row_;
   std::uint64_t most_bytes_ = 0, bytes_ = 0;  // of a row group, of the one that is written
   bool begun_ = false;
+  SortedRows sorted_;
   KeptError kept_;
   std::shared_ptr<::arrow::Schema> schema_;
   std::unique_ptr<::parquet::arrow::FileWriter> file_;

@@ -90,6 +90,7 @@ struct Parquet : testing::Test {
     run([&](Flow& flow) { flow.from_vector(orders, partitions).write_parquet(path(name), format); });
   }
   ScratchDirectory scratch;
+  int outputs_ = 0;
 };
 
 TEST_F(Parquet, WhatIsWrittenIsReadAgain) {
@@ -192,6 +193,12 @@ struct Absent {
 struct Inner {
   std::vector<std::string> marks;
 };
+struct OnlyId {
+  std::int64_t id = 0;
+};
+struct NoList {
+  std::int64_t marks = 0;
+};
 
 TEST_F(Parquet, WhatAFileDoesNotHaveIsSaidInALine) {
   write(some_orders(10), "orders");
@@ -204,12 +211,45 @@ TEST_F(Parquet, WhatAFileDoesNotHaveIsSaidInALine) {
   expect(failure_of([&](Flow& flow) { flow.read_parquet<Absent>(file).count(); }),
          file + ": there is no column 'idd' among 'id', 'kind'");
   expect(failure_of([&](Flow& flow) { flow.read_parquet<Inner>(file).count(); }), "column 'marks[]' is of type int16");
+  expect(failure_of([&](Flow& flow) { flow.read_parquet<NoList>(file).count(); }),
+         file + ": column 'marks' is of type list<element: int16 not null>, and the struct wants a 64-bit whole number");
   expect(failure_of([&](Flow& flow) { flow.read_parquet<Few>(file, {.where = {column("buyer") > 3}}).count(); }),
          "column 'buyer' is of type string");
   expect(failure_of([&](Flow& flow) { flow.read_parquet<Few>(file, {.where = {column("x") > 3}}).count(); }),
          "there is no column 'x'");
   expect(failure_of([&](Flow& flow) { flow.from_vector(some_orders(1)).write_parquet(path("bad"), {.compression = "rar"}); }),
          "Parquet files have no compression 'rar'");
+}
+
+TEST_F(Parquet, AColumnOfAnotherTypeInTheSeventeenthFilePublishesNothing) {
+  std::filesystem::create_directories(path("in"));
+  for (int i = 0; i < 17; ++i) {
+    const std::string name = "in/" + std::to_string(10 + i);
+    if (i < 16)
+      write(some_orders(50), name);
+    else
+      run([&](Flow& flow) { flow.from_vector(std::vector<Wrong>{{"seven"}}, 1).write_parquet(path(name)); });
+  }
+  const std::string said = failure_of([&](Flow& flow) { flow.read_parquet<OnlyId>(path("in")).write_json(path("out")); });
+  EXPECT_NE(
+      said.find(path("in/26/part-00000.parquet") + ": column 'id' is of type string, and the struct wants a 64-bit whole number"),
+      std::string::npos)
+      << said;
+  EXPECT_FALSE(std::filesystem::exists(path("out")));
+}
+
+TEST_F(Parquet, AFileThatIsReplacedAfterItWasListedFailsTheJob) {
+  write(some_orders(50), "orders");
+  write(some_orders(60), "others");
+  const std::string file = path("orders/part-00000.parquet");
+  const std::string said = failure_of([&](Flow& flow) {
+    const auto orders = flow.read_parquet<OnlyId>(file);
+    flow.on_driver([&] { std::filesystem::rename(path("others/part-00000.parquet"), file); });
+    orders.write_json(path("out"));
+  });
+  EXPECT_NE(said.find(file), std::string::npos) << said;
+  EXPECT_NE(said.find("changed"), std::string::npos) << said;
+  EXPECT_FALSE(std::filesystem::exists(path("out")));
 }
 
 TEST_F(Parquet, FilesThatAreNoneOrDamagedAreRefusedWithTheirNames) {
@@ -374,6 +414,40 @@ TEST_F(Parquet, DirectoriesAreFieldsBetweenThoseOfTheFile) {
   EXPECT_TRUE(read<Placed>(path("in"), {.where = {column("small") >= 0, column("kind") > 8}}).empty());
   const std::string said = failure_of([&](Flow& flow) { flow.read_parquet<Placed>(path("in")).count(); });
   EXPECT_NE(said.find("there is no directory 'day=...' on the way to " + path("in/kind=8/part")), std::string::npos) << said;
+}
+
+struct Entry {
+  std::string name;
+  std::optional<double> value;
+  std::vector<int> marks;
+};
+
+TEST_F(Parquet, RowsInTheOrderThatTheirFileNotesAreWrittenAndOthersAreRefused) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const auto failure = [&](std::vector<Entry> entries, std::vector<std::string> sorted_by) {
+    const auto report = run_locally(
+        [&](Flow& flow) {
+          flow.from_vector(entries, 1).write_parquet(path("sorted" + std::to_string(++outputs_)), {.sorted_by = sorted_by});
+        },
+        {.threads = 1, .job = {{"max-attempts", "1"}}});
+    return report ? "" : report.error().to_string();
+  };
+  const std::vector<Entry> rows{{"a", 2, {}}, {"a", 1, {}}, {"b", kNaN, {}}, {"b", -7, {}}, {"b", std::nullopt, {}}, {"c", 3, {}}};
+  EXPECT_EQ(failure(rows, {"name", "value desc"}), "");
+  EXPECT_EQ(failure(rows, {"name"}), "");
+  EXPECT_EQ(failure({}, {"name"}), "");
+  EXPECT_NE(failure(rows, {"name", "value"}).find("the rows of a file are not sorted by name, value, as"), std::string::npos);
+  EXPECT_NE(failure(rows, {"name desc"}).find("not sorted by name desc"), std::string::npos);
+  EXPECT_NE(failure({{"a", {}, {}}, {"a", 1, {}}}, {"value desc"}).find("not sorted"), std::string::npos)
+      << "missing ones are less";
+  EXPECT_NE(failure(rows, {"price"}).find("ParquetFormat::sorted_by: there is no column 'price'"), std::string::npos);
+  EXPECT_NE(failure(rows, {"marks"}).find("column 'marks' has lists"), std::string::npos);
+  // From one batch to the next.
+  std::vector<Entry> many(20'000, Entry{"m", 1, {}});
+  EXPECT_EQ(failure(many, {"name"}), "");
+  many[8192].name = "l";
+  for (std::size_t i = 8193; i < many.size(); ++i) many[i].name = "l";
+  EXPECT_NE(failure(many, {"name"}).find("not sorted"), std::string::npos);
 }
 
 TEST_F(Parquet, AnEmptyOutputHasItsColumns) {

@@ -174,6 +174,8 @@ void read_parquet_rows(TaskContext& context, const ParquetInput& input, void* se
                        void (*rows)(void* self, const pq::Batch& batch, std::size_t count, SourceProgress& progress));
 /// On the driver: an error at once when Parquet files cannot be read or written here.
 void check_parquet();
+/// The same when these cannot be written in this format.
+void check_parquet_output(const pq::Shape& row, const ParquetFormat& format);
 
 template <class T>
 struct ParquetSource {
@@ -290,11 +292,12 @@ class ParquetTaskFile {
 template <class D>
 void write_parquet(const D& in, const std::string& path, std::string name, const ParquetFormat& format) {
   using T = typename D::Record;
-  check_parquet();
+  pq::Shape row = shape_of_row<T>(names_in_files(kFieldNames<T>, format.names));
+  check_parquet_output(row, format);
   const std::string work = in.graph()->open_output(path);
   StageDraft draft = result_stage(in.lineage(), std::move(name), type_name<ParquetSource<T>>());
-  draft.body = make_body([chain = in.chain(), work, format](TaskContext& context) {
-    ParquetTaskFile file(context, work, shape_of_row<T>(names_in_files(kFieldNames<T>, format.names)), format);
+  draft.body = make_body([chain = in.chain(), work, row = std::move(row), format](TaskContext& context) {
+    ParquetTaskFile file(context, work, row, format);
     chain.run(context, [&](T&& record) {
       put_parquet_members<T>(file.rows(), &record);
       file.end_record();
@@ -310,7 +313,7 @@ struct ParquetDirectories {
   TaskContext& context;
   const std::string& work;
   const ParquetFormat& format;
-  pq::Shape row = shape_of_row<T>(names_in_files(kFieldNames<T>, format.names));
+  const pq::Shape& row;
   std::optional<ParquetTaskFile> file{};
   std::string name{}, written{};
   std::uint32_t opened = 0;
@@ -337,10 +340,11 @@ struct ParquetDirectories {
 template <class D, class F>
 void write_parquet_by(const D& in, const std::string& path, F function, std::string name, const ParquetFormat& format) {
   using T = typename D::Record;
-  check_parquet();
+  pq::Shape row = shape_of_row<T>(names_in_files(kFieldNames<T>, format.names));
+  check_parquet_output(row, format);
   const std::string work = in.graph()->open_output(path);
   StageDraft draft = result_stage(in.lineage(), std::move(name), type_name<std::pair<ParquetSource<T>, F>>());
-  draft.body = make_body([chain = in.chain(), work, function, format](TaskContext& context) {
+  draft.body = make_body([chain = in.chain(), work, function, row = std::move(row), format](TaskContext& context) {
     NamedRecords records(context);
     std::string directory;
     Encoder bytes;
@@ -351,7 +355,7 @@ void write_parquet_by(const D& in, const std::string& path, F function, std::str
       encode(record, bytes);
       records.add(directory, bytes.view());
     });
-    ParquetDirectories<T> directories{context, work, format};
+    ParquetDirectories<T> directories{context, work, format, row};
     records.drain(&directories, [](void* self, std::string_view of, ByteView record) {
       static_cast<ParquetDirectories<T>*>(self)->add(of, record);
     });
