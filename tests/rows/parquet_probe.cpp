@@ -42,19 +42,44 @@ struct Place {
   weft::Date day;
 };
 
+struct Numbers {
+  std::int64_t x = 0;
+};
+struct NumbersAndTexts {
+  std::int64_t x = 0;
+  std::string_view text;
+};
+
 struct Options : weft::InputOutput {
   std::string kind = "rows";
   std::int64_t least = INT64_MIN;
+  std::string real;
 };
 
 void declare(weft::Arguments& arguments, Options& options) {
   weft::declare(arguments, options);
-  arguments.option("--kind", options.kind,
-                   "rows or texts: as JSON; copy: rows as Parquet; csv, json or parquet: places in directories, as JSON");
+  arguments.option(
+      "--kind", options.kind,
+      "rows or texts: as JSON; copy: rows as Parquet; csv, json or parquet: places in directories, as JSON; numbers, texts of "
+      "numbers: a sum of x");
   arguments.option("--least", options.least, "The least i64");
+  arguments.option("--real", options.real, "The least real, of numbers");
+}
+
+void sum_numbers(weft::Flow& flow, const Options& options) {
+  weft::ParquetFormat format;
+  if (!options.real.empty()) format.where = {weft::column("real") >= weft::parse_number<double>(options.real).value()};
+  const std::int64_t sum =
+      options.kind == "numbers"
+          ? flow.read_parquet<Numbers>(options.input, format).map(&Numbers::x).aggregate(weft::sum())
+          : flow.read_parquet<NumbersAndTexts>(options.input)
+                .map([](const NumbersAndTexts& row) { return row.x + static_cast<std::int64_t>(row.text.size()); })
+                .aggregate(weft::sum());
+  flow.from_vector(std::vector{sum}).write_text(options.output);
 }
 
 void define(weft::Flow& flow, const Options& options) {
+  if (options.kind.find("numbers") != std::string::npos) return sum_numbers(flow, options);
   weft::ParquetFormat format;
   if (options.least != INT64_MIN) format.where = {weft::column("i64") >= options.least};
   if (options.kind == "csv" || options.kind == "json" || options.kind == "parquet") {

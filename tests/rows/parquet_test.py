@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Parquet files that pyarrow, DuckDB and Polars write, in every encoding and codec that they have, through parquet_probe; and what it
-writes, read by all three.
+"""Parquet files that pyarrow, DuckDB, Polars and Spark write, in every encoding and codec that they have, through parquet_probe; and what it
+writes, read by all four. Files that are wrong in ways that only others can make them.
 
 usage: parquet_test.py PARQUET_PROBE [PYTHON]
 
-PYTHON is one that has these modules; default: that of scripts/setup --parquet-ci. Exit code 77: there is none."""
+PYTHON is one that has these modules; default: that of scripts/setup --parquet-ci. Exit code 77: there is none. Spark is left out, with a line,
+where scripts/setup --peers was not run."""
 import decimal
 import datetime
 import json
@@ -37,6 +38,9 @@ import polars  # noqa: E402
 import pyarrow as pa  # noqa: E402
 import pyarrow.dataset  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
+
+import parquet_of_spark  # noqa: E402
+import wrong_parquet  # noqa: E402
 
 PROBE = sys.argv[1]
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
@@ -169,6 +173,25 @@ def check_directories(scratch, output):
         check_places(f"directories of pyarrow, {kind}", source, kind, expected, output)
 
 
+def check_spark(scratch, rows, output, copy, expected):
+    """Spark has no numbers of 64 bits without a sign: it reads them as decimals."""
+    if not parquet_of_spark.is_there():
+        print("skipped: Spark is not there (scripts/setup --peers)")
+        return
+    small = [{**row, "u64": row["u64"] >> 2} for row in rows]
+    pq.write_table(pa.Table.from_pylist(small, schema=SCHEMA.set(12, pa.field("category", pa.string()))), f"{scratch}/for-spark.parquet")
+    wanted = [as_probe_says(row) for row in small]
+    for name, folder in parquet_of_spark.write_all(f"{scratch}/for-spark.parquet", f"{scratch}/spark"):
+        check(f"Spark {name}", folder, wanted, output)
+    source, places = parquet_of_spark.write_places(f"{scratch}/spark-places")
+    check_places("directories of Spark", source, "parquet", places, output)
+    found = parquet_of_spark.read(copy, f"{scratch}/spark-read")
+    found.sort(key=lambda row: row["i64"])
+    if [{**row, "u64": int(row["u64"])} for row in found] != expected:
+        sys.exit(f"Spark reads what weft wrote as {next((a, b) for a, b in zip(found, expected) if a != b)}")
+    print("passed: Spark reads what weft wrote")
+
+
 def main():
     rows = made_rows(ROWS)
     expected = [as_probe_says(row) for row in rows]
@@ -198,6 +221,7 @@ def main():
             check(f"Polars {codec}", source, expected, output)
 
         check_directories(scratch, output)
+        wrong_parquet.check_all(scratch, PROBE)
         copy = f"{scratch}/copy"
         run_probe(source, copy, "--kind", "copy")
         check("weft's own", copy, expected, output)
@@ -209,6 +233,7 @@ def main():
             if found != expected:
                 sys.exit(f"{who} reads what weft wrote as {next((a, b) for a, b in zip(found, expected) if a != b)}")
             print(f"passed: {who} reads what weft wrote")
+        check_spark(scratch, rows, output, copy, expected)
     print("all passed")
 
 
