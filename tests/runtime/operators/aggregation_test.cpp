@@ -112,6 +112,27 @@ TEST(CombiningWriter, gives_up_where_keys_do_not_repeat_and_tries_again_later) {
   EXPECT_LT(written_for(keys), 150'000U);
 }
 
+/// The same of random keys below `most`, with memory for all of them.
+std::uint64_t written_for_random(std::uint64_t most, std::uint64_t count) {
+  TestContext test(256U << 20);
+  MemorySegment segment;
+  PartitionedWriter out(test.context, segment, 1);
+  CombiningWriter<std::uint64_t, Sum> combiner(test.context, out, HashPartitioner{1}, Sum{});
+  Random random(5);
+  for (std::uint64_t i = 0; i < count; ++i) combiner.add(random.below(most), 1);
+  combiner.finish();
+  return records_of(segment);
+}
+
+TEST(CombiningWriter, goes_on_where_random_keys_will_repeat_when_there_are_more) {
+  // Among the first 131,072 different ones of a million, 7 % of the records find their key; of three million records, two thirds.
+  EXPECT_LT(written_for_random(1'000'000, 3'000'000), 960'000U);
+}
+
+TEST(CombiningWriter, gives_up_where_random_keys_hardly_repeat) {
+  EXPECT_GT(written_for_random(10'000'000, 1'000'000), 980'000U) << "951,000 of them differ";
+}
+
 TEST(CombiningWriter, gives_back_what_accumulators_have_grown_by_when_they_are_written) {
   TestContext test(64U << 10);
   MemorySegment segment;
