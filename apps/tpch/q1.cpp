@@ -1,4 +1,5 @@
-// TPC-H query 1, the pricing summary: sums and means of all lines that were shipped until 90 days before December 1998, by their two flags.
+// TPC-H query 1, the pricing summary: sums and means of all lines that were shipped until 90 days before December 1998, by their
+// two flags.
 #include "tables.hpp"
 
 namespace {
@@ -44,7 +45,9 @@ Row row_of(const std::array<char, 2>& flags, const Sums& sums) {
 
 void define(weft::Flow& flow, const tpch::Options& options) {
   flow.read_parquet<Line>(options.table("lineitem"), {.where = {weft::column("l_shipdate") <= "1998-09-02"}})
-      .map([](const Line& line) { return std::pair(std::array{line.l_returnflag[0], line.l_linestatus[0]}, sums_of(line)); })
+      .map([](const Line& line) {
+        return std::pair(std::array{line.l_returnflag[0], line.l_linestatus[0]}, sums_of(line));
+      })
       .reduce_by_key(std::plus<>(), 1)
       .map(row_of)
       .sort_by([](const Row& row) { return std::pair(row.l_returnflag, row.l_linestatus); })

@@ -1,5 +1,5 @@
-// TPC-H query 3, shipping priority: the ten orders of the greatest value, of customers in the building segment, that had not been shipped by
-// 15 March 1995.
+// TPC-H query 3, shipping priority: the ten orders of the greatest value, of customers in the building segment, that had not been
+// shipped by 15 March 1995.
 #include "tables.hpp"
 
 namespace {
@@ -23,19 +23,16 @@ struct Row {
   std::int32_t o_shippriority = 0;
 };
 
-bool is_less(const Row& a, const Row& b) {
-  return a.revenue != b.revenue ? a.revenue < b.revenue : a.o_orderdate > b.o_orderdate;
-}
+bool is_less(const Row& a, const Row& b) { return a.revenue != b.revenue ? a.revenue < b.revenue : a.o_orderdate > b.o_orderdate; }
 
 void define(weft::Flow& flow, const tpch::Options& options) {
   const auto customers =
       flow.read_parquet<Customer>(options.table("customer"), {.where = {weft::column("c_mktsegment") == "BUILDING"}})
           .map([](const Customer& customer) { return std::pair(customer.c_custkey, true); });
-  const auto orders =
-      flow.read_parquet<Order>(options.table("orders"), {.where = {weft::column("o_orderdate") < "1995-03-15"}})
-          .map([](const Order& order) { return std::pair(order.o_custkey, order); })
-          .semi_join(customers)
-          .map([](std::int64_t, const Order& order) { return std::pair(order.o_orderkey, order); });
+  const auto orders = flow.read_parquet<Order>(options.table("orders"), {.where = {weft::column("o_orderdate") < "1995-03-15"}})
+                          .map([](const Order& order) { return std::pair(order.o_custkey, order); })
+                          .semi_join(customers)
+                          .map([](std::int64_t, const Order& order) { return std::pair(order.o_orderkey, order); });
   flow.read_parquet<Line>(options.table("lineitem"), {.where = {weft::column("l_shipdate") > "1995-03-15"}})
       .map([](const Line& line) {
         return std::pair(line.l_orderkey, tpch::hundredths(line.l_extendedprice) * (100 - tpch::hundredths(line.l_discount)));

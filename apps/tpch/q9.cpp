@@ -81,7 +81,9 @@ void define(weft::Flow& flow, const tpch::Options& options) {
       })
       .reduce_by_key(std::plus<>(), 1)
       .sort_by([](const auto& sum) { return sum.first; })
-      .map([](const auto& key, std::int64_t sum) { return Row{key.first, -key.second, static_cast<double>(sum) / 1e4}; })
+      .map([](const auto& key, std::int64_t sum) {
+        return Row{key.first, -key.second, static_cast<double>(sum) / 1e4};
+      })
       .write_csv_file(options.output);
 }
 

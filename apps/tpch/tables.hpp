@@ -1,7 +1,7 @@
 // What the programs here have in common: the option that says where the tables are, and numbers without rounding.
 //
-// The tables are those of TPC-H as Parquet: DIR/lineitem.parquet, a file or a directory of files, and so on. A query's struct has the columns
-// that the query needs, and no others are read.
+// The tables are those of TPC-H as Parquet: DIR/lineitem.parquet, a file or a directory of files, and so on. A query's struct has
+// the columns that the query needs, and no others are read.
 #pragma once
 
 #include <cstdint>

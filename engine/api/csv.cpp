@@ -257,6 +257,14 @@ void check_csv_format(const CsvFormat& format, std::span<const CellType> types, 
   }
 }
 
+std::vector<std::string_view> names_of_parts(const CsvFormat& format, std::size_t parts) {
+  std::vector<std::string_view> names(format.columns.begin(), format.columns.end());
+  if (names.empty() && !format.header) names.resize(parts);
+  if (names.size() == parts) return names;
+  throw std::invalid_argument("write_csv: the records are pairs or tuples of " + std::to_string(parts) +
+                              " parts, so CsvFormat::columns must name as many columns, and names " + std::to_string(names.size()));
+}
+
 std::vector<std::string> time_formats(std::span<const std::string_view> fields, const CsvFormat& format) {
   std::vector<std::string> forms(fields.size());
   for (std::size_t field = 0; field < fields.size(); ++field)

@@ -311,7 +311,8 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
       detail::write_files_by(*this, path, std::move(function), detail::operator_name("write_text_by", where),
                              detail::type_name<std::pair<LineFormat<T>, F>>(), detail::LinePrinter<T>(), compression);
   }
-  /// Plain structs as rows of CSV (RFC 4180), with a line of column names in each file unless the format has no header.
+  /// Plain structs, or pairs and tuples with CsvFormat::columns, as rows of CSV (RFC 4180), with a line of column names in each
+  /// file unless the format has no header.
   void write_csv(const std::string& path, const CsvFormat& format = {}, Compression compression = Compression::none,
                  Where where = Where::current()) const {
     if constexpr (detail::check_write_csv<T>())

@@ -474,6 +474,31 @@ TEST(Csv, AnEmptyResultHasItsHeader) {
   EXPECT_TRUE(part_lines(scratch / "bare").empty());
 }
 
+TEST(Csv, PairsAndTuplesAreRowsWhoseColumnsTheFormatNames) {
+  const ScratchDirectory scratch;
+  run_rows([&](Flow& flow) {
+    const auto totals = flow.from_vector(std::vector<std::pair<std::string, double>>{{"a, b", 1.5}, {"a, b", 2}, {"c", 3}}, 1)
+                            .aggregate_by_key(weft::count(), weft::sum(), 1);
+    totals.write_csv_file(scratch / "totals", {.columns = {"name", "how many", "sum"}});
+    totals.write_csv_by(scratch / "by", [](const auto& total) { return "n=" + std::to_string(std::get<0>(total.second)); },
+                        {.delimiter = ';', .columns = {"name", "how many", "sum"}});
+    totals.write_csv(scratch / "bare", {.header = false});
+    flow.from_vector(std::vector<std::tuple<Date, std::optional<std::int32_t>>>{{Date{0}, std::nullopt}, {Date{1}, 7}}, 1)
+        .write_csv(scratch / "days", {.columns = {"day", "n"}, .times = {{"day", "%d.%m.%Y"}}});
+  });
+  EXPECT_EQ(part_lines(scratch / "totals"), (std::vector<std::string>{"name,how many,sum", "\"a, b\",2,3.5", "c,1,3"}));
+  EXPECT_EQ(part_lines(scratch / "by/n=2"), (std::vector<std::string>{"name;how many;sum", "a, b;2;3.5"}));
+  EXPECT_EQ(part_lines(scratch / "bare"), (std::vector<std::string>{"\"a, b\",2,3.5", "c,1,3"}));
+  EXPECT_EQ(part_lines(scratch / "days"), (std::vector<std::string>{"day,n", "01.01.1970,", "02.01.1970,7"}));
+  const auto failure = [&](const CsvFormat& format) {
+    return failure_of([&](Flow& flow) {
+      flow.from_vector(std::vector<std::pair<int, int>>{{1, 2}}).write_csv(scratch / "no", format);
+    });
+  };
+  EXPECT_NE(failure({}).find("tuples of 2 parts, so CsvFormat::columns must name as many columns, and names 0"), std::string::npos);
+  EXPECT_NE(failure({.columns = {"a", "b", "c"}}).find("and names 3"), std::string::npos);
+}
+
 struct Event {
   Date day;
   std::optional<Timestamp> at;

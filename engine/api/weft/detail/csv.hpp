@@ -180,6 +180,49 @@ void append_csv_cell(std::string& line, const Field& field, const CsvStyle& styl
 }
 
 template <class T>
+inline constexpr bool kIsTuple = false;
+template <class A, class B>
+inline constexpr bool kIsTuple<std::pair<A, B>> = true;
+template <class... T>
+inline constexpr bool kIsTuple<std::tuple<T...>> = true;
+
+/// Calls cell(part) for the parts of pairs and tuples, and for those of parts that are some themselves.
+template <class T, class Cell>
+void each_part(const T& part, const Cell& cell) {
+  if constexpr (kIsTuple<T>)
+    std::apply([&](const auto&... parts) { (each_part(parts, cell), ...); }, part);
+  else
+    cell(part);
+}
+template <class T>
+struct CsvParts {
+  static constexpr bool kCells = kIsCell<T>;
+  static void add_types(std::vector<CellType>& types) { types.push_back(cell_type<T>()); }
+};
+template <class T>
+struct CsvPartsOf {
+  static constexpr bool kCells = false;
+};
+template <class... T>
+struct CsvPartsOf<std::tuple<T...>> {
+  static constexpr bool kCells = (CsvParts<T>::kCells && ...);
+  static void add_types(std::vector<CellType>& types) { (CsvParts<T>::add_types(types), ...); }
+};
+template <class... T>
+struct CsvParts<std::tuple<T...>> : CsvPartsOf<std::tuple<T...>> {};
+template <class A, class B>
+struct CsvParts<std::pair<A, B>> : CsvPartsOf<std::tuple<A, B>> {};
+
+/// Whether write_csv can write them: plain structs, and pairs and tuples.
+template <class T>
+constexpr bool is_written_as_csv() {
+  if constexpr (kIsTuple<T>)
+    return CsvParts<T>::kCells;
+  else
+    return is_csv_row<T>();
+}
+
+template <class T>
 void append_csv_row(std::string& line, const T& record, const CsvStyle& style) {
   const std::size_t begin = line.size();
   std::size_t index = 0;
@@ -187,7 +230,10 @@ void append_csv_row(std::string& line, const T& record, const CsvStyle& style) {
     if (index > 0) line.push_back(style.delimiter);
     append_csv_cell(line, field, style, index++);
   };
-  std::apply([&](const auto&... field) { (cell(field), ...); }, fields_of(record));
+  if constexpr (kIsTuple<T>)
+    each_part(record, cell);
+  else
+    std::apply([&](const auto&... field) { (cell(field), ...); }, fields_of(record));
   if (line.size() == begin) line.append(2, style.quote);  // one column without a value: an empty line is no row
   line.push_back('\n');
 }
@@ -199,7 +245,20 @@ struct CsvPrinter {
   void operator()(std::string& buffer, const T& record) const { append_csv_row(buffer, record, style); }
 };
 
+/// The names of the columns of pairs and tuples. std::invalid_argument when the format does not have one for each.
+std::vector<std::string_view> names_of_parts(const CsvFormat& format, std::size_t parts);
+
 /// How rows become lines of CSV.
+template <class T>
+CsvPrinter<T> csv_printer(const CsvFormat& format) requires kIsTuple<T> {
+  std::vector<CellType> types;
+  CsvParts<T>::add_types(types);
+  const auto names = names_of_parts(format, types.size());
+  check_csv_format(format, types, names);
+  CsvPrinter<T> print{{}, csv_style(names, format)};
+  if (format.header) append_csv_header(print.header, names, format);
+  return print;
+}
 template <class T>
 CsvPrinter<T> csv_printer(const CsvFormat& format) {
   check_csv_format(format, kCellTypes<FieldsOf<T>>, kFieldNames<T>);

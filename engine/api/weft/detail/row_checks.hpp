@@ -56,10 +56,10 @@ constexpr bool check_write_parquet() {
 }
 template <class T>
 constexpr bool check_write_csv() {
-  static_assert(is_csv_row<T>(),
+  static_assert(is_written_as_csv<T>(),
                 "weft write_csv: the records (T below) must be plain structs, whose fields are the columns: numbers, bool, dates, "
-                "times, texts and std::optional of these; map() them to one");
-  return is_csv_row<T>();
+                "times, texts and std::optional of these, or pairs or tuples of these, with CsvFormat::columns; map() them to one");
+  return is_written_as_csv<T>();
 }
 template <class T>
 constexpr bool check_write_json() {
