@@ -15,15 +15,15 @@ using DirectoryNames = std::set<std::string>;
 /// Whether the name is one of these directories, or below one.
 bool is_in(const std::string& name, const DirectoryNames& directories);
 
-/// Gives all that is in the local directory `from`, except what is in `replaced` and the _SUCCESS, a second name at the same place in
-/// `to`, by hard links; the directories that it makes are synced. io, which names the file: the file system has no hard links.
+/// Gives all that is in the local directory `from`, except what is in `replaced` and the _SUCCESS, a second name at the same place
+/// in `to`, by hard links; the directories that it makes are synced. io, which names the file: the file system has no hard links.
 Result<void> link_others(const std::string& from, const std::string& to, const DirectoryNames& replaced);
 
 /// Removes what is in the local directory and not one of these files, "a/part-00000"; directories stay.
 Result<void> remove_all_but(const std::string& directory, const std::set<std::string>& files);
 
-/// Moves these directories of `from` to the same places in `to`, which is there. Each replaces, in one step, what is there under its
-/// name. With `repeats` those that are gone from `from` were moved before.
+/// Moves these directories of `from` to the same places in `to`, which is there. Each replaces, in one step, what is there under
+/// its name. With `repeats` those that are gone from `from` were moved before.
 Result<void> move_directories(RemoteFiles& files, const std::string& from, const std::string& to, const DirectoryNames& directories,
                               bool repeats);
 

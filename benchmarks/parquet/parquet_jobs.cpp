@@ -30,7 +30,9 @@ void join(weft::Flow& flow, const weft::InputOutput& job) {
       .join(customers)
       .map([](std::int64_t, double amount, std::int32_t region) { return std::pair(region, amount); })
       .reduce_by_key(std::plus<>(), 1)
-      .map([](std::int32_t region, double amount) { return RegionTotal{region, amount}; })
+      .map([](std::int32_t region, double amount) {
+        return RegionTotal{region, amount};
+      })
       .write_parquet(job.output);
 }
 
@@ -47,7 +49,9 @@ void aggregate(weft::Flow& flow, const weft::InputOutput& job) {
   flow.read_parquet<Reading>(job.input)
       .map([](const Reading& reading) { return std::pair(reading.key, reading.value); })
       .aggregate_by_key(weft::sum(), weft::count())
-      .map([](std::int64_t key, std::int64_t sum, std::uint64_t count) { return KeyTotal{key, sum, count}; })
+      .map([](std::int64_t key, std::int64_t sum, std::uint64_t count) {
+        return KeyTotal{key, sum, count};
+      })
       .write_parquet(job.output);
 }
 
@@ -74,8 +78,9 @@ struct Row {
 
 /// 10 M rows of a number and a text, by the number.
 void sort(weft::Flow& flow, const weft::InputOutput& job) {
-  flow.read_parquet<Row>(job.input).sort_by([](const Row& row) { return row.key; }).write_parquet(job.output,
-                                                                                                  {.sorted_by = {"key"}});
+  flow.read_parquet<Row>(job.input)
+      .sort_by([](const Row& row) { return row.key; })
+      .write_parquet(job.output, {.sorted_by = {"key"}});
 }
 
 }  // namespace

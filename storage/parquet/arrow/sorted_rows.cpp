@@ -38,7 +38,8 @@ Result<void> SortedRows::begin(const Shape& row, const std::vector<std::string>&
       return fail(Code::invalid_argument, "ParquetFormat::sorted_by: there is no column '" + name + "'");
     key.kind = row.children[key.column].kind;
     if (key.kind == Kind::list || key.kind == Kind::record)
-      return fail(Code::invalid_argument, "ParquetFormat::sorted_by: column '" + name + "' has lists or structs, which have no order");
+      return fail(Code::invalid_argument,
+                  "ParquetFormat::sorted_by: column '" + name + "' has lists or structs, which have no order");
     keys_.push_back(key);
     words_ += (words_.empty() ? "" : ", ") + words;
   }

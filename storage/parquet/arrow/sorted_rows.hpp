@@ -13,8 +13,8 @@
 
 namespace weft::storage::parquet {
 
-/// Looks whether rows come in the order that is noted in their file. Values are ordered as weft sorts them: a missing one is smaller
-/// than all others, a NaN is the largest number, and texts are ordered by their bytes.
+/// Looks whether rows come in the order that is noted in their file. Values are ordered as weft sorts them: a missing one is
+/// smaller than all others, a NaN is the largest number, and texts are ordered by their bytes.
 class SortedRows {
  public:
   /// invalid_argument: there is no such column, or it has lists or records.
