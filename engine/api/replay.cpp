@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "runtime/operators/fault.hpp"
 #include "weft/flow.hpp"
 
 namespace weft::detail {
@@ -113,12 +114,15 @@ ReplayProgram::ReplayProgram(std::function<void(Flow&)> define, bool check_varia
     : graph_(std::make_shared<ReplayGraph>(check_variants)) {
   thread_ = std::thread([graph = graph_, define = std::move(define)] {
     std::string how = "(it ends without)";
+    const auto with_error = [&how](const std::string& what) { how = "(it ends with the error '" + what + "')"; };
     try {
       Flow flow(graph);
       define(flow);
     } catch (const StopReplay&) {
     } catch (const std::exception& fault) {
-      how = std::string("(it ends with the error '") + fault.what() + "')";
+      with_error(fault.what());
+    } catch (const runtime::TaskError& fault) {  // what operators look at when they are defined, such as whether there is Arrow
+      with_error(fault.error.to_string());
     } catch (...) {
       how = "(it ends with an error)";
     }

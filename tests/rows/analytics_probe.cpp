@@ -33,20 +33,26 @@ auto by_shop(weft::Flow& flow, const Options& options) {
 void aggregates(weft::Flow& flow, const Options& options) {
   by_shop(flow, options)
       .aggregate_by_key(weft::count_distinct(&Sale::customer), weft::approx_count_distinct(&Sale::customer),
-                        weft::quantile(0.5, &Sale::price), weft::quantile(0.9, &Sale::price), weft::min_by(&Sale::price, &Sale::item),
-                        weft::max_by(&Sale::time, &Sale::price), weft::first(&Sale::id), weft::last(&Sale::id))
-      .write_csv(options.output, {.columns = {"shop", "customers", "about", "median", "p90", "cheapest", "latest", "first", "last"}});
+                        weft::quantile(0.5, &Sale::price), weft::quantile(0.9, &Sale::price),
+                        weft::min_by(&Sale::price, &Sale::item), weft::max_by(&Sale::time, &Sale::price), weft::first(&Sale::id),
+                        weft::last(&Sale::id))
+      .write_csv(options.output,
+                 {.columns = {"shop", "customers", "about", "median", "p90", "cheapest", "latest", "first", "last"}});
 }
 
 void all(weft::Flow& flow, const Options& options) {
-  const auto [customers, items, median] = by_shop(flow, options).values().aggregate(
-      weft::count_distinct(&Sale::customer), weft::count_distinct(&Sale::item), weft::quantile(0, &Sale::price));
-  flow.from_vector(std::vector{std::tuple(customers, items, median)}).write_csv(options.output, {.columns = {"customers", "items", "least"}});
+  const auto [customers, items, median] =
+      by_shop(flow, options)
+          .values()
+          .aggregate(weft::count_distinct(&Sale::customer), weft::count_distinct(&Sale::item), weft::quantile(0, &Sale::price));
+  flow.from_vector(std::vector{std::tuple(customers, items, median)})
+      .write_csv(options.output, {.columns = {"customers", "items", "least"}});
 }
 
 /// The running sum, the price before, and the number of each sale of a shop.
 void sequences(weft::Flow& flow, const Options& options) {
-  const auto in_order = by_shop(flow, options).group_by_key().sorted_by([](const Sale& sale) { return std::pair(sale.time, sale.id); });
+  const auto in_order =
+      by_shop(flow, options).group_by_key().sorted_by([](const Sale& sale) { return std::pair(sale.time, sale.id); });
   struct State {
     double sum = 0;
     std::optional<double> before;
@@ -92,7 +98,8 @@ void asof(weft::Flow& flow, const Options& options) {
 void joins(weft::Flow& flow, const Options& options) {
   const auto sales = by_shop(flow, options);
   const auto counts = sales.map_values([](const Sale&) { return 1; }).reduce_by_key(std::plus<>(), 4);
-  const auto latest = sales.map_values([](const Sale& sale) { return sale.time; }).reduce_by_key([](auto a, auto b) { return std::max(a, b); }, 4);
+  const auto latest =
+      sales.map_values([](const Sale& sale) { return sale.time; }).reduce_by_key([](auto a, auto b) { return std::max(a, b); }, 4);
   const auto prices = sales.map_values([](const Sale& sale) { return sale.price; });
   counts.join(latest, 4)
       .join(prices, 4)

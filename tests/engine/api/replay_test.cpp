@@ -6,6 +6,7 @@
 
 #include "engine/api/driver.hpp"
 #include "engine/client/session.hpp"
+#include "runtime/operators/fault.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {
@@ -91,6 +92,26 @@ TEST(Replay, SaysWhenTheDefinitionEndsWithoutTheStage) {
   ASSERT_FALSE(stage);
   EXPECT_EQ(stage.error().code(), Code::plan_mismatch);
   EXPECT_NE(stage.error().to_string().find("no such luck"), std::string::npos) << stage.error().to_string();
+}
+
+TEST(Replay, SaysWhyTheDefinitionEndsWithoutTheStage) {
+  const auto why = [](const std::function<void()>& wrong) {
+    try {
+      run_replayed([](Flow& flow) { flow.generate(10, std::identity{}).count(); },
+                   [&](Flow& flow) {
+                     wrong();
+                     flow.generate(10, std::identity{}).count();
+                   });
+    } catch (const JobFailure& failure) {
+      return failure.error().to_string();
+    }
+    return std::string();
+  };
+  EXPECT_NE(why([] {
+              throw runtime::TaskError{Error(Code::not_found, "there is no Arrow here")};
+            }).find("has no stage 0 (it ends with the error 'there is no Arrow here')"),
+            std::string::npos);
+  EXPECT_NE(why([] { throw std::runtime_error("no luck"); }).find("(it ends with the error 'no luck')"), std::string::npos);
 }
 
 TEST(Replay, DoesNotWaitForAStageBehindAValueThatIsNotKnown) {
