@@ -85,6 +85,7 @@ class Cluster final : public Decisions {
     info.node = node;
     info.launched = state_.now();
     state_.occupy(node, {task, info.attempts++}, job, stage.demand);
+    scheduler_->on_event(state_, {Notice::Kind::task_launched, task.job, task.stage, task.index, node});
     tell_changes();
     ++launches_;
     return {};

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "schedulers/parts/ranked_jobs.hpp"
 #include "schedulers/view/points_of_time.hpp"
 
 namespace weft::schedulers {
@@ -15,11 +17,16 @@ namespace {
 
 /// A job that must begin within this time must begin now: amounts of time are rounded.
 constexpr Time kSoon = std::chrono::milliseconds(1);
+/// In each call, of jobs for which nothing has changed.
+constexpr std::size_t kReasonsChecked = 8;
 
 }  // namespace
 
 Altruism::Altruism(std::unique_ptr<JobShares> shares, const AltruismOptions& options)
-    : share_limit_(std::move(shares), options.plan.digits), options_(options), random_(options.seed) {}
+    : share_limit_(std::move(shares), options.plan.digits),
+      options_(options),
+      random_(options.seed),
+      future_(options.plan.mode == PlanMode::safe) {}
 
 Altruism::Planned& Altruism::planned(const JobInfo& job) {
   return plans_.try_emplace(job.id, Planned{JobPlan(job, future_, capacity_, largest_)}).first->second;
@@ -28,7 +35,18 @@ Altruism::Planned& Altruism::planned(const JobInfo& job) {
 Result<void> Altruism::start(const ClusterView& view, Part*) {
   take_capacity(view);
   for (const auto& [id, job] : view.jobs()) planned(job).plan.check_running(view);
+  touch_all();
   return share_limit_.start(view, nullptr);
+}
+
+void Altruism::touch(JobId job) {
+  touched_.insert(job);
+  to_rank_.insert(job);
+  to_explain_.insert(job);
+}
+
+void Altruism::touch_all() {
+  for (const auto& [id, planned] : plans_) touch(id);
 }
 
 void Altruism::on_event(const ClusterView& view, const Notice& notice) {
@@ -38,32 +56,43 @@ void Altruism::on_event(const ClusterView& view, const Notice& notice) {
   if (notice.kind == Kind::job_arrived) planned(*job);
   const auto found = plans_.find(notice.job);
   if (found == plans_.end()) return;
-  JobPlan& plan = found->second.plan;
+  if (notice.kind != Kind::job_ended) {
+    touch(notice.job);
+    return follow(notice, *job, found->second, view);
+  }
+  found->second.plan.drop();
+  plans_.erase(found);
+  open_.remove(notice.job);
+  for (const auto set : {&touched_, &to_rank_, &to_explain_, &explained_}) set->erase(notice.job);
+  for (const auto times : {&steps_, &wakes_}) times->remove(notice.job);
+  lenders_.remove(notice.job);
+  loans_.ended(notice.job);
+  touch_all();  // it may have borrowed of any
+}
+
+void Altruism::follow(const Notice& notice, const JobInfo& job, Planned& planned, const ClusterView& view) {
+  using Kind = Notice::Kind;
+  JobPlan& plan = planned.plan;
   const TaskId task{notice.job, notice.stage, notice.task};
   switch (notice.kind) {
-    case Kind::job_ended:
-      plan.drop();
-      plans_.erase(found);
-      loans_.ended(notice.job);
-      return;
     case Kind::stage_added:
-      found->second.owed = Time(-1);
+      planned.owed = Time(-1);
       return plan.changed();
     case Kind::job_changed:
       if (options_.plan.mode == PlanMode::reference) plan.set_stale();
       return plan.check_running(view);
     case Kind::task_launched:
       if (plan.launched(view.now(), notice.stage, notice.task)) return;
-      future_.taken(parts_of(job->stage(notice.stage)->demand, capacity_, {}));
-      if (!found->second.greedy) borrowed(task);
+      future_.taken(parts_of(job.stage(notice.stage)->demand, capacity_, {}));
+      if (!planned.greedy) borrowed(task);
       return;
     case Kind::task_finished:
       plan.ended(view.now(), notice.stage, notice.task);
-      return loans_.ended(task);
+      return returned(task);
     case Kind::task_failed:
     case Kind::task_preempted:
       plan.failed(notice.stage, notice.task);
-      return loans_.ended(task);
+      return returned(task);
     default:
       return;
   }
@@ -71,55 +100,90 @@ void Altruism::on_event(const ClusterView& view, const Notice& notice) {
 
 /// The task counts as running on the share of the other job that leaves most of its own.
 void Altruism::borrowed(const TaskId& task) {
-  const Planned* lender = nullptr;
-  double most = 0;
-  for (const auto& [id, planned] : plans_) {
-    const double leaves = id == task.job ? 0 : share_limit_.lacks(planned.plan.job()) - loans_.lent(id);
-    if (leaves > most) {
-      most = leaves;
-      lender = &planned;
+  rank_lenders();
+  std::optional<JobId> lender;
+  lenders_.offer(true, [&](JobId id) {
+    if (id != task.job) lender = id;
+    return lender.has_value();
+  });
+  if (!lender) return;
+  loans_.lend(task, *lender);
+  to_rank_.insert(*lender);
+  to_explain_.insert(*lender);
+}
+
+void Altruism::returned(const TaskId& task) {
+  if (const auto lender = loans_.ended(task); lender && plans_.contains(*lender)) {
+    to_rank_.insert(*lender);
+    to_explain_.insert(*lender);
+  }
+}
+
+void Altruism::rank_lenders() {
+  for (const JobId id : to_rank_) {
+    const double leaves = share_limit_.lacks(plans_.at(id).plan.job()) - loans_.lent(id);
+    if (leaves > 0) {
+      lenders_.place(id, {-leaves, id}, id);
+    } else {
+      lenders_.remove(id);
     }
   }
-  if (lender != nullptr) loans_.lend(task, lender->plan.job().id);
+  to_rank_.clear();
 }
 
 void Altruism::plan(const ClusterView& view) {
   share_limit_.plan(view);
   recount(view);
   future_.begin(view.now(), {});
-  for (auto& [id, planned] : plans_) {
-    planned.plan.advance(view.now());
-    if (!planned.early) continue;
-    earn(view.now(), planned);
-    if (!planned.early) planned.plan.set_stale();  // from now on one task after the other, not all that are due by the old plan
-  }
+  advance(view.now());
   renew(view);
+  if (options_.altruism < 1) toss_coins();
+}
+
+/// Tasks whose time has come become due, also of jobs that cannot wait any longer.
+void Altruism::advance(Time now) {
+  std::vector<Planned*> reached;
+  steps_.offer(true, [&](Planned* planned) {
+    if (next_step(*planned) > now) return true;
+    reached.push_back(planned);
+    return false;
+  });
+  for (Planned* planned : reached) {
+    planned->plan.advance(now);
+    touch(planned->plan.job().id);
+    const bool waited = planned->early;
+    if (waited) earn(now, *planned);
+    if (waited && !planned->early)
+      planned->plan.set_stale();  // from now on one task after the other, not all that are due by the old plan
+  }
+}
+
+/// Where chance decides which jobs are altruistic, it does so again in each call, for all jobs.
+void Altruism::toss_coins() {
   for (auto& [id, planned] : plans_) {
-    const JobInfo& job = planned.plan.job();
-    if (job.pending > 0)
-      planned.greedy = !planned.plan.trusted() || (options_.altruism < 1 && random_.uniform() >= options_.altruism);
-    if (options_.plan.mode == PlanMode::faithful) earn(view.now(), planned);
+    if (planned.plan.job().pending == 0) continue;
+    planned.greedy = !planned.plan.trusted() || random_.uniform() >= options_.altruism;
+    open_.place(id, order_of(planned.plan.job()), &planned);
   }
 }
 
 void Altruism::earn(Time now, Planned& planned) const {
   const JobPlan& plan = planned.plan;
-  const double part = plan.part_of_task();
   if (planned.owed < Time(0)) {
     planned.owed = plan.length();
   } else {
     const auto since = static_cast<double>((now - planned.earned_at).count());
-    planned.owed = std::max(Time(0), planned.owed - Time(static_cast<std::int64_t>(part * since)));
+    planned.owed = std::max(Time(0), planned.owed - Time(static_cast<std::int64_t>(plan.part_of_task() * since)));
   }
   planned.earned_at = now;
-  planned.early = part < 1 && due_from(now, planned) > now + kSoon;
+  planned.early = plan.part_of_task() < 1 && due_from(planned) > now + kSoon;
 }
 
 /// When a job whose share is too small for a task must begin, so that it ends when its share would have done its work.
-Time Altruism::due_from(Time now, const Planned& planned) const {
+Time Altruism::due_from(const Planned& planned) {
   const double part = std::max(planned.plan.part_of_task(), 1e-6);
   const double wait = static_cast<double>(planned.owed.count()) / part - static_cast<double>(planned.plan.length().count());
-  return now + Time(static_cast<std::int64_t>(std::clamp(wait, 0.0, 1e18)));
+  return planned.earned_at + Time(static_cast<std::int64_t>(std::clamp(wait, 0.0, 1e18)));
 }
 
 void Altruism::take_capacity(const ClusterView& view) {
@@ -137,21 +201,60 @@ void Altruism::recount(const ClusterView& view) {
   future_.clear();
   take_capacity(view);
   for (auto& [id, planned] : plans_) planned.plan.check_running(view);
+  touch_all();
 }
 
 void Altruism::renew(const ClusterView& view) {
-  const bool all = std::exchange(shares_seen_, share_limit_.changes()) != share_limit_.changes();
-  Parts free = free_now(view);
-  for (auto& [id, planned] : plans_) {
-    JobPlan& plan = planned.plan;
-    const Resources* share = share_limit_.shares().share(id);
-    if (share == nullptr || (!all && !plan.stale())) continue;
-    const Parts part = parts_of(*share, capacity_, options_.plan.digits);
-    if (!plan.stale() && plan.made_for(part)) continue;
-    free += plan.due_demand();
-    plan.make(view.now(), part, free, options_.plan);
-    free -= plan.due_demand();
+  const ShareChanges changes = share_limit_.take_changes();
+  if (changes.all) touch_all();
+  for (const JobId id : changes.jobs) {
+    if (plans_.contains(id)) touch(id);
   }
+  Parts free = options_.plan.mode == PlanMode::safe ? free_now(view) : Parts{};
+  for (const JobId id : std::exchange(touched_, {})) {
+    Planned& planned = plans_.at(id);
+    renew(view.now(), planned, free);
+    if (planned.plan.job().pending == 0) continue;
+    if (options_.altruism >= 1) planned.greedy = !planned.plan.trusted();
+    open_.place(id, order_of(planned.plan.job()), &planned);
+  }
+}
+
+/// `free`: the free capacity, where plans are kept.
+void Altruism::renew(Time now, Planned& planned, Parts& free) {
+  JobPlan& plan = planned.plan;
+  const bool earns = options_.plan.mode == PlanMode::faithful;
+  if (earns && planned.owed >= Time(0)) earn(now, planned);  // by the old share
+  if (const Resources* share = share_limit_.shares().share(plan.job().id)) {
+    const Parts part = parts_of(*share, capacity_, options_.plan.digits);
+    if (plan.stale() || !plan.made_for(part)) {
+      free += plan.due_demand();
+      plan.make(now, part, free, options_.plan);
+      free -= plan.due_demand();
+    }
+  }
+  if (earns) earn(now, planned);
+  note(planned);
+}
+
+/// When more of its tasks become due, or it cannot wait any longer.
+Time Altruism::next_step(const Planned& planned) {
+  const Time start = planned.plan.next_start();
+  return planned.early ? std::min(start, due_from(planned) - kSoon) : start;
+}
+
+/// When the scheduler must be called for it.
+Time Altruism::next_wake(const Planned& planned) { return planned.early ? due_from(planned) : planned.plan.next_start(); }
+
+/// Notes when to look at the job again.
+void Altruism::note(Planned& planned) {
+  const JobId id = planned.plan.job().id;
+  const auto at = [&](AtTimes& times, Time time) {
+    if (time == Time::max()) return times.remove(id);
+    times.place(id, {time, id}, &planned);
+  };
+  at(steps_, next_step(planned));
+  at(wakes_, planned.plan.trusted() ? next_wake(planned) : Time::max());
 }
 
 /// The free capacity, less the demands of due tasks and the shares of jobs without a plan.
@@ -165,6 +268,18 @@ Parts Altruism::free_now(const ClusterView& view) const {
     if (planned.plan.job().pending > 0) free -= kept_share(planned.plan.job());
   }
   return free;
+}
+
+bool Altruism::offer(const ClusterView& view, Launcher& launcher) {
+  std::vector<JobId> refused;
+  const bool launched = open_.offer(launcher.starts_over(), [&](const Planned* planned) {
+    const JobInfo& job = planned->plan.job();
+    if (launcher.launch(job)) return true;
+    if (job.pending == 0 || !may_launch(view, job)) refused.push_back(job.id);  // until something changes for it
+    return false;
+  });
+  for (const JobId job : refused) open_.remove(job);
+  return launched;
 }
 
 bool Altruism::may_launch(const ClusterView& view, const JobInfo& job) {
@@ -212,35 +327,56 @@ bool Altruism::fits_leftover(const ClusterView&, const JobInfo& job, const Stage
 }
 
 void Altruism::decided(const ClusterView& view, Decisions& decisions) {
-  Time next = Time::max();
-  for (auto& [id, planned] : plans_) {
-    if (planned.plan.trusted()) next = std::min(next, planned.early ? due_from(view.now(), planned) : planned.plan.next_start());
-    if (planned.plan.job().pending > 0) explain(view.now(), planned, decisions);
+  wakes_.offer(true, [&](const Planned* planned) {
+    decisions.wake_at(std::max(next_wake(*planned), view.now()));
+    return true;
+  });
+  explain_changed(decisions);
+}
+
+/// Of the jobs for which something has changed, and of a few others, because others record reasons, too.
+void Altruism::explain_changed(Decisions& decisions) {
+  for (const JobId id : std::exchange(to_explain_, {})) explain(plans_.at(id), decisions);
+  std::size_t left = std::min(kReasonsChecked, explained_.size());
+  for (auto next = explained_.upper_bound(last_checked_); left > 0; --left) {
+    if (next == explained_.end()) next = explained_.begin();
+    last_checked_ = *next++;
+    const Planned& planned = plans_.at(last_checked_);
+    const auto& held = planned.plan.job().held;
+    if (held && held->text != planned.last_reason) decisions.hold(last_checked_, std::nullopt, planned.last_reason);
   }
-  if (next != Time::max()) decisions.wake_at(std::max(next, view.now()));
 }
 
 /// Records why a job waits that lends its share or has no plan.
-void Altruism::explain(Time now, Planned& planned, Decisions& decisions) const {
+void Altruism::explain(Planned& planned, Decisions& decisions) {
   const JobInfo& job = planned.plan.job();
-  std::string why;
-  if (planned.plan.unknown()) {
-    const StageInfo& stage = *job.stage(planned.plan.unknown_stages().front());
-    why = fmt::format("keeps its share and lends nothing: how long tasks of stage {} ('{}') take is not known{}", stage.id.value(),
-                      escaped(stage.name), stage.estimated_duration ? ", and what the program says cannot be" : "");
-  } else if (const auto wrong = planned.plan.misjudged()) {
-    why = fmt::format("keeps its share and lends nothing: tasks of stage {} ('{}') take far more or less time than was believed",
-                      wrong->value(), escaped(job.stage(*wrong)->name));
-  } else if (const auto loan = loans_.most(job.id); loan && (planned.early || !planned.plan.any_due())) {
-    const Time until = planned.early ? due_from(now, planned) : planned.plan.next_start();
-    why = fmt::format("lent {} slot{} to job {}{}", loan->slots, loan->slots == 1 ? "" : "s", loan->to.value(),
-                      until == Time::max()
-                          ? ""
-                          : fmt::format(" until {}, needs {} then", point_of_time(until), loan->slots == 1 ? "it" : "them"));
+  const std::string why = job.pending > 0 ? reason_of(planned) : "";
+  if (why.empty()) {
+    explained_.erase(job.id);
+    return;
   }
-  if (why.empty() || (why == planned.last_reason && (!job.held || job.held->text == why))) return;
+  explained_.insert(job.id);
+  if (why == planned.last_reason && (!job.held || job.held->text == why)) return;
   planned.last_reason = why;
   decisions.hold(job.id, std::nullopt, why);
+}
+
+std::string Altruism::reason_of(const Planned& planned) const {
+  const JobInfo& job = planned.plan.job();
+  if (planned.plan.unknown()) {
+    const StageInfo& stage = *job.stage(planned.plan.unknown_stages().front());
+    return fmt::format("keeps its share and lends nothing: how long tasks of stage {} ('{}') take is not known{}", stage.id.value(),
+                       escaped(stage.name), stage.estimated_duration ? ", and what the program says cannot be" : "");
+  }
+  if (const auto wrong = planned.plan.misjudged())
+    return fmt::format("keeps its share and lends nothing: tasks of stage {} ('{}') take far more or less time than was believed",
+                       wrong->value(), escaped(job.stage(*wrong)->name));
+  const auto loan = loans_.most(job.id);
+  if (!loan || (!planned.early && planned.plan.any_due())) return "";
+  const Time until = next_wake(planned);
+  return fmt::format(
+      "lent {} slot{} to job {}{}", loan->slots, loan->slots == 1 ? "" : "s", loan->to.value(),
+      until == Time::max() ? "" : fmt::format(" until {}, needs {} then", point_of_time(until), loan->slots == 1 ? "it" : "them"));
 }
 
 }  // namespace weft::schedulers

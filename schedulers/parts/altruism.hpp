@@ -18,12 +18,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/random.hpp"
 #include "schedulers/parts/job_shares.hpp"
 #include "schedulers/parts/loans.hpp"
+#include "schedulers/parts/ranked_set.hpp"
 #include "schedulers/planning/job_plan.hpp"
 
 namespace weft::schedulers {
@@ -34,6 +36,8 @@ struct AltruismOptions {
   PlanOptions plan{};
 };
 
+/// A call looks only at the jobs for which something has changed since the last one: their own events, their shares, or the times
+/// at which their plans have tasks due.
 class Altruism final : public Limit {
  public:
   Altruism(std::unique_ptr<JobShares> shares, const AltruismOptions& options);
@@ -45,6 +49,8 @@ class Altruism final : public Limit {
   bool may_launch(const ClusterView& view, const JobInfo& job) override;
   void decided(const ClusterView& view, Decisions& decisions) override;
 
+  /// Offers the jobs that may launch, until one does: by priority and submission. See OrderingPolicy::offer.
+  bool offer(const ClusterView& view, Launcher& launcher);
   /// Whether the believed durations of the job are good enough to delay any of its tasks.
   bool trusts(JobId job) const {
     const auto found = plans_.find(job);
@@ -64,28 +70,58 @@ class Altruism final : public Limit {
     Time earned_at{0};          // when `owed` was computed
     std::string last_reason{};  // why it waits, as recorded
   };
+  using AtTimes = RankedSet<JobId, std::pair<Time, JobId>, Planned*>;
 
   Planned& planned(const JobInfo& job);
+  void touch(JobId job);
+  void touch_all();
+  void follow(const Notice& notice, const JobInfo& job, Planned& planned, const ClusterView& view);
   void earn(Time now, Planned& planned) const;
-  Time due_from(Time now, const Planned& planned) const;
+  static Time due_from(const Planned& planned);
+  static Time next_step(const Planned& planned);
+  static Time next_wake(const Planned& planned);
   void recount(const ClusterView& view);
   void take_capacity(const ClusterView& view);
+  void advance(Time now);
   void renew(const ClusterView& view);
+  void renew(Time now, Planned& planned, Parts& free);
+  void toss_coins();
+  void note(Planned& planned);
   Parts free_now(const ClusterView& view) const;
   Parts kept_share(const JobInfo& job) const;
   bool must_launch(const Planned& planned, std::optional<StageId> stage) const;
   void borrowed(const TaskId& task);
-  void explain(Time now, Planned& planned, Decisions& decisions) const;
+  void returned(const TaskId& task);
+  void rank_lenders();
+  void explain_changed(Decisions& decisions);
+  void explain(Planned& planned, Decisions& decisions);
+  std::string reason_of(const Planned& planned) const;
 
   ShareLimit share_limit_;
   AltruismOptions options_;
   Random random_;
   FutureCapacity future_;
   std::map<JobId, Planned> plans_;
+  std::set<JobId> touched_;                    // jobs for which something has changed since the last plan()
+  RankedSet<JobId, JobOrder, Planned*> open_;  // all jobs that may launch, and others that were not refused yet
+  AtTimes steps_, wakes_;                      // when the next tasks of jobs become due; of those whose plans are trusted
   Loans loans_;
-  Resources capacity_;  // the plans are made for
-  Parts largest_{};     // the most that a node has of it
-  std::uint64_t shares_seen_ = 0;
+  RankedSet<JobId, std::pair<double, JobId>, JobId> lenders_;  // by what they leave of their shares, the most first
+  std::set<JobId> to_rank_, to_explain_;                       // jobs for which that may have changed, or why they wait
+  std::set<JobId> explained_;                                  // jobs that wait for a recorded reason
+  JobId last_checked_{};                                       // of these
+  Resources capacity_;                                         // the plans are made for
+  Parts largest_{};                                            // the most that a node has of it
+};
+
+/// The jobs that `altruism` lets launch.
+class AltruisticJobs final : public OrderingPolicy {
+ public:
+  explicit AltruisticJobs(Altruism& altruism) : altruism_(altruism) {}
+  bool offer(const ClusterView& view, SlotKind, Launcher& launcher) override { return altruism_.offer(view, launcher); }
+
+ private:
+  Altruism& altruism_;
 };
 
 /// Limits later passes to the capacity that no plan needs.

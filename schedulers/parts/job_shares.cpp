@@ -36,7 +36,7 @@ class ClosedForm final : public JobShares {
     }
   }
 
-  bool refresh(const ClusterView& view) override {
+  ShareChanges refresh(const ClusterView& view) override {
     if (view.capacity() != capacity_) {
       capacity_ = view.capacity();
       changed_ = true;
@@ -44,14 +44,14 @@ class ClosedForm final : public JobShares {
     }
     for (JobId id : stale_) refresh(*view.job(id));
     stale_.clear();
-    if (!std::exchange(changed_, false)) return false;
+    if (!std::exchange(changed_, false)) return {};
     std::vector<DrfClaim> claims;
     for (const auto& [id, claim] : claims_) claims.push_back(claim.mean);
     const auto shares = drf_shares(claims, capacity_, digits_);
     shares_.clear();
     std::size_t i = 0;
     for (const auto& [id, claim] : claims_) shares_.emplace_hint(shares_.end(), id, shares[i++]);
-    return true;
+    return {true, {}};
   }
 
  private:
@@ -115,8 +115,8 @@ class GroupShares final : public JobShares {
       changed_ = true;
   }
 
-  bool refresh(const ClusterView& view) override {
-    if (view.capacity() == capacity_ && !changed_) return false;
+  ShareChanges refresh(const ClusterView& view) override {
+    if (view.capacity() == capacity_ && !changed_) return {};
     capacity_ = view.capacity();
     changed_ = false;
     std::map<std::string, double> jobs, top;  // weights of jobs by group; of groups that are not in groups_
@@ -148,7 +148,7 @@ class GroupShares final : public JobShares {
         part *= groups_[*at].weight / (groups_[*at].parent ? below[*groups_[*at].parent] : all);
       shares.emplace(job->id, capacity_ * part);
     }
-    return std::exchange(shares_, shares) != shares;
+    return {std::exchange(shares_, shares) != shares, {}};
   }
 
  private:
@@ -205,9 +205,11 @@ void ShareLimit::on_event(const ClusterView& view, const Notice& notice) {
 
 void ShareLimit::plan(const ClusterView& view) {
   capacity_ = view.capacity();
-  if (!shares_->refresh(view)) return;
-  ++changes_;
-  standing_.clear();
+  ShareChanges changes = shares_->refresh(view);
+  if (changes.all) standing_.clear();
+  for (const JobId job : changes.jobs) standing_.erase(job);
+  changes_.all = changes_.all || changes.all;
+  changes_.jobs.insert(changes_.jobs.end(), changes.jobs.begin(), changes.jobs.end());
 }
 
 bool ShareLimit::may_launch(const ClusterView&, const JobInfo& job, const StageInfo& stage) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "schedulers/parts/parts.hpp"
@@ -14,11 +15,18 @@
 
 namespace weft::schedulers {
 
+/// Whose shares a refresh changed.
+struct ShareChanges {
+  bool all = false;         // perhaps all
+  std::vector<JobId> jobs;  // ascending; besides those, when not all
+  bool any() const { return all || !jobs.empty(); }
+};
+
 /// Shares of jobs with unfinished tasks; together at most the cluster.
 class JobShares : public Part, public Admission {
  public:
-  /// Brings the shares up to date. True: some share changed.
-  virtual bool refresh(const ClusterView& view) = 0;
+  /// Brings the shares up to date.
+  virtual ShareChanges refresh(const ClusterView& view) = 0;
   /// As of the last refresh; null: the job has none.
   const Resources* share(JobId job) const {
     const auto found = shares_.find(job);
@@ -68,8 +76,8 @@ class ShareLimit final : public Limit {
   bool may_launch(const ClusterView& view, const JobInfo& job) override;
 
   const JobShares& shares() const { return *shares_; }
-  /// How often shares have changed.
-  std::uint64_t changes() const { return changes_; }
+  /// Whose shares have changed since they were last taken.
+  ShareChanges take_changes() { return std::exchange(changes_, {}); }
   /// By how much the job is below its share, summed over resources: each as a part of its capacity, in cores of the cluster.
   double lacks(const JobInfo& job);
   /// Whether its tasks use more than its share of any resource.
@@ -89,7 +97,7 @@ class ShareLimit final : public Limit {
   std::unique_ptr<JobShares> shares_;
   Digits digits_;
   Resources capacity_;
-  std::uint64_t changes_ = 0;
+  ShareChanges changes_;
   std::unordered_map<JobId, Standing> standing_;
 };
 

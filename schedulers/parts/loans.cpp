@@ -4,18 +4,22 @@ namespace weft::schedulers {
 
 void Loans::lend(const TaskId& task, JobId from) {
   if (from == task.job || !lender_.emplace(task, from).second) return;
-  ++lent_[from][task.job];
+  Lent& lent = lent_[from];
+  ++lent.to[task.job];
+  ++lent.slots;
 }
 
-void Loans::ended(const TaskId& task) {
+std::optional<JobId> Loans::ended(const TaskId& task) {
   const auto found = lender_.find(task);
-  if (found == lender_.end()) return;
+  if (found == lender_.end()) return std::nullopt;
   const JobId from = found->second;
   lender_.erase(found);
   const auto lends = lent_.find(from);
-  if (lends == lent_.end()) return;
-  if (--lends->second[task.job] == 0) lends->second.erase(task.job);
-  if (lends->second.empty()) lent_.erase(lends);
+  if (lends == lent_.end()) return from;
+  Lent& lent = lends->second;
+  if (--lent.to[task.job] == 0) lent.to.erase(task.job);
+  if (--lent.slots == 0) lent_.erase(lends);
+  return from;
 }
 
 void Loans::ended(JobId job) {
@@ -23,7 +27,7 @@ void Loans::ended(JobId job) {
   while (true) {
     const auto task = lender_.lower_bound(TaskId{job, StageId(0), 0});
     if (task == lender_.end() || task->first.job != job) break;
-    ended(TaskId(task->first));
+    (void)ended(TaskId(task->first));
   }
 }
 
@@ -31,18 +35,15 @@ std::optional<Loans::Loan> Loans::most(JobId from) const {
   const auto lends = lent_.find(from);
   if (lends == lent_.end()) return std::nullopt;
   std::optional<Loan> most;
-  for (const auto& [to, slots] : lends->second) {
+  for (const auto& [to, slots] : lends->second.to) {
     if (!most || slots > most->slots) most = Loan{to, slots};
   }
   return most;
 }
 
 std::uint32_t Loans::lent(JobId from) const {
-  std::uint32_t sum = 0;
-  if (const auto lends = lent_.find(from); lends != lent_.end()) {
-    for (const auto& [to, slots] : lends->second) sum += slots;
-  }
-  return sum;
+  const auto lends = lent_.find(from);
+  return lends == lent_.end() ? 0 : lends->second.slots;
 }
 
 }  // namespace weft::schedulers

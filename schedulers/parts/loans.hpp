@@ -17,15 +17,21 @@ class Loans {
   };
 
   void lend(const TaskId& task, JobId from);
-  void ended(const TaskId& task);
+  /// The job that had lent to the task; nothing: it ran on no loan.
+  std::optional<JobId> ended(const TaskId& task);
   void ended(JobId job);
   /// Its loan to the job that borrows most from it.
   std::optional<Loan> most(JobId from) const;
   std::uint32_t lent(JobId from) const;
 
  private:
+  struct Lent {
+    std::map<JobId, std::uint32_t> to;
+    std::uint32_t slots = 0;  // together
+  };
+
   std::map<TaskId, JobId> lender_;
-  std::map<JobId, std::map<JobId, std::uint32_t>> lent_;
+  std::map<JobId, Lent> lent_;
 };
 
 }  // namespace weft::schedulers

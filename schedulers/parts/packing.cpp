@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -119,6 +120,18 @@ class Packing final : public OrderingPolicy {
     std::uint32_t shape = 0;
     double factor = 1, work = 0;
     bool due = false, barrier = false, spent = false;
+    bool weighed = false;  // false: `factor` is the most that it may be
+  };
+  /// A candidate's place in the order; the greatest first.
+  struct Ranked {
+    std::uint32_t group = 0;  // 2 for a job that is due, 1 more for a stage beyond its barrier
+    double score = 0;
+    std::uint32_t at = 0;  // in candidates_
+
+    bool operator<(const Ranked& other) const {
+      if (group != other.group) return group < other.group;
+      return score != other.score ? score < other.score : at > other.at;
+    }
   };
 
   /// A task on a node, and what it would draw from other nodes.
@@ -152,6 +165,7 @@ class Packing final : public OrderingPolicy {
   void consider_all(const ClusterView& view, const NodeInfo& node, Launcher& launcher) {
     candidates_.clear();
     wanted_.clear();
+    some_spent_ = false;
     consider_jobs(view);
     for (Runnable* runnable : jobs_) learn(*runnable);
     const Resources used = sources_.used(node);
@@ -214,18 +228,51 @@ class Packing final : public OrderingPolicy {
       shape.near = rounded(shape.align, options_.digits);
       shape.far = rounded(shape.align * options_.penalty, options_.digits);
     }
-    const double epsilon = options_.srtf ? weight_of_work() : 0;
-    while (Candidate* best = best_of(epsilon)) {
-      Trial trial{view, node, *best->job, *best->stage};
-      if (launcher.launch(*best->job, *best->stage, "packs best",
-                          [this, &trial](std::uint32_t task) { return may_draw(trial, task); })) {
-        sources_.charge({best->job->id, best->stage->id, trial.task}, node.id, std::move(trial.draws));
-        launched_ = best;
-        return true;
-      }
-      candidates_.erase(candidates_.begin() + (best - candidates_.data()));
+    epsilon_ = options_.srtf ? weight_of_work() : 0;
+    rank_.clear();
+    for (std::uint32_t i = 0; i < candidates_.size(); ++i) add_rank(i);
+    in_heap_ = false;
+    while (Candidate* best = next_best(node, launcher)) {
+      if (launch(view, node, *best, launcher)) return true;
+      best->spent = some_spent_ = true;
     }
     return false;
+  }
+
+  /// Takes it out of rank_. Null: there is none. Where the place of a candidate's input is not known yet, it is ranked again when
+  /// it comes first: looking for all of them would take most of the time.
+  Candidate* next_best(const NodeInfo& node, Launcher& launcher) {
+    for (bool first = true; !rank_.empty(); first = false) {
+      best_to_back(first);
+      const std::uint32_t at = rank_.back().at;
+      rank_.pop_back();
+      Candidate& best = candidates_[at];
+      const double most = best.factor;
+      best.spent = !best.weighed && !weigh_input(best, node, launcher);
+      some_spent_ = some_spent_ || best.spent;
+      if (best.spent) continue;
+      if (best.factor == most) return &best;
+      if (add_rank(at) && in_heap_) std::ranges::push_heap(rank_, std::less<>());
+    }
+    return nullptr;
+  }
+
+  /// Mostly one is enough: only then is all of rank_ ordered.
+  void best_to_back(bool only) {
+    if (!in_heap_ && only) return std::swap(*std::ranges::max_element(rank_, std::less<>()), rank_.back());
+    if (!in_heap_) std::ranges::make_heap(rank_, std::less<>());
+    in_heap_ = true;
+    std::ranges::pop_heap(rank_, std::less<>());
+  }
+
+  bool launch(const ClusterView& view, const NodeInfo& node, Candidate& candidate, Launcher& launcher) {
+    Trial trial{view, node, *candidate.job, *candidate.stage};
+    if (!launcher.launch(*candidate.job, *candidate.stage, "packs best",
+                         [this, &trial](std::uint32_t task) { return may_draw(trial, task); }))
+      return false;
+    sources_.charge({candidate.job->id, candidate.stage->id, trial.task}, node.id, std::move(trial.draws));
+    launched_ = &candidate;
+    return true;
   }
 
   /// Whether the sources of the task have free capacity for what it draws.
@@ -238,24 +285,16 @@ class Packing final : public OrderingPolicy {
     return true;
   }
 
-  /// Null: there is none, or with digits and alignment alone all score 0.
-  Candidate* best_of(double epsilon) {
-    Candidate* best = nullptr;
-    double best_score = 0;
-    for (Candidate& c : candidates_) {
-      const Shape& shape = shapes_[c.shape];
-      const double score = options_.srtf   ? rounded(shape.align * c.factor - epsilon * c.work, options_.digits)
-                           : c.factor == 1 ? shape.near
-                                           : shape.far;
-      if (options_.digits && !options_.srtf && score <= 0) continue;
-      const bool better = best == nullptr || (c.due != best->due           ? c.due
-                                              : c.barrier != best->barrier ? c.barrier
-                                                                           : score > best_score);
-      if (!better) continue;
-      best = &c;
-      best_score = score;
-    }
-    return best;
+  /// False: it waits, because with digits and alignment alone it scores 0.
+  bool add_rank(std::uint32_t at) {
+    const Candidate& c = candidates_[at];
+    const Shape& shape = shapes_[c.shape];
+    const double score = options_.srtf   ? rounded(shape.align * c.factor - epsilon_ * c.work, options_.digits)
+                         : c.factor == 1 ? shape.near
+                                         : shape.far;
+    if (options_.digits && !options_.srtf && score <= 0) return false;
+    rank_.push_back({(c.due ? 2u : 0u) + (c.barrier ? 1u : 0u), score, at});
+    return true;
   }
 
   /// So that alignment and remaining work weigh the same among the candidates.
@@ -276,7 +315,7 @@ class Packing final : public OrderingPolicy {
                          return !shape.fits;
                        }) > 0;
     launched_->spent = !weigh_input(*launched_, node, launcher);
-    if (!fewer && !launched_->spent) return;
+    if (!std::exchange(some_spent_, false) && !fewer && !launched_->spent) return;
     std::erase_if(candidates_, [&](const Candidate& c) { return c.spent || !shapes_[c.shape].fits; });
   }
 
@@ -286,6 +325,7 @@ class Packing final : public OrderingPolicy {
     if (!near) return false;
     const bool remote = *near != Locality::node || (candidate.home.some && candidate.home.node != node.id);
     candidate.factor = remote ? options_.penalty : 1;
+    candidate.weighed = true;
     return true;
   }
 
@@ -305,7 +345,7 @@ class Packing final : public OrderingPolicy {
     const JobInfo& job = *runnable.job;
     const StageInfo& stage = *of.info;
     Candidate candidate{&job, &stage, of.home, of.shape};
-    if (!weigh_input(candidate, node, launcher)) return;
+    if (!options_.bounded && !weigh_input(candidate, node, launcher)) return;  // otherwise when it may be the best
     candidate.barrier = static_cast<double>(stage.finished) >= options_.barrier * static_cast<double>(stage.tasks.size());
     candidate.due = options_.bounded && runnable.due_at <= ends_.clock();
     if (options_.srtf) candidate.work = options_.bounded ? runnable.rank : work_of(view, job);
@@ -338,6 +378,10 @@ class Packing final : public OrderingPolicy {
   std::vector<std::uint32_t> wanted_;  // shapes that fit, of candidates
   std::unordered_map<Resources, std::uint32_t, HashOfAmounts> shape_of_;
   std::vector<Candidate> candidates_;  // stages whose tasks fit the present node, in the order of jobs and stages
+  std::vector<Ranked> rank_;           // those that were not tried yet
+  bool in_heap_ = false;               // rank_ is one
+  bool some_spent_ = false;            // candidates that have nothing for the node
+  double epsilon_ = 0;                 // see the header
   Candidate* launched_ = nullptr;
   RemoteSources sources_;
   bool several_ = false;  // nodes have free capacity

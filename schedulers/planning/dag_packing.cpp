@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 
@@ -36,8 +38,11 @@ class Packer {
   DagPlan run() {
     Time now{0};
     for (;;) {
+      const bool idle = endings_.empty();
+      const std::size_t before_round = plan_.launches.size();
       while (const Choice best = choose()) launch(best, now);
       if (endings_.empty()) break;
+      if (idle && plan_.launches.size() == before_round + 1) repeat(plan_.launches.back());
       now = endings_.begin()->first;
       const auto before = static_cast<std::ptrdiff_t>(ready_.size());
       for (const Ending& ending : endings_.begin()->second) end(ending);
@@ -131,6 +136,19 @@ class Packer {
     if (stages_[choice.stage].waiting == 0) std::erase(ready_, choice.stage);
   }
 
+  /// Only these tasks run: when they have ended, everything is as it was before, and as many of the stage begin again.
+  void repeat(PlannedLaunches& only) {
+    Progress& stage = stages_[only.stage];
+    const std::uint32_t more = stage.waiting / only.tasks;
+    if (more == 0) return;
+    only.times += more;
+    stage.waiting -= more * only.tasks;
+    stage.unfinished -= more * only.tasks;
+    endings_.clear();
+    endings_[only.end(dag_[only.stage].duration)].push_back({only.stage, only.tasks});
+    if (stage.waiting == 0) std::erase(ready_, only.stage);
+  }
+
   void end(const Ending& ending) {
     take(ending.stage, -static_cast<double>(ending.tasks));
     if ((stages_[ending.stage].unfinished -= ending.tasks) > 0) return;
@@ -155,44 +173,76 @@ using Steps = std::map<Time, Parts>;
 
 void add(Steps& steps, Time at, const Parts& demand, double tasks) { steps[at] += demand * tasks; }
 
-/// By how much a plan must be delayed so that it fits beside the running tasks, and no stage begins before its parents have ended.
-/// Running tasks only become fewer with time.
-Time delay_for_running(const Dag& dag, const Parts& capacity, const DagPlan& plan) {
-  Steps ends;
+/// The running tasks of a DAG, one stage's after the other's, as they end.
+class Endings {
+ public:
+  explicit Endings(const Dag& dag) : dag_(dag), next_(dag.size()) {}
+
+  /// The next that end, added to `free`; nothing: none are left.
+  std::optional<Time> next(Parts& free) {
+    std::size_t first = dag_.size();
+    for (std::size_t i = 0; i < dag_.size(); ++i) {
+      if (next_[i] < dag_[i].running.size() && (first == dag_.size() || until(i) < until(first))) first = i;
+    }
+    if (first == dag_.size()) return std::nullopt;
+    const RunningTasks& ended = dag_[first].running[next_[first]++];
+    free += dag_[first].demand * ended.tasks;
+    return ended.until;
+  }
+
+ private:
+  Time until(std::size_t i) const { return dag_[i].running[next_[i]].until; }
+
+  const Dag& dag_;
+  std::vector<std::size_t> next_;  // of each stage's
+};
+
+/// How long a plan must wait for running tasks whose stages come before its own.
+Time delay_for_parents(const Dag& dag, const DagPlan& plan) {
   Time delay{0};
   std::vector<Time> first(dag.size(), Time::max());  // start of the stage or of one that comes after it
   for (const PlannedLaunches& one : plan.launches) first[one.stage] = std::min(first[one.stage], one.start);
-  Parts free = capacity;
   for (std::uint32_t i = static_cast<std::uint32_t>(dag.size()); i-- > 0;) {
     Time after = Time::max();
     for (std::uint32_t child : dag[i].children) after = std::min(after, first[child]);
-    for (const RunningTasks& running : dag[i].running) {
-      add(ends, running.until, dag[i].demand, running.tasks);
-      free -= dag[i].demand * running.tasks;
-      if (after != Time::max()) delay = std::max(delay, running.until - after);
-    }
+    if (after != Time::max() && !dag[i].running.empty()) delay = std::max(delay, dag[i].running.back().until - after);
     first[i] = std::min(first[i], after);
   }
-  if (ends.empty()) return delay;
+  return delay;
+}
+
+/// By how much a plan must be delayed so that it fits beside the running tasks, and no stage begins before its parents have ended.
+/// Running tasks only become fewer with time.
+Time delay_for_running(const Dag& dag, const Parts& capacity, const DagPlan& plan) {
+  Time delay = delay_for_parents(dag, plan);
+  Parts free = capacity;
+  bool any = false;
+  for (const DagStage& stage : dag) {
+    std::uint64_t tasks = 0;
+    for (const RunningTasks& running : stage.running) tasks += running.tasks;
+    free -= stage.demand * static_cast<double>(tasks);
+    any = any || tasks > 0;
+  }
+  if (!any) return delay;
   Steps wanted;
   for (const PlannedLaunches& one : plan.launches) {
     add(wanted, one.start, dag[one.stage].demand, one.tasks);
-    add(wanted, one.start + dag[one.stage].duration, dag[one.stage].demand, -static_cast<double>(one.tasks));
+    add(wanted, one.end(dag[one.stage].duration), dag[one.stage].demand, -static_cast<double>(one.tasks));
   }
   Parts sum{};
-  auto end = ends.begin();
-  for (auto step = wanted.begin(); step != wanted.end() && end != ends.end(); ++step) {
-    sum += step->second;
-    const auto too_much = [&] {
-      for (std::size_t kind = 0; kind < sum.size(); ++kind) {
-        if (sum[kind] > std::max(free[kind], 0.0) + kPackSlack * std::max(1.0, capacity[kind])) return true;
-      }
-      return false;
-    };
-    while (end != ends.end() && too_much()) {
-      delay = std::max(delay, end->first - step->first);
-      free += end->second;
-      ++end;
+  const auto too_much = [&] {
+    for (std::size_t kind = 0; kind < sum.size(); ++kind) {
+      if (sum[kind] > std::max(free[kind], 0.0) + kPackSlack * std::max(1.0, capacity[kind])) return true;
+    }
+    return false;
+  };
+  Endings endings(dag);
+  for (const auto& [start, more] : wanted) {
+    sum += more;
+    while (too_much()) {
+      const auto end = endings.next(free);
+      if (!end) return delay;
+      delay = std::max(delay, *end - start);
     }
   }
   return delay;
@@ -200,7 +250,7 @@ Time delay_for_running(const Dag& dag, const Parts& capacity, const DagPlan& pla
 
 /// Plays a plan of the reversed DAG from its end.
 void play_backwards(const Dag& dag, const Parts& capacity, DagPlan& plan) {
-  for (PlannedLaunches& one : plan.launches) one.start = plan.length - one.start - dag[one.stage].duration;
+  for (PlannedLaunches& one : plan.launches) one.start = plan.length - one.end(dag[one.stage].duration);
   std::stable_sort(plan.launches.begin(), plan.launches.end(),
                    [](const PlannedLaunches& a, const PlannedLaunches& b) { return a.start < b.start; });
   const Time delay = delay_for_running(dag, capacity, plan);

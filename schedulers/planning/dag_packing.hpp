@@ -5,7 +5,8 @@
 // about as late as possible without making the whole longer.
 //
 // Both are list scheduling: at the beginning and whenever tasks end, tasks begin in the order of IntraOrder as long as one of a
-// ready stage fits. Tasks of a stage are alike, so the cost of a step depends on the number of ready stages, not of tasks.
+// ready stage fits. Tasks of a stage are alike, so the cost of a step depends on the number of ready stages, not of tasks; and
+// while a stage alone begins tasks whenever its last ones end, all these waves are one step.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +42,15 @@ struct IntraOrder {
   Digits digits{};
 };
 
+/// Tasks of a stage that begin together; `times` such waves, each when the one before ends. While they run, nothing else begins.
 struct PlannedLaunches {
-  Time start{0};
+  Time start{0};            // of the first wave
   std::uint32_t stage = 0;  // position
-  std::uint32_t tasks = 0;
+  std::uint32_t tasks = 0;  // of each wave
+  std::uint32_t times = 1;
+
+  /// `duration`: of a task.
+  Time end(Time duration) const { return start + duration * times; }
 };
 
 struct DagPlan {

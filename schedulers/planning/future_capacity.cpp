@@ -26,7 +26,7 @@ void FutureCapacity::add(Time at, const Parts& demand, double tasks) { change(at
 void FutureCapacity::take_back(Time at, const Parts& demand, double tasks) { change(at, demand, -tasks, true); }
 
 void FutureCapacity::change(Time at, const Parts& demand, double tasks, bool back) {
-  if (at <= now_) return;
+  if (!asked_ || at <= now_) return;
   const auto [step, added] = steps_.try_emplace(at);
   step->second.used += demand * tasks;
   if (back) {
@@ -72,7 +72,7 @@ bool FutureCapacity::holds(const Dag& dag, const DagPlan& plan, const Parts& fre
   const auto want = [&](Time at, const DagStage& stage, double tasks) { wanted[at] += stage.demand * tasks; };
   for (const PlannedLaunches& one : plan.launches) {
     want(now_ + one.start, dag[one.stage], one.tasks);
-    want(now_ + one.start + dag[one.stage].duration, dag[one.stage], -static_cast<double>(one.tasks));
+    want(now_ + one.end(dag[one.stage].duration), dag[one.stage], -static_cast<double>(one.tasks));
   }
   Parts left = free, sum{};
   auto step = steps_.upper_bound(now_);

@@ -16,6 +16,9 @@ namespace weft::schedulers {
 
 class FutureCapacity {
  public:
+  /// `asked`: false where nobody asks, so that nothing need be kept.
+  explicit FutureCapacity(bool asked = true) : asked_(asked) {}
+
   /// From `at` on, `tasks` more tasks use `demand` (fewer if negative). A change that is not in the future is ignored. take_back()
   /// with the same arguments removes it.
   void add(Time at, const Parts& demand, double tasks);
@@ -39,6 +42,7 @@ class FutureCapacity {
   using Steps = std::map<Time, Step>;
   void change(Time at, const Parts& demand, double tasks, bool back);
 
+  bool asked_;
   Time now_ = Time::min();
   Steps steps_;
   Steps::iterator next_ = steps_.end();       // the first that no question of this round has visited

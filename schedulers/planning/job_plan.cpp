@@ -73,11 +73,14 @@ bool JobPlan::made_for(const Parts& share) const {
 
 /// The demands of due tasks are kept by due_demand() until they are launched, no longer by future_.
 void JobPlan::advance(Time now) {
-  for (; next_ < ahead_.size() && ahead_[next_].start <= now; ++next_) {
-    const PlannedLaunches& one = ahead_[next_];
-    if (one.tasks == 0) continue;
-    note(one, true);
-    count_due(one.stage, one.tasks);
+  while (next_ < ahead_.size() && ahead_[next_].start <= now) {
+    PlannedLaunches& one = ahead_[next_];
+    if (one.tasks > 0) {
+      note(one, true);
+      count_due(one.stage, one.tasks);
+      drop_wave(one);
+    }
+    if (one.tasks == 0) ++next_;
   }
 }
 
@@ -85,7 +88,32 @@ void JobPlan::note(const PlannedLaunches& one, bool back) {
   const DagStage& stage = dag_.stages[one.stage];
   const auto change = back ? &FutureCapacity::take_back : &FutureCapacity::add;
   (future_->*change)(one.start, stage.demand, one.tasks);
-  (future_->*change)(one.start + stage.duration, stage.demand, -static_cast<double>(one.tasks));
+  (future_->*change)(one.end(stage.duration), stage.demand, -static_cast<double>(one.tasks));
+}
+
+/// The first of its waves, which has been taken out of future_ with the others; those are added again.
+void JobPlan::drop_wave(PlannedLaunches& one) {
+  if (--one.times == 0) {
+    one.tasks = 0;
+    return;
+  }
+  one.start += dag_.stages[one.stage].duration;
+  note(one, false);
+}
+
+/// One task of the first wave.
+void JobPlan::drop_task(std::size_t at) {
+  PlannedLaunches first = ahead_[at];
+  note(first, true);
+  drop_wave(ahead_[at]);
+  first.times = 1;
+  if (--first.tasks == 0) return;
+  note(first, false);
+  if (ahead_[at].tasks == 0) {
+    ahead_[at] = first;
+  } else {
+    ahead_.insert(ahead_.begin() + static_cast<std::ptrdiff_t>(at), first);
+  }
 }
 
 void JobPlan::withdraw() {
@@ -173,20 +201,16 @@ void JobPlan::adopt(Time now, JobDag dag, DagPlan plan) {
 }
 
 void JobPlan::add_running(Time now, JobDag& dag) const {
-  for (const auto& [key, task] : running_) {
-    const auto at = dag.position(key.first);
-    if (!at) continue;
-    const Time left = task.until > now ? task.until - now : std::max(task.took / kOverdue, Time(1));
-    auto& running = dag.stages[*at].running;
-    if (!running.empty() && running.back().until == left) {
-      ++running.back().tasks;
-    } else {
-      running.push_back({left, 1});
-    }
+  for (std::size_t i = 0; i < dag.ids.size(); ++i) {
+    const auto ends = ends_of_.find(dag.ids[i]);
+    if (ends == ends_of_.end()) continue;
+    auto& running = dag.stages[i].running;
+    running.reserve(ends->second.size());
+    for (const Ends& one : ends->second)
+      running.push_back({one.until > now ? one.until - now : std::max(one.took / kOverdue, Time(1)), one.tasks});
+    if (ends->second.front().until > now) continue;
+    std::ranges::sort(running, {}, &RunningTasks::until);  // some should have ended
   }
-  for (DagStage& stage : dag.stages)
-    std::sort(stage.running.begin(), stage.running.end(),
-              [](const RunningTasks& a, const RunningTasks& b) { return a.until < b.until; });
 }
 
 void JobPlan::run(StageId stage, std::uint32_t task, Time since) {
@@ -196,10 +220,23 @@ void JobPlan::run(StageId stage, std::uint32_t task, Time since) {
   running.demand = parts_of(job_->stage(stage)->demand, *capacity_, {});
   future_->add(running.until, running.demand, -1);
   running_.insert_or_assign(TaskKey(stage, task), running);
+  auto& ends = ends_of_[stage];
+  const auto at = std::ranges::upper_bound(ends, running.until, {}, &Ends::until);
+  if (at != ends.begin() && std::prev(at)->until == running.until && std::prev(at)->took == running.took) {
+    ++std::prev(at)->tasks;
+  } else {
+    ends.insert(at, {running.until, running.took, 1});
+  }
 }
 
 void JobPlan::forget(std::map<TaskKey, Running>::iterator task) {
-  future_->take_back(task->second.until, task->second.demand, -1);
+  const Running& running = task->second;
+  future_->take_back(running.until, running.demand, -1);
+  auto& ends = ends_of_[task->first.first];
+  auto at = std::ranges::lower_bound(ends, running.until, {}, &Ends::until);
+  while (at != ends.end() && at->took != running.took) ++at;
+  if (at != ends.end() && --at->tasks == 0) ends.erase(at);
+  if (ends.empty()) ends_of_.erase(task->first.first);
   running_.erase(task);
 }
 
@@ -212,10 +249,8 @@ bool JobPlan::launched(Time now, StageId stage, std::uint32_t task) {
   }
   stale_ = true;
   for (std::size_t i = next_; at && i < ahead_.size(); ++i) {
-    PlannedLaunches& one = ahead_[i];
-    if (one.stage != *at || one.tasks == 0) continue;
-    note(one, true);
-    if (--one.tasks > 0) note(one, false);
+    if (ahead_[i].stage != *at || ahead_[i].tasks == 0) continue;
+    drop_task(i);
     return false;
   }
   sound_ = false;  // it knows nothing of this task

@@ -91,8 +91,15 @@ class JobPlan {
     Parts demand{};
   };
   using TaskKey = std::pair<StageId, std::uint32_t>;
+  /// Running tasks of a stage that are believed to end together.
+  struct Ends {
+    Time until{0}, took{0};
+    std::uint32_t tasks = 0;
+  };
 
   void note(const PlannedLaunches& one, bool back);
+  void drop_wave(PlannedLaunches& one);
+  void drop_task(std::size_t at);
   void withdraw();
   void restore();
   DagPlan reference_plan(const JobDag& dag, Parts limit, const PlanOptions& options);
@@ -115,7 +122,7 @@ class JobPlan {
   std::optional<StageId> misjudged_;
   bool sound_ = false;  // the plan is still possible
   JobDag dag_;
-  std::vector<PlannedLaunches> ahead_;  // by start, which is a point of time here
+  std::vector<PlannedLaunches> ahead_;  // by start, which is a point of time here; those without tasks have none any more
   std::size_t next_ = 0;                // of ahead_: the first that is not due
   std::vector<std::uint32_t> due_;      // by position
   std::uint32_t due_tasks_ = 0;
@@ -123,6 +130,7 @@ class JobPlan {
   Time ends_ = Time::max(), length_{0};
   double part_ = 1;
   std::map<TaskKey, Running> running_;
+  std::map<StageId, std::vector<Ends>> ends_of_;      // of these, by time; no stage has none
   std::map<StageId, std::array<double, 2>> trouble_;  // ranks by direction, computed once for the DAG
 };
 

@@ -161,7 +161,9 @@ Result<Composition> make_carbyne(Options& options, const Registry&) {
   if (altruistic) {
     auto limit = std::make_unique<Altruism>(std::move(shares), altruism);
     plans = limit.get();
-    parts.passes.emplace_back().limit = std::move(limit);
+    Pass& pass = parts.passes.emplace_back();
+    pass.jobs = std::make_unique<AltruisticJobs>(*plans);
+    pass.limit = std::move(limit);
     if (!reference && !stages_given && parts.stages) parts.stages = std::make_unique<TrustedOrder>(*plans, std::move(parts.stages));
   } else {
     parts.passes.emplace_back().limit = std::make_unique<ShareLimit>(std::move(shares), altruism.plan.digits);

@@ -67,6 +67,15 @@ Dag example_dag() {
   return dag;
 }
 
+/// Each wave on its own.
+std::vector<PlannedLaunches> waves(const Dag& dag, const DagPlan& plan) {
+  std::vector<PlannedLaunches> all;
+  for (PlannedLaunches one : plan.launches) {
+    for (; one.times > 0; --one.times, one.start += dag[one.stage].duration) all.push_back({one.start, one.stage, one.tasks});
+  }
+  return all;
+}
+
 TEST(DagPacking, TheReversedExampleBeginsAsLateAsItMay) {
   const DagPlan plan = pack(example_dag(), {0.5}, Direction::backwards);
   ASSERT_TRUE(plan.complete);
@@ -95,6 +104,33 @@ TEST(DagPacking, RunningTasksKeepTheirRoomAndTheirChildrenWait) {
   }
 }
 
+/// A thousand waves of one stage are two steps of a plan: the whole ones, and the rest.
+TEST(DagPacking, AStageThatIsAloneIsOneStepWhateverItsLength) {
+  Dag dag(2);
+  for (DagStage& stage : dag) stage.duration = std::chrono::seconds(2);
+  dag[0].demand = {0.2};
+  dag[0].waiting = 2001;
+  dag[0].children = {1};
+  dag[1].demand = {0.3};
+  dag[1].waiting = 1;
+  dag[1].parents = {0};
+  const DagPlan forwards = pack(dag, {0.5}, Direction::forwards);
+  ASSERT_EQ(forwards.launches.size(), 3u);
+  EXPECT_EQ(forwards.launches[0].tasks, 2u);
+  EXPECT_EQ(forwards.launches[0].times, 1000u);
+  EXPECT_EQ(forwards.launches[1].start, std::chrono::seconds(2000));
+  EXPECT_EQ(forwards.launches[1].tasks, 1u);
+  EXPECT_EQ(forwards.launches[2].start, std::chrono::seconds(2002));
+  EXPECT_EQ(forwards.length, std::chrono::seconds(2004));
+  const DagPlan backwards = pack(dag, {0.5}, Direction::backwards);
+  EXPECT_EQ(backwards.length, std::chrono::seconds(2004));
+  ASSERT_EQ(backwards.launches.size(), 3u);
+  EXPECT_EQ(backwards.launches[0].tasks, 1u) << "as late as they can: the incomplete wave goes first";
+  EXPECT_EQ(backwards.launches[1].start, std::chrono::seconds(2));
+  EXPECT_EQ(backwards.launches[1].times, 1000u);
+  EXPECT_EQ(backwards.launches[2].start, std::chrono::seconds(2002));
+}
+
 TEST(DagPacking, ATaskLargerThanTheCapacityIsNotPlanned) {
   EXPECT_FALSE(pack(example_dag(), {0.2}, Direction::backwards).complete);
   EXPECT_FALSE(pack(example_dag(), {0.2}, Direction::forwards).complete);
@@ -118,9 +154,10 @@ TEST(DagPacking, PlansOfRandomDagsCanBeCarriedOut) {
         if (ranked) order.rank = ranks_by_path(dag, direction);
         const DagPlan plan = pack(dag, {0.6, 0.6}, direction, order);
         ASSERT_TRUE(plan.complete);
+        const std::vector<PlannedLaunches> launches = waves(dag, plan);
         std::vector<std::uint32_t> tasks(dag.size());
         std::vector<Time> first(dag.size(), Time::max()), last(dag.size(), Time(0));
-        for (const PlannedLaunches& one : plan.launches) {
+        for (const PlannedLaunches& one : launches) {
           tasks[one.stage] += one.tasks;
           first[one.stage] = std::min(first[one.stage], one.start);
           last[one.stage] = std::max(last[one.stage], one.start + dag[one.stage].duration);
@@ -131,9 +168,9 @@ TEST(DagPacking, PlansOfRandomDagsCanBeCarriedOut) {
           ASSERT_EQ(tasks[i], dag[i].waiting);
           for (std::uint32_t parent : dag[i].parents) ASSERT_GE(first[i], last[parent]);
         }
-        for (const PlannedLaunches& at : plan.launches) {
+        for (const PlannedLaunches& at : launches) {
           Parts used{};
-          for (const PlannedLaunches& one : plan.launches) {
+          for (const PlannedLaunches& one : launches) {
             if (one.start > at.start || one.start + dag[one.stage].duration <= at.start) continue;
             for (std::size_t kind = 0; kind < used.size(); ++kind) used[kind] += one.tasks * dag[one.stage].demand[kind];
           }

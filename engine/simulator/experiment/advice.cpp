@@ -136,19 +136,16 @@ double fewer_slots(const AdviceOptions& options, const workloads::Recording& rec
 void warn_of_network(const Options& what, const workloads::Recording* recording, Advice& advice) {
   if (what.cluster.flows || what.one_machine > 0) return;
   if (recording == nullptr) {
-    advice.warnings.emplace_back(
-        "without --network moving bytes takes no time, so that nothing is gained by moving fewer; give --network, --nic, --disk, "
-        "and "
-        "--oversubscription of the racks");
+    advice.warnings.push_back({"moving bytes takes no time here, so that nothing is gained by moving fewer",
+                               "give --network, --nic, --disk, and --oversubscription of the racks"});
     return;
   }
   bool uplinks = false;
   for (const auto& node : recording->nodes) uplinks = uplinks || node.rack_uplink.up > 0;
   advice.warnings.push_back(
-      fmt::format("without --network tasks wait for bytes as long as they did then, wherever they run, so that nothing is gained "
-                  "by moving fewer; "
-                  "give --network, --nic and --disk{}",
-                  uplinks ? " (the log knows the uplinks)" : ", and --uplink where there are racks: the log names no rates"));
+      {"tasks wait for bytes as long as they did then, wherever they run, so that nothing is gained by moving fewer",
+       fmt::format("give --network, --nic and --disk{}",
+                   uplinks ? " (the log knows the uplinks)" : ", and --uplink where there are racks: the log names no rates")});
 }
 
 void warn(const AdviceOptions& options, const Comparison& comparison, const workloads::Recording* recording, Advice& advice) {
@@ -157,18 +154,18 @@ void warn(const AdviceOptions& options, const Comparison& comparison, const work
   warn_of_network(options.what, recording, advice);
   const RunResult& present = comparison.schedulers.front().runs.front();
   if (present.jobs.size() < kFewJobs)
-    advice.warnings.push_back(fmt::format("{} jobs say little: take the log of a longer time", present.jobs.size()));
+    advice.warnings.push_back({fmt::format("{} jobs say little: take the log of a longer time", present.jobs.size()), ""});
   if (present.utilisation.cpu > 0 && present.utilisation.cpu < kIdle) {
-    std::string text = fmt::format("the cluster is idle for {:.0f} % of the time, so that schedulers matter little",
-                                   100 * (1 - present.utilisation.cpu));
     const double scale = recording != nullptr ? fewer_slots(options, *recording) : 1;
-    if (scale < 1) text += fmt::format("; --arrival-scale {:.2g} gives each slot as much work as it had", scale);
-    advice.warnings.push_back(std::move(text));
+    advice.warnings.push_back(
+        {fmt::format("the cluster is idle for {:.0f} % of the time, so that schedulers matter little",
+                     100 * (1 - present.utilisation.cpu)),
+         scale < 1 ? fmt::format("--arrival-scale {:.2g} gives each slot as much work as it had", scale) : ""});
   }
   if (advice.accuracy && std::abs(advice.accuracy->error()) > kWrong)
-    advice.warnings.push_back(fmt::format(
-        "the simulator is {:.0f} % off on this log: differences of less are uncertain{}", 100 * std::abs(advice.accuracy->error()),
-        options.what.cluster.flows ? " (are --nic, --disk and --uplink those of the cluster?)" : ""));
+    advice.warnings.push_back({fmt::format("the simulator is {:.0f} % off on this log: differences of less are uncertain",
+                                           100 * std::abs(advice.accuracy->error())),
+                               options.what.cluster.flows ? "are --nic, --disk and --uplink those of the cluster?" : ""});
 }
 
 /// What the present scheduler is, and the recording, if there is one.
@@ -204,9 +201,11 @@ Result<Advice> advise(const AdviceOptions& options, const Clock& clock, const Pr
   WEFT_ASSIGN(Comparison comparison, run(first, progress));
   const std::size_t left_out = first.schedulers.size() - comparison.schedulers.size();
   if (comparison.schedulers.size() == 1 && left_out > 0)
-    return fail(Code::invalid_argument,
-                fmt::format("the time ({}) is over after the first run; give a larger --budget, or --limit-jobs",
-                            format_duration(options.budget)));
+    return fail(
+        Code::invalid_argument,
+        fmt::format("the time ({}) is over after the first run: ask about fewer jobs (--last, --limit-jobs), or give more time "
+                    "(--budget)",
+                    format_duration(options.budget)));
   const report::Goal goal = options.goal.value_or(has_deadlines(comparison) ? report::Goal::deadlines : report::Goal::mean);
   if (left_out == 0 && options.what.seeds > 1) {
     Options further = options.what;
@@ -228,10 +227,9 @@ Result<Advice> advise(const AdviceOptions& options, const Clock& clock, const Pr
   warn(options, comparison, present.recording ? &*present.recording : nullptr, advice);
   if (left_out > 0 || comparison.seeds.size() < options.what.seeds)
     advice.warnings.push_back(
-        fmt::format("the time is over ({}): {} of {} schedulers, {} of {} seeds; give a larger --budget, or "
-                    "--limit-jobs",
-                    format_duration(options.budget), comparison.schedulers.size(), first.schedulers.size(), comparison.seeds.size(),
-                    options.what.seeds));
+        {fmt::format("the time is over ({}): {} of {} schedulers, {} of {} seeds", format_duration(options.budget),
+                     comparison.schedulers.size(), first.schedulers.size(), comparison.seeds.size(), options.what.seeds),
+         "give a larger --budget, or --limit-jobs"});
   return advice;
 }
 

@@ -52,6 +52,12 @@ struct Accuracy {
   double error() const { return recorded_mean > 0 ? simulated_mean / recorded_mean - 1 : 0; }
 };
 
+/// What makes the advice uncertain.
+struct Warning {
+  std::string text;    // true wherever it is shown
+  std::string remedy;  // which options of the command would help, for those who type it; empty: none
+};
+
 struct Advice {
   std::string present;      // what is used now
   std::string recommended;  // may be the same
@@ -63,7 +69,7 @@ struct Advice {
   std::vector<UserChange> users;      // under the recommended scheduler, those who lose most first; empty when nothing changes
   std::vector<JobChange> jobs;        // the same of the jobs that become slower, at most three, in the first seed
   std::optional<Accuracy> accuracy;   // of a log
-  std::vector<std::string> warnings;  // sentences
+  std::vector<Warning> warnings;
   std::vector<std::pair<std::string, std::string>> facts;  // of the comparison
 };
 

@@ -142,7 +142,8 @@ std::string to_text(const Advice& advice) {
   }
   text += fmt::format("\nover {}, by {}:\n", advice.present, metric_of(advice.goal)) + table(advice);
   if (advice.seeds > 1) text += fmt::format("±: half the 95 % confidence interval over {} {}\n", advice.seeds, advice.variation);
-  for (const std::string& warning : advice.warnings) text += "warning: " + warning + "\n";
+  for (const Warning& one : advice.warnings)
+    text += fmt::format("warning: {}{}{}\n", one.text, one.remedy.empty() ? "" : "; ", one.remedy);
   return text;
 }
 
@@ -170,7 +171,9 @@ std::string to_json(const Advice& advice) {
     json.member("worst_job_error", accuracy->worst_job_error).end_object();
   }
   json.key("warnings").begin_array();
-  for (const std::string& warning : advice.warnings) json.value(warning);
+  for (const Warning& one : advice.warnings) json.value(one.text);
+  json.end_array().key("remedies").begin_array();
+  for (const Warning& one : advice.warnings) json.value(one.remedy);
   json.end_array().end_object();
   return json.text() + "\n";
 }

@@ -146,14 +146,17 @@ TEST(Advice, AccuracyIsOfTheMeanAndTheWorstJob) {
 
 TEST(Advice, JsonIsWellFormed) {
   Advice advice = advise(made_up(3), Goal::mean, "fsp");
-  advice.warnings.emplace_back("a \"warning\"");
+  advice.warnings.push_back({"a \"warning\"", "give --option"});
   const std::string text = to_json(advice);
   JsonReader json(text, "advice");
   std::vector<std::string> keys;
   ASSERT_TRUE(json.object([&](std::string_view key) -> Result<void> { return keys.emplace_back(key), json.skip(); }).has_value());
   EXPECT_TRUE(json.finish().has_value());
-  EXPECT_THAT(keys, ElementsAre("present", "recommended", "goal", "seeds", "facts", "candidates", "users", "jobs", "warnings"));
+  EXPECT_THAT(
+      keys, ElementsAre("present", "recommended", "goal", "seeds", "facts", "candidates", "users", "jobs", "warnings", "remedies"));
   EXPECT_THAT(text, HasSubstr("\"recommended\":\"fair(pools=<x>)\""));
+  EXPECT_THAT(text, HasSubstr(R"("warnings":["a \"warning\""],"remedies":["give --option"])"));
+  EXPECT_THAT(to_text(advice), HasSubstr("warning: a \"warning\"; give --option\n"));
 }
 
 }  // namespace

@@ -163,6 +163,9 @@ def advice():
     assert answered["state"] == "answered", answered
     assert answered["advice"]["present"].startswith("fair") and len(answered["advice"]["candidates"]) > 5, answered
     assert answered["advice"]["accuracy"]["jobs"] >= 1, answered
+    said = answered["advice"]["warnings"]
+    assert said and not any("--" in one for one in said), f"a page has no options of the command line: {said}"
+    assert len(answered["advice"]["remedies"]) == len(said), answered
 
 
 def submissions():
