@@ -19,7 +19,7 @@ namespace weft::master {
 
 /// One thread. The order for each event: the observer fills in what history says of it, the line of the log is made, the core
 /// applies it; when it was accepted the observer learns from it, the journal and then the log record it, and its commands are
-/// carried out. So nothing is carried out that was not recorded. A command may lead to further events at once.
+/// carried out. So nothing is carried out that the journal did not record. A command may lead to further events at once.
 class CoreDriver final : public CoreShell {
  public:
   /// What differs between the places where a core runs.
@@ -41,6 +41,9 @@ class CoreDriver final : public CoreShell {
     virtual void stuck(const Error&) {}
     /// Something that the log of the process should have: stored profiles that are of no use.
     virtual void inform(const std::string&) {}
+    /// Lines of single attempts wait to be written to the event log. True: flush_log() will be called soon. Otherwise they are
+    /// written before the commands are carried out, as all other lines are.
+    virtual bool flush_log_later() { return false; }
     /// The event log cannot be written, for a while or for good. Events are applied all the same.
     virtual void log_failed(const Error&) {}
   };
@@ -57,6 +60,10 @@ class CoreDriver final : public CoreShell {
   void log_restored(Time joined, const WorkerJoined& node) {
     if (log_) check_log(log_->restored(now(), joined, node));
   }
+  /// Writes what waits for the event log.
+  void flush_log() {
+    if (log_) check_log(log_->flush(now()));
+  }
   /// Before the first event. `timeout`: of a call of the scheduler, which is then on a thread of its own; nothing: it is trusted.
   void begin(std::unique_ptr<Core> core, std::optional<Duration> timeout) { core_.emplace(std::move(core), timeout); }
   /// Refuses every later event with this error.
@@ -72,6 +79,7 @@ class CoreDriver final : public CoreShell {
   LogPlace log_began() const { return log_ ? log_->began() : LogPlace(); }
 
  private:
+  void record(Time at, const std::vector<Command>& commands);
   void report_faults();
   void check_log(const Result<void>& written);
 

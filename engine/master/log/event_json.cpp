@@ -1,6 +1,7 @@
 // Events, and the commands that they cause, as lines of the event log.
 #include <algorithm>
 #include <set>
+#include <type_traits>
 
 #include "engine/master/core/bad_record_check.hpp"
 #include "engine/master/log/event_line.hpp"
@@ -57,7 +58,7 @@ LoggedStage stage_of(const plan::Stage& stage) {
   return made;
 }
 
-/// Fills in a line, with an overload for each event and command. Commands without a line in the log leave the name empty.
+/// Fills in a line, with an overload for each event and for each command that has a line in the log.
 struct Filler {
   EventLine& line;
 
@@ -218,38 +219,44 @@ struct Filler {
     about("job_failed", command.job);
     line.error = command.error.to_string();
   }
-  template <class Other>
-  void operator()(const Other&) const {}
 };
 
-/// What `fill` makes of a line of that time; nothing when it leaves it without a name.
+/// What `fill` makes of a line of that time.
 template <class Fill>
-std::optional<std::string> line_at(Time at, Fill fill) {
+std::string line_at(Time at, Fill fill) {
   EventLine line;
   line.at = at;
   fill(Filler{line});
-  return line.event.empty() ? std::nullopt : std::optional(to_json(std::move(line)));
+  return to_json(std::move(line));
 }
 
 }  // namespace
 
 std::string event_json(Time at, const Event& event) {
-  return *line_at(at, [&](const Filler& filler) { std::visit(filler, event); });
+  return line_at(at, [&](const Filler& filler) { std::visit(filler, event); });
 }
 
 std::optional<std::string> command_json(Time at, const Command& command) {
-  return line_at(at, [&](const Filler& filler) { std::visit(filler, command); });
+  return std::visit(
+      [at]<class C>(const C& one) -> std::optional<std::string> {
+        if constexpr (std::is_invocable_v<Filler, const C&>) {
+          return line_at(at, [&one](const Filler& filler) { filler(one); });
+        } else {
+          return std::nullopt;
+        }
+      },
+      command);
 }
 
 std::string silent_json(Time at, const NodeLost& lost) {
-  return *line_at(at, [&](const Filler& filler) {
+  return line_at(at, [&](const Filler& filler) {
     filler.about("worker_silent", lost.node);
     filler.line.reason = lost.reason;
   });
 }
 
 std::string prefetch_json(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
-  return *line_at(at, [&](const Filler& filler) {
+  return line_at(at, [&](const Filler& filler) {
     filler.about("blocks_prefetched", node);
     filler.line.job = job.value();
     filler.line.within = period;

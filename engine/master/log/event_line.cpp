@@ -254,7 +254,7 @@ void members(Io& io, EventLine& line) {
   }
 }
 
-std::string to_json(EventLine line) {
+std::string to_json(EventLine&& line) {
   JsonWriter json;
   JsonOut io(json, line.event);
   json.begin_object();

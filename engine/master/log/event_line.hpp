@@ -91,7 +91,7 @@ struct EventLine {
 };
 
 /// Without the end of the line.
-std::string to_json(EventLine line);
+std::string to_json(EventLine&& line);
 /// The line that `text` is. Members that are not known are skipped. An error names `source` and the line's number there.
 Result<EventLine> parse_event_line(std::string_view text, std::string_view source, std::uint64_t number = 1);
 

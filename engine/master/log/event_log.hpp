@@ -45,6 +45,8 @@ class EventLog {
   /// Repeats this line, about a worker, at the beginning of every later piece, so that each piece can be read without the others.
   void repeat(NodeId node, std::string line) { repeated_[node] = std::move(line); }
   void repeat_no_more(NodeId node) { repeated_.erase(node); }
+  /// Bytes of lines that were added and not written.
+  std::size_t waiting() const { return text_.size(); }
   /// Writes the lines that were added. Errors: LogFile::append().
   Result<void> flush(Time at);
 

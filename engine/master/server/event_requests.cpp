@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include <fcntl.h>
@@ -73,6 +74,19 @@ Result<client::Events> read_events(const std::string& log, const client::EventsW
   const ssize_t size = ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(wanted.offset));
   if (size < 0) return fail(errno_error(fmt::format("cannot read {}", piece.path), errno));
   return client::Events{piece.number, piece.compressed, Buffer::copy_of(bytes.view().first(static_cast<std::size_t>(size))), 0};
+}
+
+void answer_events(const std::string& log, const client::EventsWanted& wanted, rpc::Reactor& background, rpc::Reactor& reactor,
+                   rpc::Responder responder) {
+  const auto to = std::make_shared<rpc::Responder>(std::move(responder));
+  const auto answer = [to](Result<client::Events> events) {
+    events ? to->reply(client::encode(std::move(*events))) : to->fail(events.error());
+  };
+  if (wanted.job == JobId{}) return answer(read_events(log, wanted));
+  background.post([answer, log, wanted, &reactor] {
+    auto events = std::make_shared<Result<client::Events>>(read_events(log, wanted));
+    reactor.post([answer, events] { answer(std::move(*events)); });
+  });
 }
 
 Result<rpc::Payload> read_past(const Server::Past& past, const rpc::Message& message) {

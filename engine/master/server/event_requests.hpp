@@ -15,6 +15,11 @@ namespace weft::master {
 /// offset on, where a line begins (invalid_argument otherwise); looks through 8 MiB at most.
 Result<client::Events> read_events(const std::string& log, const client::EventsWanted& wanted);
 
+/// Answers with read_events(), on the reactor's thread. What is searched for the lines of one job takes longer, and is read on the
+/// background's; both must outlive that.
+void answer_events(const std::string& log, const client::EventsWanted& wanted, rpc::Reactor& background, rpc::Reactor& reactor,
+                   rpc::Responder responder);
+
 /// The answer to a PastWanted, by the one who takes samples. not_found: nobody does.
 Result<rpc::Payload> read_past(const Server::Past& past, const rpc::Message& message);
 

@@ -46,11 +46,6 @@ std::vector<std::string> administrators_of(const ServerOptions& options) {
   return options.administrators.empty() ? std::vector<std::string>{user_name()} : options.administrators;
 }
 
-Result<void> outcome_of(const Result<rpc::Payload>& answered) {
-  if (!answered) return fail(answered.error());
-  return {};
-}
-
 /// Feeds the core and carries its commands out, by the parts that know workers, clients and the journal. On its reactor's thread.
 class ServerImpl final : public Server, private CoreDriver::BackEnd {
  public:
@@ -76,6 +71,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void scheduler_failed(const SchedulerFaults& faults) override;
   void stuck(const Error& why) override { give_up(why); }
   void inform(const std::string& text) override { log_.info("{}", text); }
+  bool flush_log_later() override;
   void log_failed(const Error& why) override { log_.error("{}", why.to_string()); }
 
   bool leads();
@@ -122,7 +118,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   std::shared_ptr<const scheduling::Catalogue> catalogue_;
   CoreDriver driver_{*this};
   std::unique_ptr<ReplicationLog> replication_;  // null: there are no other masters
-  std::unique_ptr<rpc::Timer> lease_timer_;
+  std::unique_ptr<rpc::Timer> lease_timer_, log_timer_;
   bool given_up_ = false;
   std::unique_ptr<StorageService> storage_;  // null: no files
   RunningJobs jobs_;
@@ -159,6 +155,8 @@ ServerImpl::~ServerImpl() {
     const bool orderly = !driver_.ended();
     const Error ends(Code::unavailable, "the master ends");
     driver_.end(ends);
+    log_timer_.reset();
+    driver_.flush_log();
     if (listener_) listener_->close();
     clients_->give_up(ends);
     // Before what waits for answers is dropped: a peer that loses its connection tries again with the next master.
@@ -408,6 +406,16 @@ std::int64_t ServerImpl::unix_seconds() const {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+/// One write for each of many thousands of tasks a second would cost as much as all else that is done for their lines.
+bool ServerImpl::flush_log_later() {
+  const auto flush = [this] {
+    const auto fired = std::move(log_timer_);
+    driver_.flush_log();
+  };
+  if (!log_timer_) log_timer_ = reactor_->after(std::chrono::milliseconds(20), flush);
+  return true;
+}
+
 void ServerImpl::give_up(const Error& why) {
   if (std::exchange(given_up_, true)) return;
   driver_.end(why);
@@ -517,7 +525,9 @@ void ServerImpl::answer(const Caller& caller, const RequestTable::Route& route, 
   const auto full = recorder_->full();
   if (full && route.kind == RequestTable::Kind::promise) return responder.fail(*full);
   auto answered = std::get<RequestTable::Answer>(route.to)(connection, message);
-  if (gate_.notes()) gate_.note(caller, message, outcome_of(answered), answered ? job_submitted(message, *answered) : std::nullopt);
+  if (gate_.notes())
+    gate_.note(caller, message, answered.map([](const rpc::Payload&) {}),
+               answered ? job_submitted(message, *answered) : std::nullopt);
   // A question need not wait until there is room.
   if (full && route.kind == RequestTable::Kind::question)
     return answered ? responder.reply(std::move(*answered)) : responder.fail(answered.error());
@@ -539,20 +549,12 @@ Result<rpc::Payload> ServerImpl::on_profiles(const rpc::Connection& connection, 
   return profiles_->answer(message);
 }
 
-/// What is not for all is searched for the lines of one job, which takes longer.
 void ServerImpl::on_read_events(const rpc::Connection& connection, const rpc::Message& message, rpc::Responder responder) {
   auto wanted = client::decode<client::EventsWanted>(message);
   if (!wanted) return responder.fail(wanted.error());
-  const auto to = std::make_shared<rpc::Responder>(std::move(responder));
-  const auto answer = [to](Result<client::Events> events) {
-    events ? to->reply(client::encode(std::move(*events))) : to->fail(events.error());
-  };
   if (gate_.callers().of(connection).administrator) wanted->job = {};
-  if (wanted->job == JobId{}) return answer(read_events(options_.event_log, *wanted));
-  background_->post([this, answer, wanted = *wanted] {
-    auto events = std::make_shared<Result<client::Events>>(read_events(options_.event_log, wanted));
-    reactor_->post([answer, events] { answer(std::move(*events)); });
-  });
+  driver_.flush_log();
+  answer_events(options_.event_log, *wanted, *background_, *reactor_, std::move(responder));
 }
 
 Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {
