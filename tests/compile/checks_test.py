@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compiles programs that are wrong (wrong_programs.txt). Each must fail; the first line with an error must say what it is expected to,
-which names the operator and the remedy, and there may be 25 lines in all. With --seconds S, each compiles on its own, without the
+which names the operator and the remedy, and be the only one, and there may be 25 lines in all. With --seconds S, each compiles on its own, without the
 precompiled header that the others share, and takes at most S seconds of processor time.
 
 usage: checks_test.py COMPILER SOURCES GENERATED [--only WORD] [--seconds S] [--show]"""
@@ -77,6 +77,9 @@ def main():
                     wrong.append("it compiles")
                 elif expected not in first:
                     wrong.append(f"the first error does not say '{expected}' but: {first}")
+                errors = sum("error:" in line for line in lines)
+                if errors > 1:
+                    wrong.append(f"there are {errors} errors")
                 if len(lines) > MOST_LINES:
                     wrong.append(f"{len(lines)} lines, more than {MOST_LINES}")
                 if options.seconds and seconds > options.seconds:

@@ -42,6 +42,7 @@ class SortedRows {
   };
   static Value value_at(const Key& key, const Batch& batch, std::size_t row);
   static int compared(const Key& key, const Value& a, const Value& b);
+  static bool is_sorted(const Key& key, const Batch& batch);
   void remember(const Batch& batch);
 
   std::vector<Key> keys_;

@@ -69,24 +69,36 @@ template <class Builder, class Values>
   ARROW_RETURN_NOT_OK(builder.Reserve(static_cast<std::int64_t>(rows)));
   for (std::size_t row = 0; row < rows; ++row) {
     if (column.at(row) == Presence::there)
-      ARROW_RETURN_NOT_OK(builder.Append(static_cast<typename Builder::value_type>(values[row])));
+      builder.UnsafeAppend(static_cast<typename Builder::value_type>(values[row]));
     else
-      ARROW_RETURN_NOT_OK(builder.AppendNull());
+      builder.UnsafeAppendNull();
   }
   return builder.Finish();
 }
 
+/// The same of values that are stored as they are: if all are there, they are not copied, and live until the batch is written.
+template <class Builder, class Values>
+::arrow::Result<ArrayPtr> same(const Column& column, std::size_t rows, const Values& values) {
+  if (!column.presence.empty()) return built<Builder>(column, rows, values);
+  using Array = typename ::arrow::TypeTraits<typename Builder::TypeClass>::ArrayType;
+  return std::make_shared<Array>(static_cast<std::int64_t>(rows), ::arrow::Buffer::Wrap(values.data(), rows));
+}
+
 ::arrow::Result<ArrayPtr> built_texts(const Shape& shape, const Column& column, std::size_t rows) {
   ::arrow::StringBuilder builder;
+  std::int64_t bytes = 0;
+  for (const std::string_view text : column.texts) bytes += static_cast<std::int64_t>(text.size());
+  ARROW_RETURN_NOT_OK(builder.Reserve(static_cast<std::int64_t>(rows)));
+  ARROW_RETURN_NOT_OK(builder.ReserveData(bytes));
   for (std::size_t row = 0; row < rows; ++row) {
     const std::string_view text = column.texts[row];
     if (column.at(row) != Presence::there) {
-      ARROW_RETURN_NOT_OK(builder.AppendNull());
+      builder.UnsafeAppendNull();
       continue;
     }
     if (!::arrow::util::ValidateUTF8(text))
       return ::arrow::Status::Invalid("column '" + shape.name + "' has a text that is not UTF-8, which Parquet's texts are");
-    ARROW_RETURN_NOT_OK(builder.Append(text));
+    builder.UnsafeAppend(text);
   }
   return builder.Finish();
 }
@@ -94,7 +106,7 @@ template <class Builder, class Values>
 ::arrow::Result<ArrayPtr> built_numbers(const Shape& shape, const Column& column, std::size_t rows) {
   if (shape.kind == Kind::real_number)
     return shape.bits <= 32 ? built<::arrow::FloatBuilder>(column, rows, column.real_numbers)
-                            : built<::arrow::DoubleBuilder>(column, rows, column.real_numbers);
+                            : same<::arrow::DoubleBuilder>(column, rows, column.real_numbers);
   if (shape.kind == Kind::signed_number) {
     switch (shape.bits) {
       case 8:
@@ -104,7 +116,7 @@ template <class Builder, class Values>
       case 32:
         return built<::arrow::Int32Builder>(column, rows, column.signed_numbers);
       default:
-        return built<::arrow::Int64Builder>(column, rows, column.signed_numbers);
+        return same<::arrow::Int64Builder>(column, rows, column.signed_numbers);
     }
   }
   switch (shape.bits) {
@@ -115,7 +127,7 @@ template <class Builder, class Values>
     case 32:
       return built<::arrow::UInt32Builder>(column, rows, column.unsigned_numbers);
     default:
-      return built<::arrow::UInt64Builder>(column, rows, column.unsigned_numbers);
+      return same<::arrow::UInt64Builder>(column, rows, column.unsigned_numbers);
   }
 }
 

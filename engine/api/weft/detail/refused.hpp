@@ -2,6 +2,10 @@
 // error.
 #pragma once
 
+#include <string>
+
+#include "weft/rows.hpp"
+
 namespace weft::detail {
 
 /// Refused stands for a dataset, with every operator; RefusedValue for the value of an action.
@@ -32,6 +36,9 @@ class Refused {
   WEFT_ACCEPTS(group_by_key)
   WEFT_ACCEPTS(sorted_by)
   WEFT_ACCEPTS(windows)
+  WEFT_ACCEPTS(scan)
+  WEFT_ACCEPTS(lag)
+  WEFT_ACCEPTS(row_number)
   WEFT_ACCEPTS(join)
   WEFT_ACCEPTS(left_join)
   WEFT_ACCEPTS(right_join)
@@ -62,13 +69,26 @@ class Refused {
   WEFT_ENDS(count)
   WEFT_ENDS(reduce)
   WEFT_ENDS(aggregate)
-  WEFT_ENDS(write_csv)
-  WEFT_ENDS(write_json)
   WEFT_ENDS(write_text_by)
   WEFT_ENDS(write_table)
   WEFT_ENDS(write_text)
   WEFT_ENDS(write_records)
 #undef WEFT_ENDS
+// With types where a program may write {.delimiter = ';'}.
+#define WEFT_WRITES(name, Format)                                                       \
+  template <class... A>                                                                 \
+  RefusedValue name(const std::string&, const Format& = {}, A && ...) const {           \
+    return {};                                                                          \
+  }                                                                                     \
+  template <class F, class... A>                                                        \
+  RefusedValue name##_by(const std::string&, F&&, const Format& = {}, A && ...) const { \
+    return {};                                                                          \
+  }
+  WEFT_WRITES(write_csv, CsvFormat)
+  WEFT_WRITES(write_csv_file, CsvFormat)
+  WEFT_WRITES(write_json, JsonFormat)
+  WEFT_WRITES(write_parquet, ParquetFormat)
+#undef WEFT_WRITES
 };
 
 }  // namespace weft::detail
