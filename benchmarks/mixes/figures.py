@@ -52,6 +52,18 @@ def expectation_error(asked):
     return statistics.mean(map(statistics.mean, errors.values())) if errors else None
 
 
+def advised(programs, log, network, schedulers):
+    """The mean completion time under each scheduler over that of the log's own, as `weft advise` tells from the log."""
+    words = [f"{programs}/weft", "advise", "--quiet", "--json", "--seeds", "3", "--from-log", log, *network]
+    for one in schedulers:
+        words += ["--scheduler", one]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(words)}: {done.stderr.strip()}")
+    ratios = {one["scheduler"]: one["completion_mean"].get("ratio", {}).get("mean", 1) for one in json.loads(done.stdout)["candidates"]}
+    return {one: ratios[one] for one in schedulers}
+
+
 STRETCHED = 0.02
 STRIDE = 7  # has no divisor in common with the numbers of replays
 
@@ -97,6 +109,8 @@ def medians_of(runs):
     if "replayed" in runs[0]:
         medians["replayed"] = {key: statistics.median(run["replayed"][key] for run in runs) for key in runs[0]["replayed"]}
         medians["replay_error"] = statistics.median(run["replayed"]["completion"] / run["completion"] - 1 for run in runs)
+    if all("advised" in run for run in runs):
+        medians["advised"] = statistics.median(run["advised"] for run in runs)
     if all("predicted" in run for run in runs):
         medians["predicted"] = {key: statistics.median(run["predicted"][key] for run in runs) for key in runs[0]["predicted"]}
     return medians
@@ -131,6 +145,8 @@ def table(variants, runs, medians):
         if key in medians[first] and key not in ("wasted", "round_trip", "slower", "expectation"):
             rows.append((f"simulated change: {label.split(' [')[0]}",
                          lambda of, key=key: percent(of["predicted"][key]) if key in of.get("predicted", {}) else ""))
+    if "advised" in medians[first]:
+        rows.append(("advised: mean completion", lambda of: percent(of["advised"] - 1)))
     for label, cell in rows:
         cells = [cell(medians[variant.label]) for variant in variants]
         if any(cells):

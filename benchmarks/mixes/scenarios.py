@@ -50,6 +50,8 @@ class Scenario:
     uplink: float = 0  # bytes a second of each rack, each way
     files: bool = False  # inputs are files of the cluster
     replays: int = 9  # of each log, an odd number
+    advises: bool = False  # `weft advise` is asked, too, from the log of the first scheduler
+    inputs: object = None  # of the place of the data: the directories that become files of the cluster
     master: list = field(default_factory=list)  # further options
 
     def racks(self):
@@ -215,7 +217,7 @@ RACKS = Scenario(
                 Limit(f"shufflewatcher against {other}: throughput", change("throughput", "shufflewatcher", other), least=0.10))]
            + [Limit(f"the same against {other}, replayed: {figure}, off by", difference_of_replays(figure, "shufflewatcher", other), most=0.10)
               for other in ("fair", "delay") for figure in ("crossed", "completion", "throughput")],
-    rounds=5, seconds=1700, uplink=6e6, files=True, replays=25)
+    rounds=5, seconds=1700, uplink=6e6, files=True, inputs=racks_inputs, replays=25)
 
 
 # ---- goals: deadlines, and one worker that is faster ---------------------------------------------------------------------------

@@ -1,15 +1,21 @@
 // WordCount, a sort and a join whose tasks wait, as tasks do on slow devices, instead of computing: what one takes does not depend
 // on what its neighbours do, so a log of one run tells how long it takes in another. For scripts/fidelity.
 //
+// `paced read` reads lines of files and shuffles a part of them, so that bytes go over links, too.
+//
 //   paced wordcount --maps 12 --map-ms 300 --reduces 6 --reduce-ms 200
 //   paced sort …
 //   paced join …
+//   paced read --input weft://in/text --percent 40 --map-ms 300 --reduces 6 --reduce-ms 200
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <weft/weft.h>
 
@@ -26,6 +32,19 @@ void declare(weft::Arguments& arguments, Options& options) {
   arguments.option("--map-ms", options.map_ms,
                    "Milliseconds that a map waits in the mean, from half to one and a half times as long");
   arguments.option("--reduce-ms", options.reduce_ms, "The same of tasks behind the shuffle");
+}
+
+struct ReadOptions : Options {
+  std::vector<std::string> input;
+  std::uint32_t percent = 100;
+};
+
+void declare_read(weft::Arguments& arguments, ReadOptions& options) {
+  arguments.option("--input", options.input, "Files of lines that differ").required();
+  arguments.option("--percent", options.percent, "Part of the lines that is shuffled");
+  arguments.option("--map-ms", options.map_ms, "Milliseconds that a map waits in the mean");
+  arguments.option("--reduces", options.reduces, "Tasks behind the shuffle").positive();
+  arguments.option("--reduce-ms", options.reduce_ms, "Milliseconds that one of these waits in the mean");
 }
 
 constexpr std::uint64_t kRecordsOfMap = 500;
@@ -85,6 +104,23 @@ void join(weft::Flow& flow, const Options& options) {
   wait_and_count(flow, keyed(flow, options).join(right, options.reduces), options);
 }
 
+void read_lines(weft::Flow& flow, const ReadOptions& options) {
+  const auto lines = flow.read_text(options.input)
+                         .map_partitions<std::pair<std::uint64_t, std::string>>(
+                             [ms = options.map_ms, percent = options.percent](auto&& all, auto&& emit) {
+                               std::uint64_t seen = 0, mix = 0;
+                               all([&](std::string_view line) {
+                                 const std::uint64_t key = std::hash<std::string_view>()(line);
+                                 mix ^= key;
+                                 const bool part = (seen + 1) * percent / 100 > seen * percent / 100;
+                                 ++seen;
+                                 if (part) emit(std::pair(key, std::string(line)));
+                               });
+                               wait(ms, mix);
+                             });
+  wait_and_count(flow, lines.reduce_by_key([](std::string kept, std::string_view) { return kept; }, options.reduces), options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -92,5 +128,6 @@ int main(int argc, char** argv) {
   programs.add<Options>("wordcount", "Counts numbers", declare, wordcount);
   programs.add<Options>("sort", "Sorts numbers", declare, sort);
   programs.add<Options>("join", "Joins numbers with counts of others", declare, join);
+  programs.add<ReadOptions>("read", "Counts lines of files, of which a part is shuffled", declare_read, read_lines);
   return programs.main(argc, argv);
 }

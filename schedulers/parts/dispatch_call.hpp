@@ -9,12 +9,13 @@ namespace weft::schedulers {
 struct DispatchCall {
   const ClusterView* view = nullptr;
   Decisions* decisions = nullptr;
-  FreeNodes nodes;                 // that are offered
-  std::size_t open = 0;            // how many of these still have free capacity
-  const NodeInfo* node = nullptr;  // the only one that is offered; null: several are
-  bool one = false;                // nodes ask in turns, and launch one task in each
-  bool launched = false;           // a task, on the node that asks, since its turn began
-  bool by_node = false;            // it asks
+  FreeNodes nodes;                    // that are offered
+  std::size_t open = 0;               // how many of these still have free capacity
+  const NodeInfo* node = nullptr;     // the only one that is offered; null: several are
+  bool one = false;                   // nodes ask in turns, and launch one task in each
+  Locality farthest = Locality::any;  // from their input that nodes take tasks now
+  bool launched = false;              // a task, on the node that asks, since its turn began
+  bool by_node = false;               // it asks
   const Pass* pass = nullptr;
   bool last_pass = true;  // reasons why jobs wait are recorded in that one
   SlotKind kind = SlotKind::any;

@@ -38,6 +38,7 @@ void Dispatcher::begin_call(const ClusterView& view, const Trigger& trigger, Dec
   call_.view = &view;
   call_.decisions = &decisions;
   call_.by_node = call_.one = false;  // the call before may have been cut off
+  call_.farthest = Locality::any;
   const bool all = trigger.kind != Trigger::Kind::node || parts_.all_nodes ||
                    std::ranges::any_of(parts_.passes, [&](const Pass& pass) { return policy_of(pass).wants_all_nodes(); });
   if (all) {
@@ -108,8 +109,23 @@ void Dispatcher::ask_nodes(OrderingPolicy& policy) {
     return;
   }
   std::vector<NodeId> nodes(call_.view->free_nodes().begin(), call_.view->free_nodes().end());
-  std::size_t open = call_.open;
   call_.one = parts_.in_turns && nodes.size() > 1;
+  std::size_t open = call_.open;
+  if (parts_.near_first && nodes.size() > 1) {
+    call_.farthest = Locality::node;
+    open = ask_nodes(policy, nodes, open);
+    call_.farthest = Locality::any;
+    std::erase_if(nodes, [this](NodeId id) { return !call_.view->free_nodes().contains(id); });
+  }
+  open = ask_nodes(policy, std::move(nodes), open);
+  call_.one = false;
+  call_.node = nullptr;
+  call_.open = open;
+  explanations_.mute(false);
+}
+
+/// `open`: nodes with free capacity. How many are left.
+std::size_t Dispatcher::ask_nodes(OrderingPolicy& policy, std::vector<NodeId> nodes, std::size_t open) {
   while (!nodes.empty() && !call_.view->runnable_jobs().empty()) {
     if (call_.one) most_free_first(nodes);
     std::vector<NodeId> again;
@@ -117,17 +133,14 @@ void Dispatcher::ask_nodes(OrderingPolicy& policy) {
       if (call_.view->runnable_jobs().empty()) break;
       call_.node = call_.view->node(id);
       call_.open = 1;
-      explanations_.mute(id != nodes.back());
+      explanations_.mute(id != nodes.back() || call_.farthest != Locality::any);
       ask_node(policy);
       open -= 1 - call_.open;
       if (call_.one && call_.launched && call_.open > 0) again.push_back(id);
     }
     nodes = std::move(again);
   }
-  call_.one = false;
-  call_.node = nullptr;
-  call_.open = open;
-  explanations_.mute(false);
+  return open;
 }
 
 /// Of equally free nodes the order stays.

@@ -32,6 +32,7 @@ class Dispatcher {
   void offer_jobs(OrderingPolicy& policy, SlotKind kind);
   void explain_next(OrderingPolicy& policy, SlotKind kind);
   void ask_nodes(OrderingPolicy& policy);
+  std::size_t ask_nodes(OrderingPolicy& policy, std::vector<NodeId> nodes, std::size_t open);
   void ask_node(OrderingPolicy& policy);
   void most_free_first(std::vector<NodeId>& nodes) const;
 

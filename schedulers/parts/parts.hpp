@@ -212,6 +212,7 @@ struct Composition {
   RoundOrder round_order = RoundOrder::by_submission;  // see Scheduler::round_order
   bool preplaces = true;               // readers of shuffles are placed while maps run (preplacement.hpp); false: when launched
   bool in_turns = false;               // where nodes ask, each takes one task at a time, those with most free capacity first
+  bool near_first = false;             // where several nodes ask, tasks go to nodes that hold their input before any go to others
   bool all_nodes = false;              // all nodes with free capacity are offered even when only one reports
   std::uint32_t remote_per_call = 0;   // tasks far from their data that a node gets in one call; 0: any number
   std::uint32_t reduces_per_call = 0;  // readers of shuffles that a node gets in one call; 0: any number

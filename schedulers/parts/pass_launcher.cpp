@@ -7,7 +7,7 @@
 namespace weft::schedulers {
 
 void PassLauncher::begin_pass() {
-  by_input_only_ = !call_.pass->limit && !parts_.locality_wait && !parts_.placement && !parts_.preplaces &&
+  by_input_only_ = !call_.pass->limit && !parts_.locality_wait && !parts_.placement && !parts_.preplaces && !parts_.near_first &&
                    parts_.remote_per_call == 0 && parts_.reduces_per_call == 0;
 }
 
@@ -29,7 +29,7 @@ bool PassLauncher::launch(const JobInfo& job) {
   for (;;) {
     bool waits = false;
     if (launch_first(job, waits)) return true;
-    if (!waits || !skipped_.insert(job.id).second) return false;
+    if (!waits || call_.farthest != Locality::any || !skipped_.insert(job.id).second) return false;
     if (!parts_.locality_wait->skipped(*call_.view, job, call_.open, *call_.decisions)) return false;
   }
 }
@@ -99,6 +99,7 @@ bool PassLauncher::launch(const JobInfo& job, const StageInfo& stage, std::strin
 }
 
 bool PassLauncher::skip_node() {
+  if (call_.farthest != Locality::any) return false;  // it will be offered again
   bool farther = false;
   for (const auto& [job_id, stage_id] : not_near_) {
     const JobInfo& job = *call_.view->job(job_id);

@@ -41,7 +41,8 @@ bool TaskFinder::placed_by_part(const JobInfo& job, const StageInfo& stage) cons
 }
 
 Locality TaskFinder::allowed(const JobInfo& job, const StageInfo& stage) const {
-  return parts_.locality_wait && !placed_by_part(job, stage) ? parts_.locality_wait->allowed(*call_.view, job) : Locality::any;
+  const bool waits = parts_.locality_wait && !placed_by_part(job, stage);
+  return std::min(call_.farthest, waits ? parts_.locality_wait->allowed(*call_.view, job) : Locality::any);
 }
 
 bool TaskFinder::fits_nowhere(const Resources& demand) const {

@@ -30,6 +30,7 @@ Result<Composition> make_ras(Options& options, const Registry&) {
   WEFT_ASSIGN(const JobSlotsOptions slots, take_job_slots(options));
   Composition parts;
   parts.jobs = std::make_unique<JobSlots>(slots, slot_goals());
+  parts.in_turns = parts.near_first = slots.bounded;  // otherwise tasks crowd one node, and wait for its disk and for far input
   return parts;
 }
 

@@ -224,7 +224,8 @@ Result<Composition> make_reverse_adaptive(Options& options, const Registry& regi
   } else {
     parts.jobs = std::move(order);
   }
-  parts.urgency = nullptr;  // job slots know no urgent jobs
+  parts.urgency = nullptr;                            // job slots know no urgent jobs
+  parts.in_turns = parts.near_first = slots.bounded;  // as in ras
   if (preempts) parts.preemption = std::make_unique<CapacityPreemption>();
   return parts;
 }

@@ -82,11 +82,11 @@ class Bounds(unittest.TestCase):
 class Rows(unittest.TestCase):
     def test_there_are_enough_and_their_names_differ(self):
         self.assertGreaterEqual(len(rows.TUNED), 20)
-        names = [row.name for row in rows.TUNED + rows.HELD_OUT]
+        names = [row.name for row in rows.TUNED + rows.HELD_OUT + rows.FURTHER]
         self.assertEqual(len(names), len(set(names)))
 
     def test_every_workload_can_be_made(self):
-        for row in rows.TUNED + rows.HELD_OUT:
+        for row in rows.TUNED + rows.HELD_OUT + rows.FURTHER:
             with self.subTest(row.name):
                 words = [WEFT, "simulate", "--describe", "--workload", row.workload]
                 self.assertEqual(subprocess.run(words, capture_output=True, text=True).stderr, "")

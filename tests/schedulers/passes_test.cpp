@@ -81,6 +81,35 @@ TEST(Asked, ByJobsEachGetsTheBestNodeAndByNodesEachNodeTheNextJob) {
   }
 }
 
+TEST(Asked, ByNodesThoseThatHoldTheInputGoFirst) {
+  for (const bool near_first : {false, true}) {
+    Composition parts = first_come();
+    parts.asks = Asks::nodes;
+    parts.near_first = near_first;
+    World world = world_of(std::move(parts));
+    for (std::uint32_t id : {1u, 2u, 3u}) world.node(id, fmt::format("h{}", id), "r", 1);
+    world.job(1, 0, Time(0), {{"h2"}});
+    world.job(2, 0, Time(1), {{"h1"}});
+    world.job(3, 0, Time(2), anywhere(1));
+    world.schedule();
+    EXPECT_EQ(launches(world), near_first ? "2.0@1 1.0@2 3.0@3" : "1.0@1 2.0@2 3.0@3");
+  }
+}
+
+/// All nodes have room: each takes one, the freest first. As published they take what they can, one after the other.
+TEST(Asked, ByNodesInTurnsTheTasksOfAJobAreSpread) {
+  for (const bool in_turns : {false, true}) {
+    Composition parts = first_come();
+    parts.asks = Asks::nodes;
+    parts.in_turns = in_turns;
+    World world = world_of(std::move(parts));
+    for (std::uint32_t id : {1u, 2u, 3u}) world.node(id, fmt::format("h{}", id), "r", 2);
+    world.job(1, 0, Time(0), anywhere(3));
+    world.schedule();
+    EXPECT_EQ(launches(world), in_turns ? "1.0@1 1.1@2 1.2@3" : "1.0@1 1.1@1 1.2@2");
+  }
+}
+
 TEST(Asked, ByNodesOnlyTheOneThatReports) {
   Composition parts = first_come();
   parts.asks = Asks::nodes;

@@ -295,6 +295,19 @@ TEST(RasBounded, ASlotIsUsedWhereTheInputOfATaskIs) {
   for (const auto& launch : world.launched) EXPECT_EQ(launch.task.job.value(), 5 - launch.node.value());
 }
 
+/// Twelve slots are free: a job's four tasks run each beside its input, and another's are spread.
+TEST(RasBounded, WhereThereIsRoomTasksRunNearTheirInputAndAreSpread) {
+  World world("ras");
+  for (std::uint32_t id : {1u, 2u, 3u, 4u}) world.node(id, fmt::format("h{}", id), "r", 3);
+  world.stage(world.job(1), 0, {{"h4"}, {"h3"}, {"h4"}, {"h3"}}, {.cpu = 1}, 10);
+  world.schedule();
+  EXPECT_EQ(by_node(world), (std::map<std::uint32_t, std::size_t>{{1, 0}, {2, 0}, {3, 2}, {4, 2}}));
+  world.stage(world.job(2), 0, anywhere(4), {.cpu = 1}, 10);
+  world.at(1);
+  world.schedule();
+  EXPECT_EQ(by_node(world), (std::map<std::uint32_t, std::size_t>{{1, 1}, {2, 1}, {3, 3}, {4, 3}})) << "one for each";
+}
+
 TEST(RasBounded, SlotsThatNoGoalNeedsGoToSmallJobsFirst) {
   World world("ras");
   world.node(1, "h1", "r", 4);

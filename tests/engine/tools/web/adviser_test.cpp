@@ -49,7 +49,8 @@ class AdviserTest : public testing::Test {
 
 TEST_F(AdviserTest, AsksAboutTheLogAndTheTimeAndGivesTheAnswer) {
   Adviser adviser("the log",
-                  program("echo \"$@\" > " + file("asked") + "; nice > " + file("nice") + "; echo '{\"recommended\":\"fair\"}'"));
+                  program("echo \"$@\" > " + file("asked") + "; while [ $(nice) = 0 ]; do sleep 0.01; done; nice > " +
+                          file("nice") + "; echo '{\"recommended\":\"fair\"}'"));  // it has begun before it is told to give way
   EXPECT_EQ(adviser.describe(), "{\"state\":\"none\"}\n");
   ASSERT_TRUE(adviser.ask(6h));
   const std::string said = end_of(adviser);
