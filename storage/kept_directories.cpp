@@ -24,13 +24,54 @@ Result<void> link_file(const fs::path& from, const fs::path& to) {
   if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), 0) == 0) return {};
   const int code = errno;
   if (code != EPERM && code != EOPNOTSUPP) return fail(cannot_keep(from, code));
-  return fail(std::move(cannot_keep(from, code)).wrap("this takes a file system with hard links; --overwrite alone needs none"));
+  return fail(
+      cannot_keep(from, code)
+          .wrap("this takes a file system with hard links, and files of the user who runs the job (fs.protected_hardlinks); "
+                "--overwrite alone needs neither"));
 }
 
 Result<void> sync_directory(const fs::path& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid() || ::fsync(fd.get()) != 0) return fail(cannot_keep(path, errno));
   return {};
+}
+
+/// The first part of a directory's name that is not there in `to`; or else its whole name.
+Result<std::string> first_missing(RemoteFiles& files, const std::string& to, const std::string& directory) {
+  for (std::size_t end = directory.find('/'); end != std::string::npos; end = directory.find('/', end + 1)) {
+    WEFT_ASSIGN(const bool there, files.exists(to + "/" + directory.substr(0, end)));
+    if (!there) return directory.substr(0, end);
+  }
+  return directory;
+}
+
+/// Where directories cannot be exchanged, what is there goes into `from` first, which its owner removes, so that nobody reads old
+/// and new files together.
+Result<void> replace_directory(RemoteFiles& files, const std::string& from, const std::string& to, const std::string& name) {
+  if (!files.leaves_directories(to)) return files.rename(from + "/" + name, to + "/" + name, true);
+  const std::string aside = from + "/_replaced";
+  WEFT_ASSIGN(const bool another, files.exists(aside));
+  if (another) WEFT_TRY(files.remove(aside));
+  auto moved = files.rename(to + "/" + name, aside, false);
+  if (!moved && moved.error().code() != Code::not_found) return moved;
+  return files.rename(from + "/" + name, to + "/" + name, false);
+}
+
+/// Returns the name under which it was moved. Only a whole directory replaces what is there: others may have made those above it
+/// meanwhile, and theirs stay.
+Result<std::string> move_directory(RemoteFiles& files, const std::string& from, const std::string& to, const std::string& directory,
+                                   bool repeats) {
+  for (;;) {
+    WEFT_ASSIGN(std::string name, first_missing(files, to, directory));
+    if (repeats) {
+      WEFT_ASSIGN(const bool left, files.exists(from + "/" + directory));
+      if (!left) return directory;
+    }
+    const bool whole = name == directory;
+    auto renamed = whole ? replace_directory(files, from, to, name) : files.rename(from + "/" + name, to + "/" + name, false);
+    if (renamed) return name;
+    if (whole || renamed.error().code() != Code::already_exists) return fail(std::move(renamed).error());
+  }
 }
 
 }  // namespace
@@ -56,7 +97,7 @@ Result<void> link_others(const std::string& from, const std::string& to, const D
       WEFT_TRY(link_file(entry->path(), to / name));
       continue;
     }
-    fs::create_directory(to / name, error);
+    fs::create_directory(to / name, entry->path(), error);  // for the same users as that one
     if (error) return fail(cannot_keep(entry->path(), error.value()));
     made.push_back(to / name);
   }
@@ -83,21 +124,8 @@ Result<void> move_directories(RemoteFiles& files, const std::string& from, const
   DirectoryNames moved;
   for (const std::string& directory : directories) {  // "a" before "a/b"
     if (is_in(directory, moved)) continue;
-    // With the first part of its name that is not there; or else it replaces what is there.
-    std::string name = directory;
-    for (std::size_t end = directory.find('/'); end != std::string::npos; end = directory.find('/', end + 1)) {
-      WEFT_ASSIGN(const bool there, files.exists(to + "/" + directory.substr(0, end)));
-      if (there) continue;
-      name = directory.substr(0, end);
-      break;
-    }
-    auto renamed = files.rename(from + "/" + name, to + "/" + name, true);
-    if (!renamed && repeats && renamed.error().code() == Code::not_found) {
-      WEFT_ASSIGN(const bool left, files.exists(from + "/" + name));
-      if (!left) renamed = {};
-    }
-    WEFT_TRY(std::move(renamed));
-    moved.insert(name);
+    WEFT_ASSIGN(std::string name, move_directory(files, from, to, directory, repeats));
+    moved.insert(std::move(name));
   }
   return {};
 }

@@ -22,8 +22,9 @@ Result<void> link_others(const std::string& from, const std::string& to, const D
 /// Removes what is in the local directory and not one of these files, "a/part-00000"; directories stay.
 Result<void> remove_all_but(const std::string& directory, const std::set<std::string>& files);
 
-/// Moves these directories of `from` to the same places in `to`, which is there. Each replaces, in one step, what is there under
-/// its name. With `repeats` those that are gone from `from` were moved before.
+/// Moves these directories of `from` to the same places in `to`, which is there. Each replaces what is there under its name: in
+/// one step, or where directories cannot be exchanged in two, between which there is none. With `repeats` those that are gone from
+/// `from` were moved before.
 Result<void> move_directories(RemoteFiles& files, const std::string& from, const std::string& to, const DirectoryNames& directories,
                               bool repeats);
 

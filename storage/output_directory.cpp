@@ -12,14 +12,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.hpp"
 #include "base/named_file.hpp"
+#include "storage/directory_swap.hpp"
 #include "storage/in_parallel.hpp"
 #include "storage/output_mark.hpp"
 #include "storage/staged_name.hpp"
@@ -39,12 +38,6 @@ constexpr auto kLeftByJobs = std::chrono::hours(1);
 
 /// In a work directory: all parts have their names, and are being moved from there.
 constexpr const char* kNamed = "_NAMED";
-
-/// Where what was there before is for a moment, where two directories cannot be exchanged. Never taken for a leftover.
-std::string aside_of(const std::string& path) {
-  const auto name = path.rfind('/') + 1;
-  return path.substr(0, name) + short_name(path.substr(name)) + ".weft-replaced";
-}
 
 /// With the suffix that the attempt gave its file.
 std::string part_name(std::size_t index, const std::string& attempt_file) {
@@ -115,16 +108,6 @@ Result<void> sync_all(const fs::path& directory, const std::vector<Winner>& part
     const bool named = repeats && !fs::exists(directory / parts[i].file, error);  // which was synced before that
     return named ? Result<void>() : sync_path(directory / parts[i].file);
   });
-}
-
-/// Locks the directory if it is still the one at `path`; otherwise an invalid descriptor.
-Fd lock_directory(const std::string& path, int how) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd.valid() || ::flock(fd.get(), how) != 0) return {};
-  struct stat ours {};
-  struct stat there {};
-  if (::fstat(fd.get(), &ours) != 0 || ::stat(path.c_str(), &there) != 0 || ours.st_ino != there.st_ino) return {};
-  return fd;
 }
 
 /// Runs that died (their lock is free) leave work directories; nobody else will ever look at them.
@@ -203,28 +186,6 @@ void remove_leftovers(RemoteFiles& remote, const std::string& path) {
     if (auto removed = remote.remove(parent + "/" + name); !removed)
       Log("storage").warn("{} stays, hidden: {}", parent + "/" + name, removed.error().to_string());
   }
-}
-
-/// Makes `work` the directory at `path`; what was there (overwrite only) is at `work` afterwards.
-Result<void> publish(const std::string& work, const std::string& path, bool overwrite) {
-  if (::renameat2(AT_FDCWD, work.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return {};
-  int code = errno;
-  if (code == EEXIST && overwrite) {
-    if (::renameat2(AT_FDCWD, work.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return {};
-    code = errno;
-  }
-  if (code == EEXIST) return fail(Code::already_exists, "output " + path + " was created by somebody else while the job ran");
-  if (code != EINVAL && code != ENOSYS) return fail(cannot_write(path, code));
-  // A file system without these flags (NFS): two steps.
-  const std::string aside = aside_of(path);
-  if (overwrite && ::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) return fail(cannot_write(path, errno));
-  if (::rename(work.c_str(), path.c_str()) != 0) {
-    code = errno;
-    if (overwrite) static_cast<void>(::rename(aside.c_str(), path.c_str()));
-    return fail(cannot_write(path, code));
-  }
-  if (overwrite) static_cast<void>(::rename(aside.c_str(), work.c_str()));
-  return {};
 }
 
 }  // namespace
@@ -410,7 +371,7 @@ Result<void> OutputDirectory::commit_local(const std::vector<std::string>& attem
     return fail(Code::not_found,
                 "the work directory " + work_ + " of output " + path_ + " was removed or replaced while the job ran");
   const auto replaced = keeps_others_ ? directories_of(attempt_files) : std::nullopt;
-  return replaced ? publish_beside_others(*replaced, attempt_files) : publish(work_, path_, overwrite_);
+  return replaced ? publish_beside_others(*replaced, attempt_files) : publish_whole();
 }
 
 /// Nobody else does the same to what is there between the look at it and its replacement.
@@ -420,14 +381,27 @@ Result<void> OutputDirectory::publish_beside_others(const DirectoryNames& replac
     for (const Winner& part : winners(attempt_files)) files.insert(part.name);
     WEFT_TRY(remove_all_but(work_, files));
   }
-  std::error_code error;
-  Fd lock;
-  for (int attempt = 0; fs::is_directory(path_, error) && !lock.valid(); ++attempt) {  // it may be replaced meanwhile
-    if (attempt == 100) return fail(Code::unavailable, "output " + path_ + " is being replaced again and again; try later");
-    lock = lock_directory(path_, LOCK_EX);
+  take_back(path_);
+  for (int attempt = 0; attempt < 100; ++attempt) {  // others may make or replace it meanwhile
+    struct stat there {};
+    if (::lstat(path_.c_str(), &there) != 0) {
+      auto published = publish_directory(work_, path_, false);
+      if (published || published.error().code() != Code::already_exists) return published;
+    } else if (const Fd lock = lock_directory(path_, LOCK_EX); lock.valid()) {
+      WEFT_TRY(check_overwritable(path_));
+      WEFT_TRY(link_others(path_, work_, replaced));
+      return publish_directory(work_, path_, true);
+    } else if (::access(path_.c_str(), R_OK) != 0 && errno != ENOENT) {
+      return fail(cannot_write(path_, errno));
+    }
   }
-  if (lock.valid()) WEFT_TRY(link_others(path_, work_, replaced));
-  return publish(work_, path_, overwrite_);
+  return fail(Code::unavailable, "output " + path_ + " is being replaced again and again; try later");
+}
+
+/// Waits for runs that keep a part of what is there: what this one replaces has all that they have written.
+Result<void> OutputDirectory::publish_whole() {
+  const Fd lock = overwrite_ ? lock_directory(path_, LOCK_EX) : Fd();
+  return publish_directory(work_, path_, overwrite_);
 }
 
 /// That it is the one that was prepared: another one may have its name when the output that it replaced is there.
@@ -578,8 +552,14 @@ Result<void> OutputDirectory::commit_remote(const std::vector<std::string>& atte
   if (!named) WEFT_TRY(name_remote_parts(attempt_files));
   if (overwrite_) WEFT_TRY(check_overwritable(*remote_, path_));
   if (const auto replaced = keeps_others_ ? directories_of(attempt_files) : std::nullopt) {
-    WEFT_ASSIGN(const bool there, remote_->exists(path_));
+    WEFT_ASSIGN(const bool there, remote_->exists(path_ + "/" + kSuccess));
     if (there) return move_remote(*replaced, named);
+    // Nothing that is to be kept; but another run may publish the first directories meanwhile.
+    WEFT_TRY(write_mark(*remote_, work_, mark_));
+    auto renamed = remote_->rename(work_, path_, false);
+    if (renamed || renamed.error().code() != Code::already_exists) return renamed;
+    WEFT_ASSIGN(const bool made, remote_->exists(path_ + "/" + kSuccess));
+    return made ? move_remote(*replaced, named) : remote_->rename(work_, path_, true);
   }
   WEFT_TRY(write_mark(*remote_, work_, mark_));
   return remote_->rename(work_, path_, overwrite_);

@@ -49,8 +49,8 @@ class OutputDirectory {
 
   /// commit() replaces, of an output of a run that is there, only the directories that the new files are in, with all below them,
   /// and keeps the rest. On local disks the new whole appears at once, and runs that do this to one output at the same time wait
-  /// for each other. Elsewhere the directories are replaced one after the other; in object stores there is no _SUCCESS meanwhile. A
-  /// run with files in the output's own directory replaces all. For `overwrite`.
+  /// for each other. Elsewhere the directories are replaced one after the other, in object stores file by file, and the _SUCCESS of
+  /// the run before stays meanwhile. A run with files in the output's own directory replaces all. For `overwrite`.
   void keep_other_directories() { keeps_others_ = true; }
 
   const std::string& path() const { return path_; }
@@ -78,6 +78,7 @@ class OutputDirectory {
   Result<void> commit_once(const std::vector<std::string>& attempt_files);
   Result<void> commit_local(const std::vector<std::string>& attempt_files);
   Result<void> publish_beside_others(const DirectoryNames& replaced, const std::vector<std::string>& attempt_files);
+  Result<void> publish_whole();
   Result<void> name_remote_parts(const std::vector<std::string>& attempt_files);
   Result<void> move_remote(const DirectoryNames& replaced, bool named);
   Result<void> make_empty_remote(const std::string& name);

@@ -156,7 +156,8 @@ class ObjectFiles final : public S3Files {
     if (replace) {
       WEFT_ASSIGN(old, etags_below(*client, target));
       if (replaced == Replaced::directories) keep_others(old, target, directory, files);
-      WEFT_TRY(client->remove(target.bucket, {mark.key}));  // what is there is no longer whole
+      // What is there is no longer whole. With directories that stay, it is what later runs know it by.
+      if (replaced == Replaced::all) WEFT_TRY(client->remove(target.bucket, {mark.key}));
     }
     auto published = show(*client, files, old);
     if (published && replace) published = remove_others(*client, target, old, files);

@@ -174,6 +174,7 @@ TEST_F(OutputTest, DirectoriesThatARunDoesNotWriteAreKeptWhenItSaysSo) {
   ASSERT_TRUE(first.commit({write(first, "x", "1") + "/y=1\n" + write(first, "y", "2") + "/y=2/m=1\n",
                             write(first, "z", "3") + "/y=2/m=2\n" + write(first, "w", "4") + "/y=22\n"}));
   ASSERT_TRUE(write_file(at("out/y=2/note"), "of somebody else"));
+  fs::permissions(at("out/y=1"), fs::perms::owner_all);
   struct stat before {};
   ASSERT_EQ(::stat(at("out/y=1/part-00000").c_str(), &before), 0);
 
@@ -188,6 +189,7 @@ TEST_F(OutputTest, DirectoriesThatARunDoesNotWriteAreKeptWhenItSaysSo) {
   ASSERT_EQ(::stat(at("out/y=1/part-00000").c_str(), &after), 0);
   EXPECT_EQ(before.st_ino, after.st_ino) << "a file that is kept is the same for who reads it";
   EXPECT_EQ(before.st_mtime, after.st_mtime);
+  EXPECT_EQ(fs::status(at("out/y=1")).permissions(), fs::perms::owner_all) << "nobody else may read it now either";
 
   auto nothing = prepare_keeping(at("out"), "run3").value();
   ASSERT_TRUE(nothing.commit({"\n"}));
@@ -206,9 +208,8 @@ TEST_F(OutputTest, RunsThatReplaceDirectoriesOfOneOutputAtTheSameTimeLoseNothing
     outputs.push_back(prepare_keeping(at("out"), "run" + std::to_string(i)).value());
     written.push_back(write(outputs.back(), "x", "text") + "/n=" + std::to_string(i) + "\n");
   }
-  ASSERT_TRUE(outputs[0].commit({written[0]}));
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < kRuns; ++i)
+  std::vector<std::thread> threads;  // one of them makes the output
+  for (std::size_t i = 0; i < kRuns; ++i)
     threads.emplace_back([&, i] {
       const auto committed = outputs[i].commit({written[i]});
       EXPECT_TRUE(committed) << committed.error().to_string();
@@ -233,6 +234,17 @@ TEST_F(OutputTest, WhatAJobsEarlierDriverHasKeptIsLookedAtAgain) {
   ASSERT_TRUE(output.commit({written}));
   EXPECT_EQ(names(at("out/y=1")), Names{"part-00007"});
   EXPECT_EQ(*read_file(at("out/y=2/part-00000")), "new");
+}
+
+TEST_F(OutputTest, WhatAProcessThatDiedHasSetAsideIsKept) {
+  auto first = prepare_keeping(at("out"), "run1").value();
+  ASSERT_TRUE(first.commit({write(first, "x", "1") + "/y=1\n"}));
+  auto second = prepare_keeping(at("out"), "run2").value();
+  // As if a process had been killed between the two steps that replacing takes where directories cannot be exchanged.
+  fs::rename(at("out"), at("out.weft-replaced"));
+  ASSERT_TRUE(second.commit({write(second, "x", "new") + "/y=2\n"}));
+  EXPECT_EQ(names(at("out")), (Names{"_SUCCESS", "y=1", "y=2"}));
+  EXPECT_EQ(names(), Names{"out"});
 }
 
 TEST_F(OutputTest, OutputThatAppearsMeanwhileIsNotTouched) {

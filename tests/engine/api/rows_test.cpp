@@ -366,6 +366,23 @@ TEST(Json, WritesWhatPythonReads) {
           "name\":\"q\\\"\\\\\\t\\u0001\xef\xbf\xbd\xc3\xa9\",\"points\":[{\"x\":1,\"y\":0.5}],\"center\":null,\"closed\":true}"}));
 }
 
+TEST(WriteTextBy, KeepsOtherDirectoriesWhenItIsAskedTo) {
+  const ScratchDirectory scratch;
+  const auto write = [&](std::vector<int> days, const LocalOptions& options) {
+    const auto define = [&](Flow& flow) {
+      flow.from_vector(days).write_text_by(scratch / "out", [](int day) { return "day=" + std::to_string(day); });
+    };
+    const auto report = run_locally(define, options);
+    ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  };
+  const auto there = [&](const char* day) { return std::filesystem::exists(scratch / (std::string("out/") + day)); };
+  write({1, 2}, {.threads = 1});
+  write({2, 3}, {.threads = 1, .overwrite_directories = true});
+  EXPECT_TRUE(there("day=1") && there("day=2") && there("day=3"));
+  write({3}, {.threads = 1, .overwrite = true});
+  EXPECT_FALSE(there("day=1"));
+}
+
 TEST(WriteTextBy, MakesADirectoryForEachName) {
   const ScratchDirectory scratch;
   constexpr std::uint64_t kRecords = 20'000, kNames = 70;  // more names than files that are open at once
