@@ -142,6 +142,7 @@ void Altruism::plan(const ClusterView& view) {
 
 /// Tasks whose time has come become due, also of jobs that cannot wait any longer.
 void Altruism::advance(Time now) {
+  note_touched();
   std::vector<Planned*> reached;
   steps_.offer(true, [&](Planned* planned) {
     if (next_step(*planned) > now) return true;
@@ -257,6 +258,11 @@ void Altruism::note(Planned& planned) {
   at(wakes_, planned.plan.trusted() ? next_wake(planned) : Time::max());
 }
 
+/// Of the jobs for which something has changed since the last plan(), such as launches.
+void Altruism::note_touched() {
+  for (const JobId id : touched_) note(plans_.at(id));
+}
+
 /// The free capacity, less the demands of due tasks and the shares of jobs without a plan.
 Parts Altruism::free_now(const ClusterView& view) const {
   Parts free = parts_of(capacity_ - view.used(), capacity_, {});
@@ -274,7 +280,7 @@ bool Altruism::offer(const ClusterView& view, Launcher& launcher) {
   std::vector<JobId> refused;
   const bool launched = open_.offer(launcher.starts_over(), [&](const Planned* planned) {
     const JobInfo& job = planned->plan.job();
-    if (launcher.launch(job)) return true;
+    if (job.pending > 0 && launcher.launch(job)) return true;
     if (job.pending == 0 || !may_launch(view, job)) refused.push_back(job.id);  // until something changes for it
     return false;
   });
@@ -327,6 +333,7 @@ bool Altruism::fits_leftover(const ClusterView&, const JobInfo& job, const Stage
 }
 
 void Altruism::decided(const ClusterView& view, Decisions& decisions) {
+  note_touched();
   wakes_.offer(true, [&](const Planned* planned) {
     decisions.wake_at(std::max(next_wake(*planned), view.now()));
     return true;

@@ -87,6 +87,7 @@ class Altruism final : public Limit {
   void renew(Time now, Planned& planned, Parts& free);
   void toss_coins();
   void note(Planned& planned);
+  void note_touched();
   Parts free_now(const ClusterView& view) const;
   Parts kept_share(const JobInfo& job) const;
   bool must_launch(const Planned& planned, std::optional<StageId> stage) const;

@@ -208,8 +208,7 @@ void ShareLimit::plan(const ClusterView& view) {
   ShareChanges changes = shares_->refresh(view);
   if (changes.all) standing_.clear();
   for (const JobId job : changes.jobs) standing_.erase(job);
-  changes_.all = changes_.all || changes.all;
-  changes_.jobs.insert(changes_.jobs.end(), changes.jobs.begin(), changes.jobs.end());
+  changes_ = std::move(changes);
 }
 
 bool ShareLimit::may_launch(const ClusterView&, const JobInfo& job, const StageInfo& stage) {

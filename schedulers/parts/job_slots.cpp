@@ -269,7 +269,9 @@ bool JobSlots::offer(const ClusterView& view, SlotKind, Launcher& launcher) {
   if (options_.bounded && launch_any(view, launcher, Locality::node)) return true;
   if (found != slots_.end() && std::ranges::any_of(found->second, launch)) return true;
   if (options_.bounded && launch_any(view, launcher, Locality::any)) return true;
-  if (options_.bounded && launch_any(view, launcher, Locality::any, false)) return true;
+  // Not while nodes near to input are filled first: jobs with slots may yet need what is left.
+  const bool last = launcher.farthest() == Locality::any;
+  if (options_.bounded && last && launch_any(view, launcher, Locality::any, false)) return true;
   if (!with_failed_.empty() && launch_elsewhere(view, launcher)) return true;
   for (const JobId id : without_reason_) launcher.hold(id, reason(id));  // perhaps not recorded, as other nodes will ask
   return false;

@@ -59,6 +59,7 @@ class NetworkGains::Choosy final : public Launcher {
   std::optional<Locality> nearest(const JobInfo& job, const StageInfo& stage) override { return inner_.nearest(job, stage); }
   void hold(JobId job, std::string_view reason) override { inner_.hold(job, reason); }
   bool starts_over() const override { return inner_.starts_over(); }
+  Locality farthest() const override { return inner_.farthest(); }
   const NodeInfo* node() const override { return inner_.node(); }
 
  private:

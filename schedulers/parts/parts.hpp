@@ -57,6 +57,8 @@ class Launcher {
   /// again. An order may go on where it was.
   virtual bool starts_over() const { return true; }
 
+  /// How far from their input tasks are launched at most. While it is not `any`, all nodes are asked again afterwards.
+  virtual Locality farthest() const { return Locality::any; }
   /// The node that is asked; null where all nodes with free capacity are offered at once.
   virtual const NodeInfo* node() const { return nullptr; }
   /// Launches one task of that stage, at most that far from its input. Records no reason, and counts no skipped opportunity.

@@ -26,6 +26,7 @@ class PassLauncher final : public Launcher {
   bool launch(const JobInfo& job) override;
   void hold(JobId job, std::string_view reason) override { explanations_.hold_by_policy(job, reason); }
   bool starts_over() const override { return starts_over_; }
+  Locality farthest() const override { return call_.farthest; }
   const NodeInfo* node() const override { return call_.by_node ? call_.node : nullptr; }
   bool launch(const JobInfo& job, const StageInfo& stage, Locality farthest) override;
   std::optional<Locality> nearest(const JobInfo& job, const StageInfo& stage) override;
