@@ -118,7 +118,7 @@ class Table {
   }
   /// As many rows as take a part of a frame, and the others in the frames after it, so that scrolling stays smooth.
   fillRows(rows, from, first) {
-    const until = performance.now() + kPartOfFrame;
+    const until = report || document.hidden ? Infinity : performance.now() + kPartOfFrame;  // where no frames come: all
     let at = from;
     for (; at < rows.length && performance.now() < until; ++at) {
       const [tr, row] = rows[at], same = tr.row === row;
