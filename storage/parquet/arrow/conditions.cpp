@@ -159,6 +159,30 @@ bool statistics_leave_room(const Condition& condition, const ::parquet::ColumnDe
   }
 }
 
+/// Each comparison has a loop of its own, which the compiler makes of vector instructions. What is there of a missing value does
+/// not matter.
+template <class Values, class T>
+void keep(Comparison comparison, const Values& values, const T& bound, std::span<std::uint8_t> wanted) {
+  const auto keep_if = [&](auto holds) {
+    for (std::size_t row = 0; row < wanted.size(); ++row)
+      wanted[row] = static_cast<std::uint8_t>(wanted[row] & static_cast<std::uint8_t>(holds(values[row])));
+  };
+  switch (comparison) {
+    case Comparison::equal:
+      return keep_if([&](const T& value) { return value == bound; });
+    case Comparison::not_equal:
+      return keep_if([&](const T& value) { return value != bound; });
+    case Comparison::less:
+      return keep_if([&](const T& value) { return value < bound; });
+    case Comparison::less_or_equal:
+      return keep_if([&](const T& value) { return value <= bound; });
+    case Comparison::greater:
+      return keep_if([&](const T& value) { return value > bound; });
+    default:
+      return keep_if([&](const T& value) { return value >= bound; });
+  }
+}
+
 bool bloom_filter_leaves_room(const Condition& condition, const ::parquet::ColumnDescriptor& column,
                               const ::parquet::BloomFilter& filter) {
   if (condition.kind == Kind::text) {
@@ -207,13 +231,14 @@ bool may_hold(const Condition& condition, ::parquet::ParquetFileReader& file, in
 }
 
 void keep_where(const Condition& condition, const Column& column, std::span<std::uint8_t> wanted) {
-  const auto keep = [&](const auto& values, const auto& bound) {
-    for (std::size_t row = 0; row < wanted.size(); ++row)
-      if (column.at(row) != Presence::there || !holds(condition.comparison, values[row], bound)) wanted[row] = 0;
-  };
-  if (condition.kind == Kind::text) return keep(column.texts, std::string_view(condition.text));
-  if (condition.kind == Kind::real_number) return keep(column.real_numbers, condition.real);
-  keep(column.signed_numbers, condition.whole);
+  if (condition.kind == Kind::text)
+    keep(condition.comparison, column.texts, std::string_view(condition.text), wanted);
+  else if (condition.kind == Kind::real_number)
+    keep(condition.comparison, column.real_numbers, condition.real, wanted);
+  else
+    keep(condition.comparison, column.signed_numbers, condition.whole, wanted);
+  for (std::size_t row = 0; row < column.presence.size(); ++row)
+    if (column.presence[row] != Presence::there) wanted[row] = 0;
 }
 
 }  // namespace weft::storage::parquet
