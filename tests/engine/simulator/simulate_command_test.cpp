@@ -123,7 +123,7 @@ TEST(AdviseCommand, SaysOnOneScreenWhichSchedulerToUse) {
   EXPECT_THAT(text.out, HasSubstr("simulator: 12 jobs under fifo took "));
   EXPECT_THAT(text.out, HasSubstr("\nUse fsp in place of fifo.\n"));
   EXPECT_THAT(text.out, HasSubstr("costs: "));
-  EXPECT_THAT(text.out, HasSubstr("warning: without --network"));
+  EXPECT_THAT(text.out, HasSubstr("so that nothing is gained by moving fewer; give --network, --nic and --disk"));
   EXPECT_LE(std::count(text.out.begin(), text.out.end(), '\n'), 40) << "one screen";
   const auto json = advise({"--json", "--goal", "p95"});
   EXPECT_THAT(json.out, HasSubstr("\"goal\":\"completion_p95\""));
