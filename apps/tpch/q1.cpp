@@ -8,10 +8,12 @@ struct Line {
   std::string_view l_returnflag, l_linestatus;
   double l_quantity = 0, l_extendedprice = 0, l_discount = 0, l_tax = 0;
 };
-/// Of one line, or of many. Prices are in cents, discounted ones in a hundredth of that, charges in a hundredth of those.
+/// Of one line, or of many. Prices are in cents, discounted ones in a hundredth of that, charges in a hundredth of those: from
+/// scale factor 84 on, a sum of them needs more than 64 bits. So it is a hundred times `charge` and the rest.
 struct Sums {
-  std::int64_t quantity = 0, price = 0, discounted = 0, charge = 0, discount = 0, count = 0;
+  std::int64_t quantity = 0, price = 0, discounted = 0, charge = 0, charge_rest = 0, discount = 0, count = 0;
 };
+__extension__ using Wide = __int128;
 struct Row {
   std::string l_returnflag, l_linestatus;
   double sum_qty = 0, sum_base_price = 0, sum_disc_price = 0, sum_charge = 0, avg_qty = 0, avg_price = 0, avg_disc = 0;
@@ -20,13 +22,14 @@ struct Row {
 
 Sums sums_of(const Line& line) {
   const std::int64_t price = tpch::hundredths(line.l_extendedprice), discount = tpch::hundredths(line.l_discount);
-  const std::int64_t discounted = price * (100 - discount);
-  return {tpch::hundredths(line.l_quantity), price, discounted, discounted * (100 + tpch::hundredths(line.l_tax)), discount, 1};
+  const std::int64_t discounted = price * (100 - discount), charge = discounted * (100 + tpch::hundredths(line.l_tax));
+  return {tpch::hundredths(line.l_quantity), price, discounted, charge / 100, charge % 100, discount, 1};
 }
 
 Sums operator+(const Sums& a, const Sums& b) {
-  return {a.quantity + b.quantity, a.price + b.price,       a.discounted + b.discounted,
-          a.charge + b.charge,     a.discount + b.discount, a.count + b.count};
+  return {
+      a.quantity + b.quantity, a.price + b.price, a.discounted + b.discounted, a.charge + b.charge, a.charge_rest + b.charge_rest,
+      a.discount + b.discount, a.count + b.count};
 }
 
 Row row_of(const std::array<char, 2>& flags, const Sums& sums) {
@@ -36,7 +39,7 @@ Row row_of(const std::array<char, 2>& flags, const Sums& sums) {
           static_cast<double>(sums.quantity) / 1e2,
           static_cast<double>(sums.price) / 1e2,
           static_cast<double>(sums.discounted) / 1e4,
-          static_cast<double>(sums.charge) / 1e6,
+          static_cast<double>(Wide{sums.charge} * 100 + sums.charge_rest) / 1e6,
           mean(sums.quantity),
           mean(sums.price),
           mean(sums.discount),

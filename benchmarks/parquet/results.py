@@ -16,12 +16,28 @@ def source_of(path):
     return f"read_parquet('{path}/**/*.parquet')" if parquet else f"read_csv('{path}/part-*')"
 
 
+def first_unsorted(connection, path):
+    """Which row has a smaller key than the one before it, over all files in the order of their names; or a text that there is none."""
+    path, last = pathlib.Path(path), None
+    for part in sorted(path.rglob("*.parquet")) if path.is_dir() else [path]:
+        rows = f"SELECT file_row_number AS row, key, lag(key) OVER (ORDER BY file_row_number) AS before FROM read_parquet('{part}', file_row_number = true)"
+        wrong, first, most = connection.execute(f"SELECT min(row) FILTER (key < before), first(key ORDER BY row), max(key) FROM ({rows})").fetchone()
+        if wrong is not None:
+            return f"row {wrong} of {part.name} out of order"
+        if first is not None and last is not None and first < last:
+            return f"the first row of {part.name} out of order"
+        last = most if most is not None else last
+    return "sorted"
+
+
 def rows_of(query, path):
-    """Sorted where the query does not say in which order; of many sorted rows only what they sum up to."""
+    """Sorted where the query does not say in which order; of many sorted rows only what they sum up to, and whether they are sorted, as texts
+    that must be the same to the last digit."""
     connection = duckdb.connect()
     source = source_of(path)
     if query == "sort":
-        return connection.execute(f"SELECT count(*), sum(key::HUGEINT), count(DISTINCT text) FROM {source}").fetchall()
+        return [connection.execute(f"SELECT count(*)::VARCHAR, sum(key)::VARCHAR, sum(hash(key::BIGINT, text::VARCHAR))::VARCHAR FROM {source}").fetchone() +
+                (first_unsorted(connection, path),)]
     rows = connection.execute(f"SELECT * FROM {source}").fetchall()
     return rows if query in peers.TPCH else sorted(rows)
 

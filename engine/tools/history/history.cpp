@@ -19,11 +19,11 @@ std::uint64_t key_of(const master::EventLine& line) {
   return (std::uint64_t{line.stage} << 48) ^ (std::uint64_t{line.task} << 12) ^ line.attempt;
 }
 
-std::uint32_t take_slot(std::vector<bool>& taken) {
-  const auto free = std::find(taken.begin(), taken.end(), false);
-  const auto slot = static_cast<std::uint32_t>(free - taken.begin());
-  if (free == taken.end()) taken.push_back(false);
-  taken[slot] = true;
+/// The lowest that has been free since then at the latest.
+std::uint32_t take_slot(std::vector<Time>& slots, Time since) {
+  const auto free = std::find_if(slots.begin(), slots.end(), [&](Time each) { return each != kTaken && each <= since; });
+  const auto slot = static_cast<std::uint32_t>(free - slots.begin());
+  (free == slots.end() ? slots.emplace_back() : *free) = kTaken;
   return slot;
 }
 
@@ -72,7 +72,7 @@ void EventHistory::apply(const master::EventLine& line) {
   if (line.event == "job_failed") end_job(job, job.status.error.empty() ? JobState::failed : JobState::killed, line.error);
   if (line.event == "job_killed" && job.status.state == JobState::running)
     job.status.error = line.reason.empty() ? "killed" : line.reason;
-  if (line.event == "task_launched") launch(line, job);
+  if (line.event == "task_launched") launch(line, job, line.at, kTaken);
   if (line.event == "task_finished") end_attempt(line, job, Fate::finished);
   if (line.event == "task_failed") end_attempt(line, job, line.kind == "killed" ? Fate::killed : Fate::failed);
   if (line.event == "task_killed") end_attempt(line, job, Fate::killed);
@@ -156,25 +156,41 @@ void EventHistory::submit(const master::EventLine& line) {
   job.options = line.options;
 }
 
-void EventHistory::launch(const master::EventLine& line, LoggedJob& job) {
+void EventHistory::launch(const master::EventLine& line, LoggedJob& job, Time at, Time slot_free_since) {
   LoggedAttempt made;
   made.stage = line.stage;
   made.task = line.task;
   made.attempt = line.attempt;
   made.node = line.node;
-  made.slot = take_slot(job.taken[line.node]);
+  made.slot = take_slot(job.slots[line.node], slot_free_since);
   made.partitions = line.partitions;
   made.speculative = line.speculative;
-  made.launched = line.at;
+  made.launched = at;
   made.changed = ++changes_;
   job.open[key_of(line)] = job.attempts.size();
+  job.known.insert(key_of(line));
   job.attempts.push_back(std::move(made));
   ++attempts_;
 }
 
+/// A master that was killed has lost its last lines, and with them launches of attempts that went on: one that ends was launched
+/// when its code began, as far as that is known. False when the line is of no such attempt.
+bool EventHistory::launch_unseen(const master::EventLine& line, LoggedJob& job) {
+  if (job.status.state != JobState::running || job.known.contains(key_of(line))) return false;
+  const auto stage = std::find_if(job.stages.begin(), job.stages.end(), [&](const auto& each) { return each.id == line.stage; });
+  if (stage == job.stages.end()) return false;
+  const Time planned = job.planned[static_cast<std::size_t>(stage - job.stages.begin())];
+  const Time at = std::min(line.at, std::max(line.at - std::max(line.usage.run, Time(0)), planned));
+  launch(line, job, at, at);
+  return true;
+}
+
 void EventHistory::end_attempt(const master::EventLine& line, LoggedJob& job, Fate fate) {
-  const auto open = job.open.find(key_of(line));
-  if (open == job.open.end()) return;
+  auto open = job.open.find(key_of(line));
+  if (open == job.open.end()) {
+    if (!launch_unseen(line, job)) return;
+    open = job.open.find(key_of(line));
+  }
   LoggedAttempt& attempt = job.attempts[open->second];
   attempt.kind = line.kind;
   attempt.input_bytes = line.input_bytes;
@@ -197,8 +213,8 @@ void EventHistory::close(LoggedJob& job, std::size_t place, Fate fate, std::stri
   attempt.ended = now_;
   attempt.why = std::move(why);
   attempt.changed = ++changes_;
-  auto& taken = job.taken[attempt.node];
-  if (attempt.slot < taken.size()) taken[attempt.slot] = false;
+  auto& slots = job.slots[attempt.node];
+  if (attempt.slot < slots.size()) slots[attempt.slot] = now_;
 }
 
 void EventHistory::end_job(LoggedJob& job, JobState state, const std::string& error) {
@@ -207,7 +223,8 @@ void EventHistory::end_job(LoggedJob& job, JobState state, const std::string& er
   job.status.error = error;
   job.status.ended = now_;
   for (const auto& [key, place] : std::exchange(job.open, {})) close(job, place, Fate::killed, "the job is over");
-  job.taken.clear();
+  job.slots.clear();
+  job.known = {};  // no end of an attempt counts any more
 }
 
 void EventHistory::lose(const master::EventLine& line) {

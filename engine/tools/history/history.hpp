@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -57,12 +58,15 @@ struct PrefetchTotals {
   shuffle::PrefetchStats bytes{};
 };
 
+/// Of a slot that an attempt has.
+inline constexpr Time kTaken = Time::max();
+
 struct LoggedJob {
   master::JobStatus status{};  // without stages and the sums over them: status_of() adds these
   master::JobOptions options{};
   std::vector<master::LoggedStage> stages{};
-  std::vector<Time> planned{};                                            // when the driver submitted each of these
-  std::vector<LoggedAttempt> attempts{};                                  // in the order of their launches
+  std::vector<Time> planned{};            // when the driver submitted each of these
+  std::vector<LoggedAttempt> attempts{};  // in the order of their launches; EventHistory::launch_unseen adds some at their ends
   std::map<std::uint32_t, std::vector<std::uint64_t>> partition_bytes{};  // by the stage that writes the shuffle
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::string, std::uint64_t>>
       hot_keys{};                                                                          // records, by stage and partition
@@ -74,7 +78,8 @@ struct LoggedJob {
   std::vector<Prefetched> prefetched{};                // the increments between reports, at most kMostPrefetched
   // For EventHistory:
   std::map<std::uint64_t, std::size_t> open{};         // places in `attempts` of those that run
-  std::map<std::uint32_t, std::vector<bool>> taken{};  // slots, by node
+  std::unordered_set<std::uint64_t> known{};           // all of `attempts`: ends of some are logged twice
+  std::map<std::uint32_t, std::vector<Time>> slots{};  // by node: since when each is free, or kTaken
   std::set<std::uint64_t> others{};                    // jobs that had slots while it had none yet; EventHistory::others
 };
 
@@ -130,7 +135,8 @@ class EventHistory {
   bool is_over() const;
   void restart(Time at);
   void submit(const master::EventLine& line);
-  void launch(const master::EventLine& line, LoggedJob& job);
+  void launch(const master::EventLine& line, LoggedJob& job, Time at, Time slot_free_since);
+  bool launch_unseen(const master::EventLine& line, LoggedJob& job);
   void end_attempt(const master::EventLine& line, LoggedJob& job, Fate fate);
   void close(LoggedJob& job, std::size_t place, Fate fate, std::string why);
   void end_job(LoggedJob& job, JobState state, const std::string& error);

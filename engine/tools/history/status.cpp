@@ -19,7 +19,7 @@ struct Counting {
 
 void count_attempt(const LoggedJob& job, const LoggedAttempt& attempt, master::StageStatus& stage, Counting& counting) {
   master::StageAttempts& attempts = stage.usage.attempts;
-  if (counting.launched.empty()) stage.usage.began = attempt.launched;
+  stage.usage.began = counting.launched.empty() ? attempt.launched : std::min(stage.usage.began, attempt.launched);
   const bool first = counting.launched.insert(attempt.task).second;
   if (attempt.speculative)
     ++stage.speculative;

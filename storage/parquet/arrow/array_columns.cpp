@@ -50,12 +50,19 @@ double real_of(const Decimal& value, std::int32_t scale) {
   return nearest;
 }
 
-/// Of at most 15 digits, which are in the first eight bytes.
+/// Of at most 15 digits by their type: then the first eight bytes have them, and the others only the sign. Nobody makes a writer
+/// keep to that, so values of more digits are read as well. A missing value may be anything.
 void take_short_decimals(const ::arrow::Decimal128Array& decimals, std::int32_t scale, std::span<double> into) {
   for (std::size_t row = 0; row < into.size(); ++row) {
-    std::int64_t digits = 0;
-    std::memcpy(&digits, decimals.GetValue(static_cast<std::int64_t>(row)), sizeof digits);
-    into[row] = short_decimal(digits, scale).value_or(0);  // a missing value may be anything
+    const std::uint8_t* const value = decimals.GetValue(static_cast<std::int64_t>(row));
+    std::int64_t digits = 0, above = 0;
+    std::memcpy(&digits, value, sizeof digits);
+    std::memcpy(&above, value + sizeof digits, sizeof above);
+    const auto exact = above == digits >> 63 ? short_decimal(digits, scale) : std::nullopt;
+    if (exact)
+      into[row] = *exact;
+    else
+      into[row] = decimals.IsValid(static_cast<std::int64_t>(row)) ? real_of(::arrow::Decimal128(value), scale) : 0;
   }
 }
 

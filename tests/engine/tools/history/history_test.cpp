@@ -88,6 +88,52 @@ TEST(History, LinesOutOfPlaceArePassedOver) {
   EXPECT_EQ(written.history.job(1)->attempts[0].ended, milliseconds(5));
 }
 
+TEST(History, KnowsAttemptsWhoseLaunchesAreLostFromTheirEnds) {
+  WrittenLog written({}, 6);
+  written.worker(0, 1, "w1");
+  written.job(10, 1);
+  written.stage(25, 1, 0, 5);
+  written.launch(30, 1, 0, 0, 0, 1);
+  written.launch(30, 1, 0, 1, 0, 1);
+  written.finish(45, 1, 0, 1, 0, 1);
+  const auto finish = [&](int at, std::uint32_t task, int run) {
+    auto line = written.attempt(at, "task_finished", 1, 0, task, 0, 1);
+    line.usage.run = milliseconds(run);
+    line.output_bytes = 7;
+    written.history.apply(line);
+  };
+  finish(50, 2, 20);
+  finish(60, 3, 100);                                                   // longer than there is the stage
+  written.fail(70, 1, 0, 4, 0, 1, "user_code", "it threw");             // nobody says how long it ran
+  for (std::uint32_t task = 1; task <= 3; ++task) finish(80, task, 1);  // a worker reports them to the next master as well
+  written.fail(81, 1, 0, 4, 0, 1, "killed", "");
+  finish(82, 4, 1);
+  written.finish(83, 1, 7, 0, 0, 1);  // of a stage that is not known
+  const LoggedJob& job = *written.history.job(1);
+  ASSERT_EQ(job.attempts.size(), 5u);
+  const int launched[] = {30, 30, 30, 25, 70}, ended[] = {0, 45, 50, 60, 70};
+  const std::uint32_t slots[] = {0, 1, 2, 3, 1};  // in none of them at the same time
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(job.attempts[i].launched, milliseconds(launched[i])) << i;
+    EXPECT_EQ(job.attempts[i].ended, milliseconds(ended[i])) << i;
+    EXPECT_EQ(job.attempts[i].slot, slots[i]) << i;
+  }
+  EXPECT_EQ(job.attempts[2].fate, Fate::finished);
+  EXPECT_EQ(job.attempts[2].output_bytes, 7u);
+  EXPECT_EQ(job.attempts[4].fate, Fate::failed);
+  EXPECT_EQ(job.attempts[4].why, "it threw");
+  EXPECT_EQ(status_of(job).tasks.finished, 3u);
+  EXPECT_EQ(status_of(job).stages[0].usage.began, milliseconds(25));
+  written.end(90, 1);
+  written.fail(91, 1, 0, 0, 1, 1, "killed", "the job is over");
+  EXPECT_EQ(job.attempts.size(), 5u);
+  written.job(100, 2);
+  written.stage(100, 2, 0, 2);
+  for (std::uint32_t task = 0; task < 2; ++task) written.finish(101, 2, 0, task, 0, 1);
+  written.job(110, 3);
+  EXPECT_EQ(written.history.job(1), nullptr) << "they count among those that histories may have";
+}
+
 TEST(History, ForgetsTheEarliestJobsThatHaveEnded) {
   WrittenLog written({}, 10);
   for (std::uint64_t id = 1; id <= 5; ++id) {

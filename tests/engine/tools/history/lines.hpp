@@ -101,7 +101,7 @@ class WrittenLog {
  private:
   void write(const master::EventLine& made) {
     history.apply(made);
-    log += master::to_json(made) + "\n";
+    log += master::to_json(master::EventLine(made)) + "\n";
   }
 };
 

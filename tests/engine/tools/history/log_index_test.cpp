@@ -23,7 +23,9 @@ class IndexedLog : public testing::Test {
   std::string path() const { return directory_.path() / "log"; }
   std::string index() const { return directory_.path() / "weft.index"; }
 
-  void write(const master::EventLine& line) { std::ofstream(path(), std::ios::app) << master::to_json(line) << "\n"; }
+  void write(const master::EventLine& line) {
+    std::ofstream(path(), std::ios::app) << master::to_json(master::EventLine(line)) << "\n";
+  }
   static master::EventLine line(int at, const char* event, std::uint64_t job = 0) {
     master::EventLine made;
     made.at = milliseconds(at);

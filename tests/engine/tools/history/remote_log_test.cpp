@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ class RemoteLog : public testing::Test {
     made.event = event;
     made.job = job;
     made.name = name;
-    return master::to_json(made) + "\n";
+    return master::to_json(std::move(made)) + "\n";
   }
   static void append(const std::string& file, const std::string& text) { std::ofstream(file, std::ios::app) << text; }
   std::string piece(std::uint32_t number) const { return master::rotated_name(log_, number); }
