@@ -65,22 +65,16 @@ def _():
         return cluster.kinds()
 
 
-@failure("a hot partition", "skew")
-def _():
+def hot_key(mode):
     with Cluster() as cluster:
-        cluster.job("ailing_probe", "hot", "--partitions", "8")
+        cluster.job("ailing_probe", mode, "--partitions", "8")
         said = cluster.kinds()
         assert any("of its records have the key '0'" in finding for _, finding in said), said
         return said
 
 
-@failure("a hot partition of a sort", "skew")
-def _():
-    with Cluster() as cluster:
-        cluster.job("ailing_probe", "hot_sort", "--partitions", "8")
-        said = cluster.kinds()
-        assert any("of its records have the key '0'" in finding for _, finding in said), said
-        return said
+failure("a hot partition", "skew")(lambda: hot_key("hot"))
+failure("a hot partition of a sort", "skew")(lambda: hot_key("hot_sort"))
 
 
 @failure("a slow node", "slow_node")

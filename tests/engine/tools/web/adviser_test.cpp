@@ -50,7 +50,7 @@ class AdviserTest : public testing::Test {
 TEST_F(AdviserTest, AsksAboutTheLogAndTheTimeAndGivesTheAnswer) {
   Adviser adviser("the log",
                   program("echo \"$@\" > " + file("asked") + "; while [ $(nice) = 0 ]; do sleep 0.01; done; nice > " +
-                          file("nice") + "; echo '{\"recommended\":\"fair\"}'"));  // it has begun before it is told to give way
+                          file("nice") + "; echo '{\"recommended\":\"fair\"}'"));  // it may begin before its priority is lowered
   EXPECT_EQ(adviser.describe(), "{\"state\":\"none\"}\n");
   ASSERT_TRUE(adviser.ask(6h));
   const std::string said = end_of(adviser);
