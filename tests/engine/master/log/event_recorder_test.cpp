@@ -11,7 +11,6 @@
 namespace weft::master {
 namespace {
 
-using test::read_file;
 using test::ScratchDirectory;
 
 /// A log of its own, and what its file has.
@@ -24,7 +23,7 @@ class RecorderTest : public ::testing::Test {
     recorder_.after(Time(1), commands);
   }
   bool has(const std::string& event) const {
-    return read_file(files_ / "events").find("\"event\":\"" + event + "\"") != std::string::npos;
+    return test::read_file(files_ / "events").find("\"event\":\"" + event + "\"") != std::string::npos;
   }
   static Event ended() {
     TaskFinished finished;
