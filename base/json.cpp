@@ -1,9 +1,9 @@
 #include "base/json.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "base/assert.hpp"
 #include "base/printable.hpp"
@@ -11,11 +11,12 @@
 namespace weft {
 namespace {
 
-/// ASCII that stands for itself.
-constexpr bool is_plain(char c) {
-  const auto code = static_cast<unsigned char>(c);
-  return code >= 0x20 && code < 0x7f && c != '"' && c != '\\';
-}
+/// By code: ASCII that stands for itself.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t code = 0x20; code < 0x7f; ++code) plain[code] = code != '"' && code != '\\';
+  return plain;
+}();
 
 /// ASCII that does not.
 void append_escaped(std::string& out, char c) {
@@ -50,10 +51,39 @@ std::size_t append_character(std::string& out, std::string_view text) {
   return length == 0 ? 1 : length;
 }
 
+/// What is added to a text at once: most keys and values are short and plain.
+class Piece {
+ public:
+  void add(char c) { bytes_[size_++] = c; }
+  /// False: it does not fit, or has to be escaped.
+  bool add_quoted(std::string_view text) {
+    if (text.size() > kMost) return false;
+    add('"');
+    for (char c : text) {
+      if (!kPlain[static_cast<unsigned char>(c)]) return false;
+      add(c);
+    }
+    add('"');
+    return true;
+  }
+  std::string_view text() const { return {bytes_.data(), size_}; }
+
+ private:
+  static constexpr std::size_t kMost = 60;
+
+  std::array<char, kMost + 4> bytes_;
+  std::size_t size_ = 0;
+};
+
 void append_quoted(std::string& out, std::string_view text) {
+  if (Piece whole; whole.add_quoted(text)) {
+    out += whole.text();
+    return;
+  }
   out += '"';
   while (!text.empty()) {
-    const auto plain = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
+    std::size_t plain = 0;
+    while (plain < text.size() && kPlain[static_cast<unsigned char>(text[plain])]) ++plain;
     out.append(text, 0, plain);  // nearly everything
     text.remove_prefix(plain);
     if (text.empty()) break;
@@ -77,11 +107,18 @@ std::string json_quoted(std::string_view text) {
 }
 
 JsonWriter& JsonWriter::key(std::string_view name) {
-  WEFT_ASSERT(!scopes_.empty() && scopes_.back() == Scope::object && !after_key_);
-  if (!first_) text_ += ',';
+  WEFT_ASSERT(!scopes_.empty() && scopes_.back() == '{' && !after_key_);
+  Piece whole;
+  if (!first_) whole.add(',');
+  if (whole.add_quoted(name)) {
+    whole.add(':');
+    text_ += whole.text();
+  } else {
+    if (!first_) text_ += ',';
+    append_quoted(text_, name);
+    text_ += ':';
+  }
   first_ = false;
-  append_quoted(text_, name);
-  text_ += ':';
   after_key_ = true;
   return *this;
 }
@@ -97,6 +134,16 @@ JsonWriter& JsonWriter::value(double number) {
   return literal(fmt::format("{}", number));
 }
 
+JsonWriter& JsonWriter::whole(std::int64_t number) {
+  const fmt::format_int digits(number);
+  return literal({digits.data(), digits.size()});
+}
+
+JsonWriter& JsonWriter::whole(std::uint64_t number) {
+  const fmt::format_int digits(number);
+  return literal({digits.data(), digits.size()});
+}
+
 JsonWriter& JsonWriter::literal(std::string_view text) {
   before_value();
   text_ += text;
@@ -108,7 +155,7 @@ void JsonWriter::before_value() {
     WEFT_ASSERT(text_.empty());
     return;
   }
-  if (scopes_.back() == Scope::object) {
+  if (scopes_.back() == '{') {
     WEFT_ASSERT(after_key_);
     after_key_ = false;
     return;
@@ -117,20 +164,17 @@ void JsonWriter::before_value() {
   first_ = false;
 }
 
-JsonWriter& JsonWriter::begin(char open, Scope scope) {
-  if (scopes_.empty()) {  // most texts are short, and not nested deeply
-    text_.reserve(256);
-    scopes_.reserve(8);
-  }
+JsonWriter& JsonWriter::begin(char open) {
+  if (scopes_.empty()) text_.reserve(256);  // most texts are short
   before_value();
   text_ += open;
-  scopes_.push_back(scope);
+  scopes_ += open;
   first_ = true;
   return *this;
 }
 
-JsonWriter& JsonWriter::end(char close, Scope scope) {
-  WEFT_ASSERT(!scopes_.empty() && scopes_.back() == scope && !after_key_);
+JsonWriter& JsonWriter::end(char open, char close) {
+  WEFT_ASSERT(!scopes_.empty() && scopes_.back() == open && !after_key_);
   text_ += close;
   scopes_.pop_back();
   first_ = false;

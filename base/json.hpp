@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace weft {
 
@@ -20,10 +20,10 @@ std::string json_quoted(std::string_view text);
 /// its begin) is asserted. Not thread-safe.
 class JsonWriter {
  public:
-  JsonWriter& begin_object() { return begin('{', Scope::object); }
-  JsonWriter& end_object() { return end('}', Scope::object); }
-  JsonWriter& begin_array() { return begin('[', Scope::array); }
-  JsonWriter& end_array() { return end(']', Scope::array); }
+  JsonWriter& begin_object() { return begin('{'); }
+  JsonWriter& end_object() { return end('{', '}'); }
+  JsonWriter& begin_array() { return begin('['); }
+  JsonWriter& end_array() { return end('[', ']'); }
   JsonWriter& key(std::string_view name);
 
   JsonWriter& value(std::string_view text);
@@ -33,7 +33,13 @@ class JsonWriter {
   /// Infinities and NaN become null, because JSON has no form for them.
   JsonWriter& value(double number);
   template <std::integral T>
-  requires(!std::same_as<T, bool> && !std::same_as<T, char>) JsonWriter& value(T number) { return literal(std::to_string(number)); }
+  requires(!std::same_as<T, bool> && !std::same_as<T, char>) JsonWriter& value(T number) {
+    if constexpr (std::unsigned_integral<T>) {
+      return whole(static_cast<std::uint64_t>(number));
+    } else {
+      return whole(static_cast<std::int64_t>(number));
+    }
+  }
   JsonWriter& null() { return literal("null"); }
 
   /// Calls key(name) and value(content).
@@ -43,18 +49,19 @@ class JsonWriter {
   }
 
   /// Returns what was written so far; it is complete when every begin has its end.
-  const std::string& text() const { return text_; }
+  const std::string& text() const& { return text_; }
+  std::string text() && { return std::move(text_); }
 
  private:
-  enum class Scope : std::uint8_t { object, array };
-
+  JsonWriter& whole(std::int64_t number);
+  JsonWriter& whole(std::uint64_t number);
   JsonWriter& literal(std::string_view text);
   void before_value();
-  JsonWriter& begin(char open, Scope scope);
-  JsonWriter& end(char close, Scope scope);
+  JsonWriter& begin(char open);
+  JsonWriter& end(char open, char close);
 
   std::string text_;
-  std::vector<Scope> scopes_;
+  std::string scopes_;      // of each that is open, its bracket
   bool first_ = true;       // nothing in the innermost scope yet
   bool after_key_ = false;  // a key waits for its value
 };

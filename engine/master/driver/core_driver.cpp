@@ -23,18 +23,14 @@ Result<void> CoreDriver::apply(Event event) {
   WEFT_TRY(std::move(applied));
   if (observer_ != nullptr) observer_->after(core().view(), commands, back_end_.unix_seconds());
   if (journal_ != nullptr) journal_->after(commands);
-  record(at, commands);
+  if (log_) log_->after(at, commands);
+  if (log_ && log_->urgent()) flush_log();
   back_end_.accepted(commands);
   for (Command& command : commands) back_end_.carry_out(command);
+  if (log_ && log_->waits() && !back_end_.flush_log_later()) flush_log();
   commands.clear();
   spare_ = std::move(commands);
   return {};
-}
-
-void CoreDriver::record(Time at, const std::vector<Command>& commands) {
-  if (!log_) return;
-  log_->after(at, commands);
-  if (log_->urgent() || !back_end_.flush_log_later()) flush_log();
 }
 
 void CoreDriver::note(JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {

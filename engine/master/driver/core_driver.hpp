@@ -41,8 +41,8 @@ class CoreDriver final : public CoreShell {
     virtual void stuck(const Error&) {}
     /// Something that the log of the process should have: stored profiles that are of no use.
     virtual void inform(const std::string&) {}
-    /// Lines of single attempts wait to be written to the event log. True: flush_log() will be called soon. Otherwise they are
-    /// written before the commands are carried out, as all other lines are.
+    /// Lines of single attempts wait to be written to the event log; others were written before the commands were carried out.
+    /// True: they will be soon. Otherwise they are written now.
     virtual bool flush_log_later() { return false; }
     /// The event log cannot be written, for a while or for good. Events are applied all the same.
     virtual void log_failed(const Error&) {}
@@ -64,6 +64,10 @@ class CoreDriver final : public CoreShell {
   void flush_log() {
     if (log_) check_log(log_->flush(now()));
   }
+  /// Null: there is none.
+  EventRecorder* event_log() { return log_ ? &*log_ : nullptr; }
+  /// The error of something that was written to it.
+  void check_log(const Result<void>& written);
   /// Before the first event. `timeout`: of a call of the scheduler, which is then on a thread of its own; nothing: it is trusted.
   void begin(std::unique_ptr<Core> core, std::optional<Duration> timeout) { core_.emplace(std::move(core), timeout); }
   /// Refuses every later event with this error.
@@ -79,9 +83,7 @@ class CoreDriver final : public CoreShell {
   LogPlace log_began() const { return log_ ? log_->began() : LogPlace(); }
 
  private:
-  void record(Time at, const std::vector<Command>& commands);
   void report_faults();
-  void check_log(const Result<void>& written);
 
   BackEnd& back_end_;
   std::optional<scheduling::GuardedCore> core_;

@@ -221,47 +221,48 @@ struct Filler {
   }
 };
 
-/// What `fill` makes of a line of that time.
-template <class Fill>
-std::string line_at(Time at, Fill fill) {
-  EventLine line;
-  line.at = at;
-  fill(Filler{line});
-  return to_json(std::move(line));
-}
-
 }  // namespace
 
-std::string event_json(Time at, const Event& event) {
-  return line_at(at, [&](const Filler& filler) { std::visit(filler, event); });
+void describe(EventLine& line, Time at, const Event& event) {
+  line.at = at;
+  std::visit(Filler{line}, event);
 }
 
-std::optional<std::string> command_json(Time at, const Command& command) {
+bool describe(EventLine& line, Time at, const Command& command) {
+  line.at = at;
   return std::visit(
-      [at]<class C>(const C& one) -> std::optional<std::string> {
-        if constexpr (std::is_invocable_v<Filler, const C&>) {
-          return line_at(at, [&one](const Filler& filler) { filler(one); });
-        } else {
-          return std::nullopt;
-        }
+      [filler = Filler{line}]<class C>(const C& one) {
+        constexpr bool kHasLine = std::is_invocable_v<Filler, const C&>;
+        if constexpr (kHasLine) filler(one);
+        return kHasLine;
       },
       command);
 }
 
-std::string silent_json(Time at, const NodeLost& lost) {
-  return line_at(at, [&](const Filler& filler) {
-    filler.about("worker_silent", lost.node);
-    filler.line.reason = lost.reason;
-  });
+void describe_silent(EventLine& line, Time at, const NodeLost& lost) {
+  line.at = at;
+  Filler{line}.about("worker_silent", lost.node);
+  line.reason = lost.reason;
 }
 
-std::string prefetch_json(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
-  return line_at(at, [&](const Filler& filler) {
-    filler.about("blocks_prefetched", node);
-    filler.line.job = job.value();
-    filler.line.within = period;
-    filler.line.prefetch = prefetched;
-  });
+void describe_prefetched(EventLine& line, Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched) {
+  line.at = at;
+  Filler{line}.about("blocks_prefetched", node);
+  line.job = job.value();
+  line.within = period;
+  line.prefetch = prefetched;
+}
+
+std::string event_json(Time at, const Event& event) {
+  EventLine line;
+  describe(line, at, event);
+  return to_json(std::move(line));
+}
+
+std::optional<std::string> command_json(Time at, const Command& command) {
+  EventLine line;
+  if (!describe(line, at, command)) return std::nullopt;
+  return to_json(std::move(line));
 }
 
 }  // namespace weft::master

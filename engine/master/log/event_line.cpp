@@ -5,8 +5,6 @@
 
 namespace weft::master {
 
-using Forecast = std::vector<schedulers::CapacityStep>;
-
 // The members of each line, once. Found by argument-dependent lookup, so not in an anonymous namespace.
 
 template <class Io>
@@ -24,11 +22,11 @@ void members(Io& io, schedulers::StageProfile& profile) {
   io("deviation", profile.deviation);
   io("error", profile.error);
   io("tasks", profile.tasks);
-  io.unless(0.0, "output_ratio", profile.output_ratio);
+  io.if_set("output_ratio", profile.output_ratio);
   io("use", profile.use);
-  io.unless(schedulers::Resources(), "shuffle_use", profile.shuffle_use);
+  io.if_set("shuffle_use", profile.shuffle_use);
   io.unless(1.0, "remote", profile.remote);
-  io.unless(std::map<std::string, double>(), "kinds", profile.kinds);
+  io.if_set("kinds", profile.kinds);
 }
 
 template <class Io>
@@ -40,12 +38,12 @@ void members(Io& io, LoggedStage& stage) {
   io("partitions", stage.partitions);
   io("operators", stage.operators);
   io("inputs", stage.inputs);
-  io.unless(std::vector<std::uint32_t>(), "broadcast", stage.broadcast);
+  io.if_set("broadcast", stage.broadcast);
   io("demand", stage.demand);
   io("estimated_task_ns", stage.estimate);
-  io.unless(0.0, "estimated_output_ratio", stage.output_ratio);
+  io.if_set("estimated_output_ratio", stage.output_ratio);
   io("profile", stage.profile);
-  io.unless(std::vector<std::string>(), "variants", stage.variants);
+  io.if_set("variants", stage.variants);
   io("splits", stage.splits);
 }
 
@@ -95,9 +93,9 @@ void prefetch_members(Io& io, EventLine& line) {
   io("prefetched_bytes", line.prefetch.prefetched_bytes);
   io("read_bytes", line.prefetch.read_bytes);
   io("wasted_bytes", line.prefetch.wasted_bytes);
-  io.unless(std::uint64_t{0}, "evicted_bytes", line.prefetch.evicted_bytes);
-  io.unless(std::uint64_t{0}, "evicted_file_bytes", line.prefetch.evicted_file_bytes);
-  io.unless(std::uint64_t{0}, "returned_bytes", line.prefetch.returned_bytes);
+  io.if_set("evicted_bytes", line.prefetch.evicted_bytes);
+  io.if_set("evicted_file_bytes", line.prefetch.evicted_file_bytes);
+  io.if_set("returned_bytes", line.prefetch.returned_bytes);
 }
 
 template <class Io>
@@ -142,25 +140,25 @@ void worker_members(Io& io, EventLine& line) {
     io("attributes", line.attributes);
     io("prefetch_bytes", line.prefetch_bytes);
     io.alias("ahead_bytes", line.prefetch_bytes);
-    io.unless(0.0, "rack_uplink_up", line.rack_uplink.up);
-    io.unless(0.0, "rack_uplink_down", line.rack_uplink.down);
-    io.unless(0.0, "processors", line.processors);
-    io.unless(Forecast(), "forecast", line.forecast);
+    io.if_set("rack_uplink_up", line.rack_uplink.up);
+    io.if_set("rack_uplink_down", line.rack_uplink.down);
+    io.if_set("processors", line.processors);
+    io.if_set("forecast", line.forecast);
   }
   if (io.is({"worker_heartbeat"})) {
     io("node", line.node);
-    io.unless(0.0, "cross_rack_up", line.cross_rack.up);
-    io.unless(0.0, "cross_rack_down", line.cross_rack.down);
+    io.if_set("cross_rack_up", line.cross_rack.up);
+    io.if_set("cross_rack_down", line.cross_rack.down);
     io("used", line.used);
-    io.unless(schedulers::Resources{}, "machine", line.machine);
-    io.unless(schedulers::Resources{}, "capacity", line.capacity);
-    io.unless(Forecast(), "forecast", line.forecast);
+    io.if_set("machine", line.machine);
+    io.if_set("capacity", line.capacity);
+    io.if_set("forecast", line.forecast);
   }
   if (io.is({"capacity_changed"})) {
     io("node", line.node);
     io("present", line.present);
     io("reason", line.reason);
-    io.unless(Forecast(), "forecast", line.forecast);
+    io.if_set("forecast", line.forecast);
   }
   if (io.is({"worker_leaving"})) io("node", line.node);
   if (io.is({"worker_rejoined"})) {
@@ -179,38 +177,38 @@ void task_members(Io& io, EventLine& line) {
   if (io.is({"task_launched", "task_killed"})) {
     attempt_members(io, line);
     io("reason", line.reason);
-    io.unless(false, "speculative", line.speculative);
+    io.if_set("speculative", line.speculative);
     io.unless(1u, "partitions", line.partitions);
-    io.unless(std::vector<std::string>(), "variants", line.variants);
+    io.if_set("variants", line.variants);
   }
   if (io.is({"task_finished"})) {
     attempt_members(io, line);
-    io("input_bytes", line.input_bytes);
-    io("input_records", line.input_records);
-    io("output_bytes", line.output_bytes);
-    io("output_records", line.output_records);
-    io("result_bytes", line.result_bytes);
-    io("partition_bytes", line.partition_bytes);
+    io.if_set("input_bytes", line.input_bytes);
+    io.if_set("input_records", line.input_records);
+    io.if_set("output_bytes", line.output_bytes);
+    io.if_set("output_records", line.output_records);
+    io.if_set("result_bytes", line.result_bytes);
+    io.if_set("partition_bytes", line.partition_bytes);
     io("shuffle_read_ns", line.shuffle_read);
     io("shuffle_write_ns", line.shuffle_write);
-    io.unless(Duration(0), "run_ns", line.usage.run);
-    io.unless(Duration(0), "file_read_ns", line.usage.read);
-    io.unless(Duration(0), "file_write_ns", line.usage.write);
-    io.unless(Duration(0), "cpu_ns", line.usage.cpu);
-    io.unless(std::uint64_t{0}, "peak_memory_bytes", line.usage.peak_memory);
-    io.unless(Duration(0), "ready_ns", line.usage.ready);
-    io.unless(std::uint64_t{0}, "disk_written_bytes", line.usage.disk_written);
-    io.unless(std::uint64_t{0}, "shuffle_read_bytes", line.usage.shuffle_read_bytes);
-    io.unless(std::uint64_t{0}, "file_output_bytes", line.usage.output_bytes);
-    io.unless(std::uint64_t{0}, "spilled_bytes", line.usage.spilled_bytes);
-    io.unless(Duration(0), "spill_ns", line.usage.spill);
-    io.unless(Duration(0), "spill_began_ns", line.usage.spill_began);
-    io.unless(std::vector<runtime::HotKey>(), "hot_keys", line.usage.hot_keys);
-    io.unless(std::uint64_t{0}, "bad_records", line.usage.bad_records.count);
-    io.unless(std::uint64_t{0}, "bad_input_records", line.usage.bad_records.inputs);
-    io.unless(std::vector<std::uint32_t>(), "sample_histogram", line.sample_histogram);
+    io.if_set("run_ns", line.usage.run);
+    io.if_set("file_read_ns", line.usage.read);
+    io.if_set("file_write_ns", line.usage.write);
+    io.if_set("cpu_ns", line.usage.cpu);
+    io.if_set("peak_memory_bytes", line.usage.peak_memory);
+    io.if_set("ready_ns", line.usage.ready);
+    io.if_set("disk_written_bytes", line.usage.disk_written);
+    io.if_set("shuffle_read_bytes", line.usage.shuffle_read_bytes);
+    io.if_set("file_output_bytes", line.usage.output_bytes);
+    io.if_set("spilled_bytes", line.usage.spilled_bytes);
+    io.if_set("spill_ns", line.usage.spill);
+    io.if_set("spill_began_ns", line.usage.spill_began);
+    io.if_set("hot_keys", line.usage.hot_keys);
+    io.if_set("bad_records", line.usage.bad_records.count);
+    io.if_set("bad_input_records", line.usage.bad_records.inputs);
+    io.if_set("sample_histogram", line.sample_histogram);
     io.alias("spread", line.sample_histogram);
-    io("counters", line.counters);
+    io.if_set("counters", line.counters);
   }
   if (io.is({"task_failed"})) {
     attempt_members(io, line);
@@ -224,26 +222,26 @@ template <class Io>
 void members(Io& io, EventLine& line) {
   io("time_ns", line.at);
   io("event", line.event);
+  task_members(io, line);  // first: most lines are about tasks
   job_members(io, line);
   worker_members(io, line);
-  task_members(io, line);
   if (io.is({"output_copied", "copy_failed"})) {
     output_members(io, line);
     io("node", line.node);
-    if (io.is({"copy_failed"})) io("message", line.message);
+    io.if_set("message", line.message);
   }
   if (io.is({"copy_started", "output_moved"})) {
     output_members(io, line);
     io("from", line.from);
     io("node", line.node);
-    if (io.is({"output_moved"})) io("reason", line.reason);
+    io.if_set("reason", line.reason);
   }
   if (io.is({"blocks_prefetched"})) prefetch_members(io, line);
   if (io.is({"timer_fired"})) io("timer", line.timer);
   if (io.is({"scheduler_configured"})) {
     io("spec", line.scheduler);
     io("files", line.files);
-    io.unless(std::map<std::string, std::string>(), "texts", line.texts);
+    io.if_set("texts", line.texts);
     io("speculation", line.speculation);
   }
   if (io.is({"log_started", "log_continued"})) {
@@ -260,7 +258,7 @@ std::string to_json(EventLine&& line) {
   json.begin_object();
   members(io, line);
   json.end_object();
-  return json.text();
+  return std::move(json).text();
 }
 
 Result<EventLine> parse_event_line(std::string_view text, std::string_view source, std::uint64_t number) {

@@ -27,8 +27,10 @@ class JsonOut {
  public:
   JsonOut(JsonWriter& json, const std::string& event) : json_(json), event_(event) {}
 
-  bool is(std::initializer_list<std::string_view> events) const {
-    return std::find(events.begin(), events.end(), event_) != events.end();
+  /// Whether it is one of these, which are named once: when it was found, it is none of the others.
+  bool is(std::initializer_list<std::string_view> events) {
+    if (found_ || std::find(events.begin(), events.end(), event_) == events.end()) return false;
+    return found_ = true;
   }
   template <class T>
   void operator()(std::string_view name, T& member) {
@@ -38,6 +40,11 @@ class JsonOut {
   template <class T>
   void operator()(std::string_view name, std::optional<T>& member) {
     if (member) (*this)(name, *member);
+  }
+  /// A member that is left out when it is zero, false, empty.
+  template <class T>
+  void if_set(std::string_view name, T& member) {
+    if (member != T{}) (*this)(name, member);
   }
   /// A member that is left out when it has that value.
   template <class T>
@@ -88,7 +95,8 @@ class JsonOut {
   }
 
   JsonWriter& json_;
-  const std::string& event_;
+  const std::string_view event_;
+  bool found_ = false;
 };
 
 /// Reads the value of one key into the member of that name, whatever the event: keys come in any order.
@@ -102,6 +110,10 @@ class JsonIn {
     if (taken_ || name != key_) return;
     taken_ = true;
     result_ = read(member);
+  }
+  template <class T>
+  void if_set(std::string_view name, T& member) {
+    (*this)(name, member);
   }
   template <class T>
   void unless(const T&, std::string_view name, T& member) {

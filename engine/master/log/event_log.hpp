@@ -12,18 +12,26 @@
 
 #include "base/result.hpp"
 #include "engine/master/core/events.hpp"
+#include "engine/master/log/event_line.hpp"
 #include "engine/master/log/log_file.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 
 namespace weft::master {
 
-/// A line for an event. It has the size of result bytes, not the bytes.
+// Each fills in a line that has nothing yet.
+
+/// The line has the size of result bytes, not the bytes.
+void describe(EventLine& line, Time at, const Event& event);
+/// Of a command that starts or ends something of a job or task. False: others have no line.
+bool describe(EventLine& line, Time at, const Command& command);
+/// Of a worker that the core gave up because no heartbeat came; for other losses there is an event.
+void describe_silent(EventLine& line, Time at, const NodeLost& lost);
+/// Of a worker's figures of blocks that it prefetched for a job since the job began. It reports them every `period`.
+void describe_prefetched(EventLine& line, Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched);
+
+/// The line of an event as JSON.
 std::string event_json(Time at, const Event& event);
-/// A line for a worker that the core gave up because no heartbeat came; for other losses there is an event.
-std::string silent_json(Time at, const NodeLost& lost);
-/// A line for a worker's figures of blocks that it prefetched for a job since the job began. It reports them every `period`.
-std::string prefetch_json(Time at, Time period, JobId job, NodeId node, const shuffle::PrefetchStats& prefetched);
-/// A line for a command that starts or ends something of a job or task; nothing for the others.
+/// That of a command; nothing for those that have none.
 std::optional<std::string> command_json(Time at, const Command& command);
 
 /// A place in the pieces of a log (log_pieces.hpp).

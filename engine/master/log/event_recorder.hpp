@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <deque>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "engine/master/log/event_log.hpp"
@@ -10,18 +12,25 @@
 
 namespace weft::master {
 
-/// One thread, that of the core. before() and then either after() or nothing, event by event.
+/// One thread, that of the core, but for write(). before() and then either after() or nothing, event by event.
 class EventRecorder {
  public:
-  explicit EventRecorder(EventLog log) : log_(std::move(log)) {}
+  explicit EventRecorder(EventLog log) : log_(std::move(log)) { lines_.reserve(kManyLines); }
 
   /// The event that the core is given next, which moves it.
   void before(Time at, const Event& event);
-  /// It was accepted, and led to these commands: both have lines, which wait for flush().
+  /// It was accepted, and led to these commands: both have lines, which wait to be written.
   void after(Time at, const std::vector<Command>& commands);
-  /// Whether lines wait that are not only of single attempts, or many.
-  bool urgent() const { return urgent_ || log_.waiting() >= kManyBytes; }
-  /// Writes the lines that wait. The error is of the log's file (EventLog::flush).
+  /// Whether lines wait that are not only of single attempts.
+  bool urgent() const { return urgent_; }
+  bool waits() const { return !lines_.empty(); }
+  /// Whether that are many, which should not wait for more.
+  bool many() const { return lines_.size() >= kManyLines; }
+  /// Leaves what waits to write(). False: too much is left to it already.
+  bool hand_over();
+  /// Writes what was handed over. Any thread. The error is of the log's file (EventLog::flush).
+  Result<void> write(Time at);
+  /// Writes all that waits, and what was handed over before.
   Result<void> flush(Time at);
   /// A node that joined an earlier master, at that time, is there still.
   Result<void> restored(Time now, Time joined, const WorkerJoined& node);
@@ -31,14 +40,28 @@ class EventRecorder {
   LogPlace began() const { return log_.began(); }
 
  private:
-  static constexpr std::size_t kManyBytes = 64u << 10;
+  using Lines = std::vector<EventLine>;  // without their text
+  static constexpr std::size_t kManyLines = 64;
+  static constexpr std::size_t kMostLines = 1024;  // at once
+  static constexpr std::size_t kMostBatches = 64;
 
-  EventLog log_;
+  void batch_up();
+  void make_text();
+  void put(EventLine& line);
+
   HeartbeatFilter heartbeats_;
-  std::string line_;         // of the event of before(); empty: the log leaves it out
+  Lines lines_;              // that wait
+  bool open_ = false;        // the last of them is of an event that may be refused
   bool left_ = false;        // that event says that a worker is lost
   bool of_attempt_ = false;  // it is the end of an attempt
   bool urgent_ = false;      // a line that waits is not of an attempt
+
+  std::mutex batches_mutex_;
+  std::deque<Lines> batches_;  // for write()
+  std::vector<Lines> spare_;   // empty, with the memory of earlier ones
+
+  std::mutex log_mutex_;  // held by who writes
+  EventLog log_;
 };
 
 }  // namespace weft::master

@@ -29,6 +29,7 @@
 #include "engine/master/server/client_requests.hpp"
 #include "engine/master/server/drivers.hpp"
 #include "engine/master/server/event_requests.hpp"
+#include "engine/master/server/log_writes.hpp"
 #include "engine/master/server/request_gate.hpp"
 #include "engine/master/server/running_jobs.hpp"
 #include "engine/master/server/scheduler_requests.hpp"
@@ -71,7 +72,10 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void scheduler_failed(const SchedulerFaults& faults) override;
   void stuck(const Error& why) override { give_up(why); }
   void inform(const std::string& text) override { log_.info("{}", text); }
-  bool flush_log_later() override;
+  bool flush_log_later() override {
+    log_writes_->expect();
+    return true;
+  }
   void log_failed(const Error& why) override { log_.error("{}", why.to_string()); }
 
   bool leads();
@@ -118,7 +122,8 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   std::shared_ptr<const scheduling::Catalogue> catalogue_;
   CoreDriver driver_{*this};
   std::unique_ptr<ReplicationLog> replication_;  // null: there are no other masters
-  std::unique_ptr<rpc::Timer> lease_timer_, log_timer_;
+  std::optional<LogWrites> log_writes_;
+  std::unique_ptr<rpc::Timer> lease_timer_;
   bool given_up_ = false;
   std::unique_ptr<StorageService> storage_;  // null: no files
   RunningJobs jobs_;
@@ -155,7 +160,7 @@ ServerImpl::~ServerImpl() {
     const bool orderly = !driver_.ended();
     const Error ends(Code::unavailable, "the master ends");
     driver_.end(ends);
-    log_timer_.reset();
+    log_writes_.reset();
     driver_.flush_log();
     if (listener_) listener_->close();
     clients_->give_up(ends);
@@ -231,6 +236,7 @@ Result<void> ServerImpl::begin() {
 }
 
 void ServerImpl::make_parts() {
+  log_writes_.emplace(*reactor_, driver_);
   profiles_.emplace(*reactor_);
   recorder_.emplace(driver_, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
   workers_.emplace(WorkerContext{driver_, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(), storage_,
@@ -404,16 +410,6 @@ void ServerImpl::resume(JournaledJob& job, const JournalHistory& history, Restor
 
 std::int64_t ServerImpl::unix_seconds() const {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-/// One write for each of many thousands of tasks a second would cost as much as all else that is done for their lines.
-bool ServerImpl::flush_log_later() {
-  const auto flush = [this] {
-    const auto fired = std::move(log_timer_);
-    driver_.flush_log();
-  };
-  if (!log_timer_) log_timer_ = reactor_->after(std::chrono::milliseconds(20), flush);
-  return true;
 }
 
 void ServerImpl::give_up(const Error& why) {

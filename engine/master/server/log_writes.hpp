@@ -1,0 +1,36 @@
+// The thread of a master that writes its event log, which takes as long as a tenth of all else that the master does for a small
+// task.
+#pragma once
+
+#include <memory>
+
+#include "base/rpc/rpc.hpp"
+#include "engine/master/driver/core_driver.hpp"
+
+namespace weft::master {
+
+/// The reactor's thread only. The reactor and the driver outlive it.
+class LogWrites {
+ public:
+  LogWrites(rpc::Reactor& reactor, CoreDriver& driver)
+      : reactor_(reactor), driver_(driver), writer_(rpc::Reactor::start("weft-log")) {}
+  /// Ends the thread. What it has not written is left to CoreDriver::flush_log().
+  ~LogWrites() { writer_->stop(); }
+  LogWrites(const LogWrites&) = delete;
+  LogWrites& operator=(const LogWrites&) = delete;
+
+  /// Lines wait. They are written when there are many, or have waited for 20 ms: one write for each of many thousands of tasks a
+  /// second would cost as much as all else that is done for their lines.
+  void expect();
+
+ private:
+  void write();
+
+  rpc::Reactor& reactor_;
+  CoreDriver& driver_;
+  std::unique_ptr<rpc::Timer> timer_;
+  const std::unique_ptr<rpc::Reactor> writer_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace weft::master
