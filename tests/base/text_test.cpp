@@ -1,4 +1,4 @@
-// Text, JSON and logging.
+// Text and logging.
 #include "base/text.hpp"
 
 #include <cctype>
@@ -9,7 +9,6 @@
 
 #include "base/counted.hpp"
 #include "base/file.hpp"
-#include "base/json.hpp"
 #include "base/log.hpp"
 
 namespace weft {
@@ -77,32 +76,6 @@ TEST(Text, SplitJoinTrimAndEscape) {
   EXPECT_EQ(trim("   "), "");
   EXPECT_EQ(escaped(std::string("a\n\"\\\x01\0b", 7)), "a\\n\\\"\\\\\\x01\\x00b");
 }
-
-TEST(Json, NestsAndSeparates) {
-  JsonWriter json;
-  json.begin_object().key("a").begin_array().value(1).value("two").value(true).null().value(0.5).end_array();
-  json.member("b", std::uint64_t{18446744073709551615ULL}).key("c").begin_object().end_object().end_object();
-  EXPECT_EQ(json.text(), R"({"a":[1,"two",true,null,0.5],"b":18446744073709551615,"c":{}})");
-  JsonWriter infinite;
-  infinite.value(std::numeric_limits<double>::infinity());
-  EXPECT_EQ(infinite.text(), "null");
-}
-
-TEST(Json, EscapesWhatMustBeEscaped) {
-  EXPECT_EQ(json_quoted("a\"b\\c\n\t\x01"), R"("a\"b\\c\n\t\u0001")");
-  EXPECT_EQ(json_quoted("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"),
-            "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\"");
-}
-
-TEST(Json, ReplacesInvalidUtf8) {
-  EXPECT_EQ(json_quoted("\xff"), R"("\ufffd")");
-  EXPECT_EQ(json_quoted("a\xc3"), R"("a\ufffd")");                             // cut short
-  EXPECT_EQ(json_quoted("\xc0\x80"), R"("\ufffd\ufffd")");                     // overlong
-  EXPECT_EQ(json_quoted("\xed\xa0\x80"), R"("\ufffd\ufffd\ufffd")");           // surrogate
-  EXPECT_EQ(json_quoted("\xf4\x90\x80\x80").find("\xf4"), std::string::npos);  // past U+10FFFF
-}
-
-TEST(JsonDeathTest, AValueWithoutAKeyIsABug) { EXPECT_DEATH(JsonWriter().begin_object().value(1), "assertion failed"); }
 
 TEST(Log, WritesOneLinePerEventFromTheLevelUp) {
   const auto directory = TempDir::create().value();
