@@ -18,6 +18,7 @@
 namespace weft::runtime {
 namespace {
 
+constexpr off_t kLogBytes = 16 << 10;  // that it can write at least
 constexpr Duration kWatchInterval = std::chrono::milliseconds(20);
 constexpr std::string_view kClusterOption = "--cluster";
 
@@ -49,6 +50,9 @@ Result<void> DriverProcess::spawn_process() {
   if (!log.valid()) return fail(errno_error(fmt::format("cannot write the log {}", start_.log_path), errno));
   struct stat info {};
   if (fstat(log.get(), &info) == 0) log_start_ = static_cast<std::uint64_t>(info.st_size);
+  // On a full disk nobody would learn why it failed. Another worker has room.
+  if (fallocate(log.get(), FALLOC_FL_KEEP_SIZE, info.st_size, kLogBytes) != 0 && errno == ENOSPC)
+    return fail(errno_error(fmt::format("cannot write the log {}", start_.log_path), ENOSPC));
 
   const protocol::StartDriver& command = start_.command;
   SpawnOptions options;
@@ -108,9 +112,17 @@ void DriverProcess::watch() {
     return;
   }
   kill_timer_.reset();
+  give_back_room();
   protocol::DriverEnded report{start_.command.job, start_.command.key, status, message(status)};
   const Ended ended = ended_;
   ended(std::move(report));
+}
+
+/// What was set aside for its log and is not needed.
+void DriverProcess::give_back_room() const {
+  const Fd log(open(start_.log_path.c_str(), O_WRONLY | O_CLOEXEC));
+  struct stat info {};
+  if (log.valid() && fstat(log.get(), &info) == 0) (void)!ftruncate(log.get(), info.st_size);
 }
 
 std::string DriverProcess::message(int status) const {

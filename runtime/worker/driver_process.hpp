@@ -63,6 +63,7 @@ class DriverProcess {
   void watch();
   /// Ends what the driver left in its group, and takes its status. False: it still runs.
   bool reap(int& status);
+  void give_back_room() const;
   std::string message(int status) const;
 
   rpc::Reactor& reactor_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <unistd.h>
 
@@ -15,11 +16,19 @@ constexpr std::uint64_t kPieceBytes = 1u << 20;
 }  // namespace
 
 Result<void> KeptChunk::append(ByteView bytes) {
-  if (directory_.empty()) {
+  if (!in_memory()) return append_to_file(bytes);
+  if (directory_.empty() || size_ + bytes.size() <= kSmall) {
     memory_.append(as_chars(bytes));
     size_ += bytes.size();
     return {};
   }
+  const std::string small = std::exchange(memory_, {});
+  size_ = 0;
+  WEFT_TRY(append_to_file(as_bytes(small)));
+  return append_to_file(bytes);
+}
+
+Result<void> KeptChunk::append_to_file(ByteView bytes) {
   if (!file_.valid()) {
     WEFT_ASSIGN(file_, unlinked_file(directory_));
   }
@@ -34,7 +43,7 @@ Result<void> KeptChunk::append(ByteView bytes) {
 }
 
 Result<void> KeptChunk::replay(const std::function<Result<void>(ByteView)>& take) const {
-  if (directory_.empty()) return take(as_bytes(memory_));
+  if (in_memory()) return take(as_bytes(memory_));
   Buffer piece(std::min(kPieceBytes, size_));
   for (std::uint64_t at = 0; at < size_;) {
     const std::uint64_t wanted = std::min<std::uint64_t>(piece.size(), size_ - at);

@@ -39,6 +39,7 @@ struct FileClusterOptions {
   std::string scrub_rate = "64MiB";
   std::string reclaim_delay = "1s";
   std::string reserve = "1MiB";
+  std::vector<std::string> work{};                   // directories of the first workers; the others have temporary ones
   std::string data{};                                // where the namespace lies; empty: beside everything else
   std::string chunks{};                              // where the directories for chunks are; empty: beside everything else
   std::map<std::string, std::string> environment{};  // of all processes
@@ -68,6 +69,7 @@ class FileCluster {
                                      "--scrub-rate",     options_.scrub_rate,
                                      "--scrub-interval", "1s",
                                      "--copy-rate",      "0"};
+    if (index < options_.work.size()) command.insert(command.end(), {"--directory", options_.work[index]});
     command.insert(command.end(), options_.worker.begin(), options_.worker.end());
     for (int i = 0; i < options_.directories; ++i) command.insert(command.end(), {"--chunk-dir", chunk_directory(index, i)});
     auto environment = options_.environment;

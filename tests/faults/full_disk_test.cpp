@@ -56,7 +56,7 @@ TEST_F(FullDisk, AWorkerServesWhatItHasRefusesTheRestAndGoesOnByItself) {
   for (const bool restarted : {false, true}) {
     SCOPED_TRACE(restarted ? "at its start" : "while it runs");
     if (restarted) cluster->kill_worker(0);
-    disk.fill();
+    disk.fill(4096);
     if (restarted) {
       cluster->start_worker(0);
       ASSERT_TRUE(cluster->ready(1));
@@ -65,7 +65,7 @@ TEST_F(FullDisk, AWorkerServesWhatItHasRefusesTheRestAndGoesOnByItself) {
     // Again and again: what a start tidies away is gone a moment later.
     std::string refusal;
     EXPECT_TRUE(eventually([&] {
-      disk.fill();
+      disk.fill(4096);
       const auto file = put(texts[0], "/new");
       if (file.exit_code == 0) cluster->run_fs({"rm", "/new"});
       refusal = file.err;
@@ -73,7 +73,7 @@ TEST_F(FullDisk, AWorkerServesWhatItHasRefusesTheRestAndGoesOnByItself) {
     }));
     EXPECT_TRUE(has(refusal, "none of 1 workers has room for")) << refusal;
     EXPECT_TRUE(eventually([&] {
-      disk.fill();
+      disk.fill(4096);
       const auto row = table({"put", "t", "k1", std::string(10'000, 'x')});
       if (row.exit_code == 0) table({"put", "t", "k1", "v"});
       refusal = row.err;
@@ -131,7 +131,7 @@ TEST_F(FullDisk, ThatIsFullWhenAWorkerTakesItForTheFirstTimeIsTakenWhenThereIsRo
   options.chunks = disk.path();
   options.reserve = "0";
   std::filesystem::create_directories(disk.path() + "/chunks-1");
-  disk.fill();
+  disk.fill(4096);
   cluster = std::make_unique<FileCluster>(0, options);
   cluster->add_worker();
   ASSERT_TRUE(cluster->ready(1));
@@ -169,6 +169,36 @@ TEST_F(FullDisk, BesideOneWithRoomIsReadAndTheOtherIsWritten) {
   }
 }
 
+TEST_F(FullDisk, OfAWorkerTakesNoDriversAndJobsFinishOnOthers) {
+  FileClusterOptions options;
+  options.work = {disk.path() + "/work"};
+  cluster = std::make_unique<FileCluster>(2, options);
+  write_file(scratch / "content", some_text(300'000, 1));
+  ASSERT_EQ(cluster->run_fs({"put", scratch / "content", "/in", "--replication", "2"}).exit_code, 0);
+  const auto weft = [this](std::vector<std::string> words) {
+    words.insert(words.begin(), {program("weft"), "--master", cluster->address()});
+    return run(words, {.environment = {}, .deadline = 100s});
+  };
+  const auto submit = [&](int job) {
+    return weft({"submit", "--detach", program("wordcount"), "--", "--quiet", "--input", "weft:///in", "--output",
+                 "weft:///out" + std::to_string(job)});
+  };
+  for (int job = 1; job <= 8; ++job) {  // they spread over both workers, which have the program when the disk is full
+    if (job == 5) disk.fill();
+    const auto submitted = submit(job);
+    EXPECT_EQ(submitted.out, std::to_string(job) + "\n") << submitted.err;
+    if (job < 5) {
+      ASSERT_EQ(weft({"job", "wait", std::to_string(job)}).exit_code, 0);
+    }
+  }
+  const std::string expected = cluster->run_fs({"cat", "/out1/part-00000"}).out;
+  for (int job = 5; job <= 8; ++job) {
+    const auto waited = weft({"job", "wait", std::to_string(job)});
+    EXPECT_EQ(waited.exit_code, 0) << waited.err;
+    EXPECT_EQ(cluster->run_fs({"cat", "/out" + std::to_string(job) + "/part-00000"}).out, expected);
+  }
+}
+
 TEST_F(FullDisk, AMasterAnswersRefusesChangesAndForgetsNothing) {
   FileClusterOptions options;
   options.data = disk.path() + "/data";
@@ -177,7 +207,7 @@ TEST_F(FullDisk, AMasterAnswersRefusesChangesAndForgetsNothing) {
   for (const bool restarted : {false, true}) {
     SCOPED_TRACE(restarted ? "at its start" : "while it runs");
     if (restarted) cluster->kill_master();
-    disk.fill();
+    disk.fill(4096);
     if (restarted) cluster->restart_master();
     std::string acknowledged;
     for (int i = 0; i < 200; ++i) {  // the last page of a log may have room
