@@ -151,7 +151,7 @@ class Walk {
   Result<void> take(const CLI::Option& option, const std::string& word, std::vector<std::string>& to) {
     to.push_back(word);
     result_.unvalued = nullptr;
-    if (!takes_value(option)) return {};
+    if (!takes_value(option)) return no_empty_choice(word);
     if (has_value(word)) return whole(option, word, word.substr(is_long(word) ? word.find('=') + 1 : 2));
     const bool none = at_ == words_.size();
     if (none) result_.unvalued = &option;
@@ -164,6 +164,12 @@ class Walk {
     if (option.get_allow_extra_args() && option.get_items_expected_max() > 1 && commands_of(*result_.command).empty())
       while (at_ < words_.size() && !is_option(words_[at_]) && words_[at_] != "--") to.push_back(words_[at_++]);
     return {};
+  }
+
+  /// CLI11 takes `--flag=` for the flag alone: a script whose variable is empty would replace outputs by `--overwrite=$WHICH`.
+  Result<void> no_empty_choice(const std::string& word) const {
+    if (lenient_ || !is_long(word) || word.find('=') != word.size() - 1) return {};
+    return fail(Code::invalid_argument, fmt::format("{}: nothing is behind its '='{}", name_in(word), see(*result_.command)));
   }
 
   /// CLI11 reads -1 as the largest number of 64 bits.
