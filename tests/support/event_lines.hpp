@@ -47,7 +47,7 @@ class EventLines {
     std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::size_t> ends;
     read();
     for (std::size_t i = from; i < lines_.size(); ++i) {
-      if (!is(lines_[i], "task_finished", {}) || lines_[i].find("\"partition_bytes\":[]") != std::string::npos) continue;
+      if (!is(lines_[i], "task_finished", {}) || lines_[i].find("\"partition_bytes\":[") == std::string::npos) continue;
       ++ends[{number(lines_[i], "job"), number(lines_[i], "stage"), number(lines_[i], "task")}];
     }
     std::size_t again = 0;

@@ -17,9 +17,10 @@
 
 namespace weft::master {
 
-/// One thread. The order for each event: the observer fills in what history says of it, the line of the log is made, the core
-/// applies it; when it was accepted the observer learns from it, the journal and then the log record it, and its commands are
-/// carried out. So nothing is carried out that the journal did not record. A command may lead to further events at once.
+/// One thread. The order for each event: the observer fills in what history says of it, the log notes it, the core applies it; when
+/// it was accepted the observer learns from it, the journal records it, the log notes its commands, and these are carried out. So
+/// nothing is carried out that the journal did not record. The log is written before that, or after it when all lines that wait are
+/// of single attempts. A command may lead to further events at once.
 class CoreDriver final : public CoreShell {
  public:
   /// What differs between the places where a core runs.

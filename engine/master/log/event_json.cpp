@@ -228,13 +228,15 @@ void describe(EventLine& line, Time at, const Event& event) {
   std::visit(Filler{line}, event);
 }
 
-bool describe(EventLine& line, Time at, const Command& command) {
+bool has_line(const Command& command) {
+  return std::visit([]<class C>(const C&) { return std::is_invocable_v<Filler, const C&>; }, command);
+}
+
+void describe(EventLine& line, Time at, const Command& command) {
   line.at = at;
-  return std::visit(
+  std::visit(
       [filler = Filler{line}]<class C>(const C& one) {
-        constexpr bool kHasLine = std::is_invocable_v<Filler, const C&>;
-        if constexpr (kHasLine) filler(one);
-        return kHasLine;
+        if constexpr (std::is_invocable_v<Filler, const C&>) filler(one);
       },
       command);
 }
@@ -260,8 +262,9 @@ std::string event_json(Time at, const Event& event) {
 }
 
 std::optional<std::string> command_json(Time at, const Command& command) {
+  if (!has_line(command)) return std::nullopt;
   EventLine line;
-  if (!describe(line, at, command)) return std::nullopt;
+  describe(line, at, command);
   return to_json(std::move(line));
 }
 

@@ -22,8 +22,9 @@ namespace weft::master {
 
 /// The line has the size of result bytes, not the bytes.
 void describe(EventLine& line, Time at, const Event& event);
-/// Of a command that starts or ends something of a job or task. False: others have no line.
-bool describe(EventLine& line, Time at, const Command& command);
+/// Whether it starts or ends something of a job or task: others have no line.
+bool has_line(const Command& command);
+void describe(EventLine& line, Time at, const Command& command);
 /// Of a worker that the core gave up because no heartbeat came; for other losses there is an event.
 void describe_silent(EventLine& line, Time at, const NodeLost& lost);
 /// Of a worker's figures of blocks that it prefetched for a job since the job began. It reports them every `period`.
@@ -40,7 +41,7 @@ struct LogPlace {
   std::uint64_t offset = 0;  // in its text
 };
 
-/// Appends lines to a file, which is rotated (FILE.000001.zst, …). One thread.
+/// Appends lines to a file, which is rotated (FILE.000001.zst, …). One thread at a time.
 class EventLog {
  public:
   /// Continues the file when it exists, after its last whole line; a line that a crash cut off is removed. The first line says that
@@ -53,8 +54,6 @@ class EventLog {
   /// Repeats this line, about a worker, at the beginning of every later piece, so that each piece can be read without the others.
   void repeat(NodeId node, std::string line) { repeated_[node] = std::move(line); }
   void repeat_no_more(NodeId node) { repeated_.erase(node); }
-  /// Bytes of lines that were added and not written.
-  std::size_t waiting() const { return text_.size(); }
   /// Writes the lines that were added. Errors: LogFile::append().
   Result<void> flush(Time at);
 

@@ -25,7 +25,7 @@ class EventRecorder {
   bool urgent() const { return urgent_; }
   bool waits() const { return !lines_.empty(); }
   /// Whether that are many, which should not wait for more.
-  bool many() const { return lines_.size() >= kManyLines; }
+  bool many() const { return lines_.size() >= kManyLines || bytes_ >= kManyBytes; }
   /// Leaves what waits to write(). False: too much is left to it already.
   bool hand_over();
   /// Writes what was handed over. Any thread. The error is of the log's file (EventLog::flush).
@@ -40,25 +40,33 @@ class EventRecorder {
   LogPlace began() const { return log_.began(); }
 
  private:
-  using Lines = std::vector<EventLine>;  // without their text
+  struct Batch {
+    std::vector<EventLine> lines;  // without their text
+    std::size_t bytes = 0;
+  };
   static constexpr std::size_t kManyLines = 64;
-  static constexpr std::size_t kMostLines = 1024;  // at once
-  static constexpr std::size_t kMostBatches = 64;
+  static constexpr std::size_t kManyBytes = 1u << 20;
+  static constexpr std::size_t kMostLines = 1024;       // at once
+  static constexpr std::size_t kMostBytes = 16u << 20;  // that are left to write()
 
+  EventLine& next_line();
+  void drop_refused();
   void batch_up();
   void make_text();
   void put(EventLine& line);
 
   HeartbeatFilter heartbeats_;
-  Lines lines_;              // that wait
-  bool open_ = false;        // the last of them is of an event that may be refused
-  bool left_ = false;        // that event says that a worker is lost
-  bool of_attempt_ = false;  // it is the end of an attempt
-  bool urgent_ = false;      // a line that waits is not of an attempt
+  std::vector<EventLine> lines_;  // that wait
+  std::size_t bytes_ = 0;         // of them, about
+  bool open_ = false;             // the last of them is of an event that may be refused
+  bool left_ = false;             // that event says that a worker is lost
+  bool of_attempt_ = false;       // it is the end of an attempt
+  bool urgent_ = false;           // a line that waits is not of an attempt
 
-  std::mutex batches_mutex_;
-  std::deque<Lines> batches_;  // for write()
-  std::vector<Lines> spare_;   // empty, with the memory of earlier ones
+  std::mutex batches_mutex_;                   // never held while something is written
+  std::deque<Batch> batches_;                  // for write()
+  std::size_t handed_over_ = 0;                // bytes of them
+  std::vector<std::vector<EventLine>> spare_;  // empty, with the memory of earlier ones
 
   std::mutex log_mutex_;  // held by who writes
   EventLog log_;

@@ -14,7 +14,7 @@
 
 namespace weft::master {
 
-/// One thread.
+/// One thread at a time.
 class LogFile {
  public:
   /// Makes the lines with which every later piece begins.

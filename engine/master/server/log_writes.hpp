@@ -3,7 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
+#include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
 #include "engine/master/driver/core_driver.hpp"
 
@@ -15,7 +18,7 @@ class LogWrites {
   LogWrites(rpc::Reactor& reactor, CoreDriver& driver)
       : reactor_(reactor), driver_(driver), writer_(rpc::Reactor::start("weft-log")) {}
   /// Ends the thread. What it has not written is left to CoreDriver::flush_log().
-  ~LogWrites() { writer_->stop(); }
+  ~LogWrites();
   LogWrites(const LogWrites&) = delete;
   LogWrites& operator=(const LogWrites&) = delete;
 
@@ -25,11 +28,14 @@ class LogWrites {
 
  private:
   void write();
+  void report();
 
   rpc::Reactor& reactor_;
   CoreDriver& driver_;
   std::unique_ptr<rpc::Timer> timer_;
   const std::unique_ptr<rpc::Reactor> writer_;
+  std::mutex errors_mutex_;
+  std::vector<Error> errors_;  // that the driver does not know
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -73,6 +73,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   void stuck(const Error& why) override { give_up(why); }
   void inform(const std::string& text) override { log_.info("{}", text); }
   bool flush_log_later() override {
+    if (!log_writes_) log_writes_.emplace(*reactor_, driver_);
     log_writes_->expect();
     return true;
   }
@@ -236,7 +237,6 @@ Result<void> ServerImpl::begin() {
 }
 
 void ServerImpl::make_parts() {
-  log_writes_.emplace(*reactor_, driver_);
   profiles_.emplace(*reactor_);
   recorder_.emplace(driver_, *reactor_, [this](JobId id) { return clients_->status_of(id, false); });
   workers_.emplace(WorkerContext{driver_, *recorder_, jobs_, prefetched_, *reactor_, *background_, topology_.get(), storage_,

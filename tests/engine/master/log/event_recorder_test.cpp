@@ -103,10 +103,13 @@ TEST_F(RecorderTest, AnEventThatLeadsToManyLinesIsWrittenWhole) {
 TEST_F(RecorderTest, NoMoreIsHandedOverThanHasRoom) {
   int batches = 0;
   for (; batches < 1000; ++batches) {
-    happens(ended());
+    TaskFinished large;
+    large.output.resize(100'000);
+    happens(std::move(large));
+    EXPECT_TRUE(recorder_.waits());
     if (!recorder_.hand_over()) break;
   }
-  EXPECT_LT(batches, 1000);
+  EXPECT_LT(batches, 100);
   EXPECT_TRUE(recorder_.waits()) << "what was refused is kept";
   ASSERT_TRUE(recorder_.flush(Time(2)).has_value());
   EXPECT_FALSE(recorder_.waits());
@@ -124,6 +127,13 @@ TEST_F(RecorderTest, WhatTheCoreRefusedHasNoLine) {
   ASSERT_TRUE(recorder_.flush(Time(4)).has_value());
   EXPECT_FALSE(has("job_closed"));
   EXPECT_TRUE(has("task_finished"));
+  recorder_.before(Time(5), JobClosed{JobId(7)});
+  ASSERT_TRUE(recorder_.note_prefetched(Time(6), Time(1), JobId(8), NodeId(1), {}).has_value());
+  recorder_.before(Time(7), JobClosed{JobId(7)});
+  ASSERT_TRUE(recorder_.restored(Time(8), Time(0), WorkerJoined{}).has_value());
+  EXPECT_FALSE(has("job_closed"));
+  EXPECT_TRUE(has("blocks_prefetched"));
+  EXPECT_TRUE(has("worker_joined"));
 }
 
 TEST_F(RecorderTest, OtherEventsAndCommandsCannot) {
