@@ -48,10 +48,12 @@ class MasterConnection {
   std::shared_ptr<Link> link_;
 };
 
-/// Whether a change is done. A request that was repeated is done, too, when its answer says that nothing was left to do
-/// (`nothing_left`).
-template <class Reply>
-Result<void> done_or(const Result<Reply>& reply, bool repeated, Code nothing_left) {
+/// Whether a change is done. `ask(bool* repeated)` makes the request. One that was repeated is done, too, when its answer says that
+/// nothing was left to do (`nothing_left`).
+template <class Ask>
+Result<void> done_or(Code nothing_left, Ask ask) {
+  bool repeated = false;
+  const auto reply = ask(&repeated);
   if (reply || (repeated && reply.error().code() == nothing_left)) return {};
   return fail(reply.error());
 }

@@ -96,8 +96,7 @@ Result<FileLayout> FileSystemImpl::layout(const std::string& path) {
 }
 
 Result<void> FileSystemImpl::make_directory(const std::string& path, bool parents) {
-  bool repeated = false;
-  return done_or(ask(MakeDirectory{path, options_.user, parents}, &repeated), repeated, Code::already_exists);
+  return done_or(Code::already_exists, [&](bool* repeated) { return ask(MakeDirectory{path, options_.user, parents}, repeated); });
 }
 
 namespace {
@@ -126,8 +125,7 @@ Result<std::unique_ptr<DirectoryLease>> FileSystemImpl::lease_directory(const st
 }
 
 Result<void> FileSystemImpl::remove(const std::string& path, bool recursive) {
-  bool repeated = false;
-  return done_or(ask(Remove{path, recursive}, &repeated), repeated, Code::not_found);
+  return done_or(Code::not_found, [&](bool* repeated) { return ask(Remove{path, recursive}, repeated); });
 }
 
 Result<void> FileSystemImpl::rename(const std::string& from, const std::string& to, bool replace) {

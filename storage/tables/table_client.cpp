@@ -101,8 +101,7 @@ Result<void> TableClientImpl::create(const std::string& table, const CreateTable
 
 Result<void> TableClientImpl::drop(const std::string& table) {
   WEFT_ASSIGN(const TableStatus there, describe(table));
-  bool repeated = false;
-  return done_or(ask(DropTable{table, there.id}, &repeated), repeated, Code::not_found);
+  return done_or(Code::not_found, [&](bool* repeated) { return ask(DropTable{table, there.id}, repeated); });
 }
 
 Result<std::vector<TableStatus>> TableClientImpl::list() {
@@ -156,8 +155,7 @@ Result<SnapshotId> TableClientImpl::find_snapshot(const std::string& table, cons
 
 Result<void> TableClientImpl::drop_snapshot(const std::string& table, const std::string& name) {
   WEFT_ASSIGN(const SnapshotId id, find_snapshot(table, name));
-  bool repeated = false;
-  return done_or(ask(DropSnapshot{table, id}, &repeated), repeated, Code::not_found);
+  return done_or(Code::not_found, [&](bool* repeated) { return ask(DropSnapshot{table, id}, repeated); });
 }
 
 Result<TransactionId> TableClientImpl::begin(const std::string& table) {

@@ -177,5 +177,18 @@ TEST_F(MasterConnectionTest, RequestsOfOtherThreadsGetTheirRepliesOnAConnectionT
   other.join();
 }
 
+TEST(DoneOr, ARequestThatWasRepeatedIsDoneWhenNothingIsLeftToDo) {
+  const auto answered = [](bool repeats, Code code) {
+    return done_or(Code::not_found, [=](bool* repeated) -> Result<int> {
+      *repeated = repeats;  // while it is made: whoever looks before knows nothing
+      return fail(code, "no such file");
+    });
+  };
+  EXPECT_TRUE(answered(true, Code::not_found).has_value());
+  EXPECT_EQ(answered(false, Code::not_found).error().code(), Code::not_found);
+  EXPECT_EQ(answered(true, Code::io).error().code(), Code::io);
+  EXPECT_TRUE(done_or(Code::not_found, [](bool*) { return Result<int>(1); }).has_value());
+}
+
 }  // namespace
 }  // namespace weft::storage
