@@ -89,8 +89,7 @@ class FileService final : public StorageService {
     if (const auto full = store_->full(); full && !at_once) return responder.fail(*full);
     const auto reply = apply(caller, *request, namespace_, drained_tables_);
     note(shell_.audit, caller, audited(*request), reply ? nullptr : &reply.error());
-    if (!reply) return responder.fail(reply.error());
-    answer(encode(*reply), at_once, std::move(responder));
+    answer(reply ? Result<rpc::Payload>(encode(*reply)) : fail(reply.error()), at_once, std::move(responder));
   }
 
   void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder) override {
@@ -175,16 +174,20 @@ class FileService final : public StorageService {
     return {};
   }
 
-  /// Questions are answered at once; what changes something when it, and all that it may be a repetition of, is on disk.
-  void answer(rpc::Payload payload, bool at_once, rpc::Responder responder) {
-    if (at_once) return responder.reply(std::move(payload));
-    auto waiting = std::make_shared<Answer>(Answer{std::move(payload), std::move(responder)});
+  /// Questions are answered at once; what changes something when it, and all that it may be a repetition of, is on disk. An error
+  /// is such an answer, too: who removes a file for the second time takes it for done when there is none.
+  void answer(Result<rpc::Payload> reply, bool at_once, rpc::Responder responder) {
+    if (at_once || (!reply && changes_.empty())) return send(std::move(reply), responder);
+    auto waiting = std::make_shared<Answer>(Answer{std::move(reply), std::move(responder)});
     std::erase_if(answers_, [](const std::weak_ptr<Answer>& answer) { return answer.expired(); });
     answers_.push_back(waiting);
     publish([waiting](const Result<void>& written) {
       if (!waiting->responder) return;  // the disk was full
-      written ? waiting->responder->reply(std::move(waiting->payload)) : waiting->responder->fail(written.error());
+      send(written ? std::move(waiting->reply) : fail(written.error()), *waiting->responder);
     });
+  }
+  static void send(Result<rpc::Payload> reply, rpc::Responder& responder) {
+    reply ? responder.reply(std::move(*reply)) : responder.fail(reply.error());
   }
 
   /// The disk has become full, or has room again. Requests that wait for a change under way fail at once: it may not be done. It
@@ -272,7 +275,7 @@ class FileService final : public StorageService {
   }
 
   struct Answer {
-    rpc::Payload payload;
+    Result<rpc::Payload> reply;
     std::optional<rpc::Responder> responder;  // none: it was answered that the disk is full
   };
 
