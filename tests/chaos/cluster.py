@@ -70,6 +70,11 @@ class Daemon:
         self.process = None
         return how
 
+    def found_no_disk(self):
+        """A worker does not begin where it can read nothing of what it keeps."""
+        words = self.last_words(1)
+        return words.startswith("weft: ") and "Input/output error" in words and ("no data directory works" in words or "/tables/CLUSTER" in words)
+
     def last_words(self, count=3):
         with open(self.log, "rb") as log:
             lines = log.read()[-3000:].decode(errors="replace").strip().split("\n")
@@ -90,6 +95,7 @@ class Cluster:
         self.ending = False
         self.away = collections.Counter()  # daemons that are dead because they were told to be, by how many who will start them again
         self.executors_killed = collections.Counter()  # by worker
+        self.failing_disks = {}  # by worker: whether its disk gives errors
         self.environment = dict(os.environ, WEFT_MASTER=self.master_address, WEFT_CRASH_LOG=self.path("crashes"), TMPDIR=self.path("tmp"),
                                 WEFT_SECURITY=self.path("security/" + USER))
         for name in ("logs", "tmp", "faults"):
@@ -129,6 +135,7 @@ class Cluster:
         with open(path + ".new", "w") as file:
             file.writelines(f"{line} {self.disk(worker)}/\n" for line in lines)
         os.rename(path + ".new", path)
+        self.failing_disks[worker] = number != 0
 
     @staticmethod
     def _clients_of_etcd():
@@ -197,7 +204,7 @@ class Cluster:
         for name, daemon in self.daemons.items():
             if self.away[name]:
                 continue
-            if how := daemon.unexpected():
+            if (how := daemon.unexpected()) and not (self.failing_disks.get(name) and daemon.found_no_disk()):
                 self.violations.add(f"{name} {how}, which nobody asked for", daemon.last_words())
             if daemon.process is None:
                 time.sleep(0.5)

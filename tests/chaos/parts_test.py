@@ -81,6 +81,19 @@ class Ends(unittest.TestCase):
         self.assertIsNone(self.ended("sleep 60", [signal.SIGKILL]))
         self.assertIsNone(self.ended("trap 'exit 0' TERM; while :; do sleep 0.01; done", [signal.SIGTERM]))
 
+    def test_of_a_worker_that_found_no_disk(self):
+        def found_none(last):
+            with tempfile.TemporaryDirectory() as directory:
+                daemon = Daemon("w1", ["sh", "-c", f"echo info; echo '{last}'; exit 1"], directory + "/log", dict(os.environ))
+                daemon.start()
+                daemon.process.wait(10)
+                return daemon.found_no_disk()
+
+        self.assertTrue(found_none("weft: no data directory works: cannot read /d/weft-chunks: Input/output error"))
+        self.assertTrue(found_none("weft: cannot read /d/tables/CLUSTER: Input/output error"))
+        self.assertFalse(found_none("weft: cannot write /d/tables/3-0: Input/output error"))
+        self.assertFalse(found_none("weft: no data directory works: it is of another cluster"))
+
     def test_who_runs_has_not_ended(self):
         with tempfile.TemporaryDirectory() as directory:
             daemon = Daemon("w1", ["sleep", "60"], directory + "/log", dict(os.environ))
