@@ -162,8 +162,10 @@ class JobWorkload:
         if driver_killed:
             self.left_over.add(name)
         elif permitted(command, done.stderr, begin, time.monotonic(), self.injector.happened):
-            if "--on-disconnect" in words:
-                self.left_over.add(name)  # it was accepted, and goes on when there is room, or with the next master
+            # It was accepted, and goes on when there is room, or with the next master; or what it had opened could not be removed from a master's
+            # disk that is full, and goes with its lease, a minute after the last restart.
+            if "--on-disconnect" in words or "disk is full" in done.stderr:
+                self.left_over.add(name)
         else:
             self.cluster.violations.add(f"a {command} failed with {done.returncode}: {last_line(done.stderr)}", f"{name}: {' '.join(words)}")
         if local and os.path.exists(local) and not driver_killed:
