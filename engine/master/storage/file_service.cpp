@@ -175,7 +175,7 @@ class FileService final : public StorageService {
   }
 
   /// Questions are answered at once; what changes something when it, and all that it may be a repetition of, is on disk. An error
-  /// is such an answer, too: who removes a file for the second time takes it for done when there is none.
+  /// is such an answer, too: a client that removes a file for the second time takes "does not exist" for done.
   void answer(Result<rpc::Payload> reply, bool at_once, rpc::Responder responder) {
     if (at_once || (!reply && changes_.empty())) return send(std::move(reply), responder);
     auto waiting = std::make_shared<Answer>(Answer{std::move(reply), std::move(responder)});
