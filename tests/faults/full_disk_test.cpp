@@ -56,7 +56,7 @@ TEST_F(FullDisk, AWorkerServesWhatItHasRefusesTheRestAndGoesOnByItself) {
   for (const bool restarted : {false, true}) {
     SCOPED_TRACE(restarted ? "at its start" : "while it runs");
     if (restarted) cluster->kill_worker(0);
-    disk.fill(4096);
+    disk.fill();
     if (restarted) {
       cluster->start_worker(0);
       ASSERT_TRUE(cluster->ready(1));
@@ -65,7 +65,7 @@ TEST_F(FullDisk, AWorkerServesWhatItHasRefusesTheRestAndGoesOnByItself) {
     // Again and again: what a start tidies away is gone a moment later.
     std::string refusal;
     EXPECT_TRUE(eventually([&] {
-      disk.fill(4096);
+      disk.fill();
       const auto file = put(texts[0], "/new");
       if (file.exit_code == 0) cluster->run_fs({"rm", "/new"});
       refusal = file.err;
@@ -73,7 +73,7 @@ TEST_F(FullDisk, AWorkerServesWhatItHasRefusesTheRestAndGoesOnByItself) {
     }));
     EXPECT_TRUE(has(refusal, "none of 1 workers has room for")) << refusal;
     EXPECT_TRUE(eventually([&] {
-      disk.fill(4096);
+      disk.fill();
       const auto row = table({"put", "t", "k1", std::string(10'000, 'x')});
       if (row.exit_code == 0) table({"put", "t", "k1", "v"});
       refusal = row.err;
@@ -131,7 +131,7 @@ TEST_F(FullDisk, ThatIsFullWhenAWorkerTakesItForTheFirstTimeIsTakenWhenThereIsRo
   options.chunks = disk.path();
   options.reserve = "0";
   std::filesystem::create_directories(disk.path() + "/chunks-1");
-  disk.fill(4096);
+  disk.fill();
   cluster = std::make_unique<FileCluster>(0, options);
   cluster->add_worker();
   ASSERT_TRUE(cluster->ready(1));
@@ -207,7 +207,7 @@ TEST_F(FullDisk, AMasterAnswersRefusesChangesAndForgetsNothing) {
   for (const bool restarted : {false, true}) {
     SCOPED_TRACE(restarted ? "at its start" : "while it runs");
     if (restarted) cluster->kill_master();
-    disk.fill(4096);
+    disk.fill();
     if (restarted) cluster->restart_master();
     std::string acknowledged;
     for (int i = 0; i < 200; ++i) {  // the last page of a log may have room
