@@ -1,5 +1,5 @@
-// The thread of a master that writes its event log, which takes as long as a tenth of all else that the master does for a small
-// task.
+// The thread on which a master writes its event log: for a small task that is a fifth of what the master computes, and nobody has
+// to wait for it.
 #pragma once
 
 #include <memory>
