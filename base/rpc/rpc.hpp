@@ -84,9 +84,9 @@ struct ProtocolRange {
 };
 /// Those of this release.
 #ifdef WEFT_LATER_RELEASE
-inline constexpr ProtocolRange kProtocols{1, 2};  // of a program that stands for the next release (scripts/upgrade-test)
+inline constexpr ProtocolRange kProtocols{1, 3};  // of a program that stands for the next release (scripts/upgrade-test)
 #else
-inline constexpr ProtocolRange kProtocols{1, 1};
+inline constexpr ProtocolRange kProtocols{1, 2};
 #endif
 
 /// What one message carries. `header` is a flat Cap'n Proto message; `bulk` pieces follow the frame raw, sent

@@ -68,13 +68,14 @@ int serve(const std::string& what, const std::string& directory) {
   const auto store = need(shuffle::Store::open(directory + "/store-" + what, std::uint64_t{4} << 30));
   fill(*store, what == "tiny" ? kTiny : what == "large" ? kLarge : kSegment);
   const auto reactor = rpc::Reactor::start("worker");
-  const shuffle::BlockServer server(*store);
+  const shuffle::BlockServer server(*store, shuffle::JobKeys::none());
   std::unique_ptr<rpc::Listener> listener, same_host;
   reactor->run([&] {
     listener = need(
         reactor->listen({"127.0.0.1:0"}, shuffle::transfer_limits(), [&](const rpc::ConnectionPtr&) { return server.handler(); }));
-    same_host = need(reactor->listen(need(shuffle::same_host_endpoint(listener->endpoint().text)), shuffle::same_host_limits(),
-                                     [&](const rpc::ConnectionPtr&) { return shuffle::same_host_handler(*store); }));
+    same_host = need(
+        reactor->listen(need(shuffle::same_host_endpoint(listener->endpoint().text)), shuffle::same_host_limits(),
+                        [&](const rpc::ConnectionPtr&) { return shuffle::same_host_handler(*store, shuffle::JobKeys::none()); }));
   });
   std::printf("%s\n", listener->endpoint().text.c_str());
   std::fflush(stdout);

@@ -149,6 +149,8 @@ struct Command {
     replicate @10 :ReplicateOutput;
     startDriver @11 :StartDriver;
     stopDriver @12 :StopDriver;
+    jobKey @13 :JobKey;
+    lowestProtocol @14 :LowestProtocol;
   }
 }
 
@@ -275,6 +277,15 @@ struct StartDriver {
 struct StopDriver {
   job @0 :UInt64;
   reason @1 :Text;
+}
+
+struct JobKey {
+  job @0 :UInt64;
+  key @1 :UInt64;
+}
+
+struct LowestProtocol {
+  protocol @0 :UInt16;
 }
 
 # ---- workers and their master: worker.hpp ----

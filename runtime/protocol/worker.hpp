@@ -218,8 +218,23 @@ struct DriverEnded {
   std::string message;    // why, in a line: the last one that it wrote
 };
 
-using Command = std::variant<JobSetup, ActionValue, Launch, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle,
-                             ReleaseShuffle, ReleaseJob, NodeLost, ReplicateOutput, StartDriver, StopDriver>;
+// These two are for workers that speak shuffle::kKeysSince (shuffle/transfer/job_keys.hpp).
+
+/// With which workers ask each other for map outputs of the job. Comes with its JobSetup, and again from a restarted master that
+/// has found the worker back.
+struct JobKey {
+  JobId job;
+  std::uint64_t key = 0;
+};
+/// The lowest protocol that a worker of the cluster speaks. Until it comes, a new worker assumes that all speak what its master
+/// does.
+struct LowestProtocol {
+  rpc::Protocol protocol = 0;
+};
+
+using Command =
+    std::variant<JobSetup, ActionValue, Launch, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle, ReleaseShuffle,
+                 ReleaseJob, NodeLost, ReplicateOutput, StartDriver, StopDriver, JobKey, LowestProtocol>;
 
 struct Commands {
   static constexpr std::string_view kName = "commands";

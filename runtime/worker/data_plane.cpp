@@ -11,11 +11,11 @@ namespace weft::runtime {
 Result<std::unique_ptr<DataPlane>> DataPlane::open(rpc::Reactor& reactor, rpc::Reactor& background, shuffle::Store& store,
                                                    const WorkerOptions& options, Extend extend) {
   WEFT_ASSIGN(const rpc::Endpoint endpoint, rpc::Endpoint::parse(options.listen));
-  std::unique_ptr<DataPlane> plane(new DataPlane);
+  std::unique_ptr<DataPlane> plane(new DataPlane(reactor));
   plane->extend_ = std::move(extend);
   plane->links_ = std::make_shared<shuffle::Links>(options.link_rate);
   const auto compression = options.compress ? shuffle::Compression::automatic : shuffle::Compression::never;
-  plane->server_ = std::make_unique<shuffle::BlockServer>(store, compression, plane->links_);
+  plane->server_ = std::make_unique<shuffle::BlockServer>(store, plane->keys_, compression, plane->links_);
   WEFT_ASSIGN(plane->listener_,
               reactor.listen(endpoint, shuffle::transfer_limits(), [self = plane.get()](const rpc::ConnectionPtr& peer) {
                 // Users read chunks and tables here; map outputs are for workers.
@@ -44,6 +44,7 @@ Result<std::unique_ptr<DataPlane>> DataPlane::open(rpc::Reactor& reactor, rpc::R
   for (shuffle::PullOptions* pull : {&fetch.pull, &replication.pull, &prefetch.fetch.pull}) {
     pull->links = plane->links_;
     pull->self = plane->address_;
+    pull->keys = plane->keys_;
   }
   fetch.owner = prefetch.fetch.owner = [self = plane.get()](JobId job) {
     const auto found = self->owners_.find(job);
@@ -51,18 +52,21 @@ Result<std::unique_ptr<DataPlane>> DataPlane::open(rpc::Reactor& reactor, rpc::R
   };
   plane->fetcher_ = std::make_unique<shuffle::BlockFetcher>(reactor, std::move(fetch));
   plane->replicator_ = std::make_unique<shuffle::SegmentReplicator>(reactor, background, store, std::move(replication));
-  plane->same_host_ = std::make_unique<shuffle::SameHost>(reactor, options.share);
+  plane->same_host_ = std::make_unique<shuffle::SameHost>(reactor, options.share, plane->keys_);
   if (options.share) plane->share_with_same_host(reactor, store);
   plane->prefetcher_ = std::make_unique<shuffle::Prefetcher>(reactor, background, store, *plane->same_host_, std::move(prefetch));
   return plane;
 }
 
+DataPlane::DataPlane(rpc::Reactor& reactor)
+    : refusals_([&reactor](rpc::Duration delay, std::function<void()> work) { return reactor.after(delay, std::move(work)); }),
+      keys_(std::make_shared<shuffle::JobKeys>([this](std::string line) { refusals_.warn(std::move(line)); })) {}
 DataPlane::~DataPlane() { close(); }
 
 void DataPlane::share_with_same_host(rpc::Reactor& reactor, const shuffle::Store& store) {
   auto listener = shuffle::same_host_endpoint(address_).and_then([&](const rpc::Endpoint& endpoint) {
     return reactor.listen(endpoint, shuffle::same_host_limits(),
-                          [&store](const rpc::ConnectionPtr&) { return shuffle::same_host_handler(store); });
+                          [this, &store](const rpc::ConnectionPtr&) { return shuffle::same_host_handler(store, keys_); });
   });
   if (listener) {
     same_host_listener_ = *std::move(listener);
@@ -72,7 +76,15 @@ void DataPlane::share_with_same_host(rpc::Reactor& reactor, const shuffle::Store
   same_host_ = std::make_unique<shuffle::SameHost>(reactor, false);
 }
 
-void DataPlane::set_user(JobId job, const std::string& user) { owners_[job] = hash64(as_bytes(user)); }
+void DataPlane::begin_job(JobId job, const std::string& user) {
+  owners_[job] = hash64(as_bytes(user));
+  keys_->set(job, 0);
+}
+
+void DataPlane::end_job(JobId job) {
+  owners_.erase(job);
+  keys_->forget(job);
+}
 
 void DataPlane::forget(const std::string& address, const Error& why) {
   same_host_->forget(address);

@@ -8,12 +8,14 @@
 #include <string>
 
 #include "base/log.hpp"
+#include "base/rpc/peer_log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "runtime/worker/options.hpp"
 #include "shuffle/prefetch/prefetch.hpp"
 #include "shuffle/store/store.hpp"
 #include "shuffle/transfer/block_fetcher.hpp"
 #include "shuffle/transfer/block_server.hpp"
+#include "shuffle/transfer/job_keys.hpp"
 #include "shuffle/transfer/links.hpp"
 #include "shuffle/transfer/same_host.hpp"
 #include "shuffle/transfer/segment_replicator.hpp"
@@ -45,9 +47,12 @@ class DataPlane {
   /// What came from each other worker and went there. Its racks are set with the addresses of nodes.
   shuffle::Links& links() { return *links_; }
 
-  /// Memory that was received into for one user's jobs is not used again for another's.
-  void set_user(JobId job, const std::string& user);
-  void forget_user(JobId job) { owners_.erase(job); }
+  /// From here to end_job() there may be map outputs of the job. Memory that was received into for one user's jobs is not used
+  /// again for another's.
+  void begin_job(JobId job, const std::string& user);
+  void end_job(JobId job);
+  /// A job that has begun has no key until it is set there.
+  shuffle::JobKeys& keys() { return *keys_; }
 
   /// The worker at that address is gone: what is pulled from it ends at once.
   void forget(const std::string& address, const Error& why);
@@ -55,12 +60,14 @@ class DataPlane {
   void close();
 
  private:
-  DataPlane() = default;
+  explicit DataPlane(rpc::Reactor& reactor);
   /// May fail: then everything goes through the data port.
   void share_with_same_host(rpc::Reactor& reactor, const shuffle::Store& store);
 
   std::string address_;
   std::map<JobId, std::uint64_t> owners_;  // hashes of their users
+  rpc::PeerLog refusals_;
+  const std::shared_ptr<shuffle::JobKeys> keys_;
   std::uint64_t prefetch_bytes_ = 0;
   Extend extend_;
   Log log_{"worker"};

@@ -168,6 +168,9 @@ class WorkerImpl final : public Worker {
     callbacks.on_registered = [this](const protocol::Registered& as) {
       context_.outputs.self = as.node;
       binaries_->master_found();
+      const rpc::Protocol spoken = link_->connection()->protocol().value_or(0);
+      // A worker that is back goes by what it knows until a master that has heard of all workers says otherwise.
+      if (!as.resumed || spoken < data_->keys().lowest()) data_->keys().set_lowest(spoken);
       if (as.resumed) data_->prefetcher().report_all_jobs();
       measurements_.set_rack(as.rack);
       context_.racks->set_rack(as.rack);
@@ -319,7 +322,7 @@ class WorkerImpl final : public Worker {
   void carry_out(protocol::JobSetup& setup) {
     const JobId id = setup.job;
     if (jobs_.contains(id)) return;
-    data_->set_user(id, setup.user);
+    data_->begin_job(id, setup.user);
     auto job = std::make_shared<WorkerJob>(context_, std::move(setup));
     jobs_[id] = job;
     job->prepare(*binaries_);
@@ -352,6 +355,10 @@ class WorkerImpl final : public Worker {
   void carry_out(protocol::ReleaseJob& release) { end_job(release.job); }
   void carry_out(protocol::StartDriver& start) { drivers_->start(std::move(start)); }
   void carry_out(protocol::StopDriver& stop) { drivers_->stop(stop); }
+  void carry_out(protocol::JobKey& key) {
+    if (jobs_.contains(key.job)) data_->keys().set(key.job, key.key);
+  }
+  void carry_out(protocol::LowestProtocol& lowest) { data_->keys().set_lowest(lowest.protocol); }
   void carry_out(protocol::NodeLost& lost) {
     const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
     if (context_.outputs.nodes.erase(lost.node) != 0) context_.outputs.lost[lost.node] = why.to_string();
@@ -371,7 +378,7 @@ class WorkerImpl final : public Worker {
       ending_.erase(weak.lock());
       if (jobs_.contains(id)) return;  // given again by a master that came back
       store_->release(id);
-      data_->forget_user(id);
+      data_->end_job(id);
       remove_directory(context_.job_directory(id));
       note_log(id);
       if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();

@@ -50,6 +50,7 @@ class BlockPull final : public Pull {
     root.setMaxBytes(options_.reply_bytes);
     root.setAcceptLz4(options_.accept_lz4);
     root.setFrom(rpc::text(options_.pull.self));
+    root.setKey(options_.pull.keys->of(wanted_.job));
     return rpc::flatten(message);
   }
   rpc::BulkSink* sink() override { return &buffer_; }

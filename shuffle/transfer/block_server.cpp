@@ -60,13 +60,16 @@ struct Request {
   std::uint64_t max_bytes = 0;
   bool accept_lz4 = false;
   std::string from;
+  std::uint64_t key = 0;
 };
 
 Result<Request> decode(ByteView header) {
   return rpc::read_message<FetchBlocks>(header, "a request for map output", [](FetchBlocks::Reader reader) -> Result<Request> {
-    Request request{JobId(reader.getJob()),       ShuffleId(reader.getShuffle()), reader.getPartition(), {},
-                    reader.getFirstMap(),         reader.getFirstExtent(),        reader.getMaxBytes(),  reader.getAcceptLz4(),
-                    rpc::string(reader.getFrom())};
+    Request request{JobId(reader.getJob()),        ShuffleId(reader.getShuffle()),
+                    reader.getPartition(),         {},
+                    reader.getFirstMap(),          reader.getFirstExtent(),
+                    reader.getMaxBytes(),          reader.getAcceptLz4(),
+                    rpc::string(reader.getFrom()), reader.getKey()};
     for (const auto map : reader.getMaps()) request.maps.push_back({map.getMap(), map.getAttempt()});
     if (request.first_map >= request.maps.size()) return fail(Code::invalid_argument, "a request for map output names no map");
     request.max_bytes = std::clamp(request.max_bytes, kSmallestReply, kLargestReply);
@@ -185,11 +188,58 @@ class ReplyBuilder {
   std::uint32_t next_extent_ = 0;
 };
 
-/// Part of a whole segment, as it lies in its file.
-Result<rpc::Payload> segment_piece(const Store& store, ByteView header, std::string& from) {
+}  // namespace
+
+rpc::Limits transfer_limits() {
+  rpc::Limits limits;
+  limits.max_bulk = kLargestExtent + kLargestReply;
+  limits.max_queued = std::size_t{16} << 30;  // mapped segments, not copies; the requests of a peer are bounded
+  limits.max_requests = 256;
+  limits.max_fds = 0;
+  return limits;
+}
+
+BlockServer::BlockServer(const Store& store, std::shared_ptr<const JobKeys> keys, Compression compression,
+                         std::shared_ptr<Links> links)
+    : store_(store), keys_(std::move(keys)), compression_(compression), links_(std::move(links)) {}
+
+rpc::Handler BlockServer::handler() const {
+  rpc::Handler handler;
+  handler.on_request = [server = *this](const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
+    if (message.type == kFetchBlocks || message.type == kFetchSegment)
+      return server.serve(connection, message, std::move(responder));
+    responder.fail(Error(Code::invalid_argument, "this port serves map output only"));
+  };
+  return handler;
+}
+
+void BlockServer::serve(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) const {
+  std::string from;
+  auto reply = message.type == kFetchSegment ? segment_piece(*connection, message.header.view(), from)
+                                             : blocks(*connection, message.header.view(), from);
+  if (!reply) return responder.fail(reply.error());
+  if (links_ && from.size() <= kLongestAddress) {
+    std::uint64_t bytes = 0;
+    for (const SharedBytes& piece : reply->bulk) bytes += piece.bytes.size();
+    links_->sent(from.empty() ? connection->peer() : from, bytes);
+  }
+  responder.reply(std::move(*reply));
+}
+
+Result<rpc::Payload> BlockServer::blocks(const rpc::Connection& peer, ByteView header, std::string& from) const {
+  WEFT_ASSIGN(const Request request, decode(header));
+  WEFT_TRY(keys_->check(peer, request.job, request.key));
+  from = request.from;
+  const bool always = compression_ == Compression::always;
+  const bool compress = request.accept_lz4 && compression_ != Compression::never && (always || !is_loopback(peer.peer()));
+  return ReplyBuilder(request, compress, always).build(store_);
+}
+
+Result<rpc::Payload> BlockServer::segment_piece(const rpc::Connection& peer, ByteView header, std::string& from) const {
   return rpc::read_message<FetchSegment>(header, "a request for a segment", [&](FetchSegment::Reader in) -> Result<rpc::Payload> {
+    WEFT_TRY(keys_->check(peer, JobId(in.getJob()), in.getKey()));
     from = rpc::string(in.getFrom());
-    const auto segment = store.get({JobId(in.getJob()), ShuffleId(in.getShuffle()), in.getMap(), in.getAttempt()});
+    const auto segment = store_.get({JobId(in.getJob()), ShuffleId(in.getShuffle()), in.getMap(), in.getAttempt()});
     capnp::MallocMessageBuilder message;
     auto root = message.initRoot<SegmentPiece>();
     if (!segment) {
@@ -204,51 +254,6 @@ Result<rpc::Payload> segment_piece(const Store& store, ByteView header, std::str
     const ByteView rest = file.subspan(in.getOffset());
     return rpc::payload(message, SharedBytes(rest.first(std::min<std::size_t>(rest.size(), most)), *segment));
   });
-}
-
-}  // namespace
-
-rpc::Limits transfer_limits() {
-  rpc::Limits limits;
-  limits.max_bulk = kLargestExtent + kLargestReply;
-  limits.max_queued = std::size_t{16} << 30;  // mapped segments, not copies; the requests of a peer are bounded
-  limits.max_requests = 256;
-  limits.max_fds = 0;
-  return limits;
-}
-
-BlockServer::BlockServer(const Store& store, Compression compression, std::shared_ptr<Links> links)
-    : store_(store), compression_(compression), links_(std::move(links)) {}
-
-rpc::Handler BlockServer::handler() const {
-  rpc::Handler handler;
-  handler.on_request = [server = *this](const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
-    if (message.type == kFetchBlocks || message.type == kFetchSegment)
-      return server.serve(connection, message, std::move(responder));
-    responder.fail(Error(Code::invalid_argument, "this port serves map output only"));
-  };
-  return handler;
-}
-
-void BlockServer::serve(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) const {
-  std::string from;
-  auto reply = message.type == kFetchSegment ? segment_piece(store_, message.header.view(), from)
-                                             : blocks(message.header.view(), is_loopback(connection->peer()), from);
-  if (!reply) return responder.fail(reply.error());
-  if (links_ && from.size() <= kLongestAddress) {
-    std::uint64_t bytes = 0;
-    for (const SharedBytes& piece : reply->bulk) bytes += piece.bytes.size();
-    links_->sent(from.empty() ? connection->peer() : from, bytes);
-  }
-  responder.reply(std::move(*reply));
-}
-
-Result<rpc::Payload> BlockServer::blocks(ByteView header, bool loopback, std::string& from) const {
-  WEFT_ASSIGN(const Request request, decode(header));
-  from = request.from;
-  const bool always = compression_ == Compression::always;
-  const bool compress = request.accept_lz4 && compression_ != Compression::never && (always || !loopback);
-  return ReplyBuilder(request, compress, always).build(store_);
 }
 
 }  // namespace weft::shuffle

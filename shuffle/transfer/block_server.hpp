@@ -10,6 +10,7 @@
 
 #include "base/rpc/rpc.hpp"
 #include "shuffle/store/store.hpp"
+#include "shuffle/transfer/job_keys.hpp"
 #include "shuffle/transfer/links.hpp"
 
 namespace weft::shuffle {
@@ -29,17 +30,21 @@ enum class Compression : std::uint8_t { automatic, always, never };
 /// does.
 class BlockServer {
  public:
-  /// `links` (may be null) counts what is sent, by the address that the peer gives as its own.
-  explicit BlockServer(const Store& store, Compression compression = Compression::automatic, std::shared_ptr<Links> links = {});
+  /// `keys` say who is served. `links` (may be null) counts what is sent, by the address that the peer gives as its own.
+  BlockServer(const Store& store, std::shared_ptr<const JobKeys> keys, Compression compression = Compression::automatic,
+              std::shared_ptr<Links> links = {});
   /// Answers kFetchBlocks and kFetchSegment, and refuses everything else.
   rpc::Handler handler() const;
   /// For a connection that serves other messages as well; `message.type` is one of these.
   void serve(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) const;
 
  private:
-  Result<rpc::Payload> blocks(ByteView header, bool loopback, std::string& from) const;
+  Result<rpc::Payload> blocks(const rpc::Connection& peer, ByteView header, std::string& from) const;
+  /// Part of a whole segment, as it lies in its file.
+  Result<rpc::Payload> segment_piece(const rpc::Connection& peer, ByteView header, std::string& from) const;
 
   const Store& store_;
+  std::shared_ptr<const JobKeys> keys_;
   Compression compression_;
   std::shared_ptr<Links> links_;
 };

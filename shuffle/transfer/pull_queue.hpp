@@ -14,6 +14,7 @@
 #include "base/result.hpp"
 #include "base/rpc/peers.hpp"
 #include "base/rpc/rpc.hpp"
+#include "shuffle/transfer/job_keys.hpp"
 #include "shuffle/transfer/links.hpp"
 
 namespace weft::shuffle {
@@ -59,6 +60,7 @@ struct PullOptions {
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // without any progress
   std::shared_ptr<Links> links{};                                // of this reactor's worker; null: not paced, and not counted
   std::string self{};                                            // the address of this worker's data port, sent with requests
+  std::shared_ptr<const JobKeys> keys = JobKeys::none();         // of which one is sent with requests for map outputs
 };
 
 /// Reactor thread only, construction and destruction too; after destruction no callback comes. Jobs take turns, and of a job's

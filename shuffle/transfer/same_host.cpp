@@ -17,11 +17,12 @@ constexpr rpc::Duration kConnectDeadline = std::chrono::seconds(2);
 constexpr rpc::Duration kOpenDeadline = std::chrono::seconds(10);
 constexpr std::size_t kMostAddresses = 4096;  // remembered, whether they are of this host or not
 
-Buffer encode(JobId job, ShuffleId shuffle, const std::vector<MapAttempt>& maps) {
+Buffer encode(JobId job, ShuffleId shuffle, const std::vector<MapAttempt>& maps, std::uint64_t key) {
   capnp::MallocMessageBuilder message;
   auto root = message.initRoot<OpenOutputs>();
   root.setJob(job.value());
   root.setShuffle(shuffle.value());
+  root.setKey(key);
   auto list = root.initMaps(static_cast<unsigned>(maps.size()));
   for (unsigned i = 0; i < list.size(); ++i) {
     list[i].setMap(maps[i].map);
@@ -76,19 +77,24 @@ rpc::Limits same_host_limits() {
   return limits;
 }
 
-rpc::Handler same_host_handler(const Store& store) {
+rpc::Handler same_host_handler(const Store& store, std::shared_ptr<const JobKeys> keys) {
   rpc::Handler handler;
-  handler.on_request = [&store](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
+  handler.on_request = [&store, keys = std::move(keys)](const rpc::ConnectionPtr& peer, rpc::Message message,
+                                                        rpc::Responder responder) {
     if (message.type != kOpenOutputs)
       return responder.fail(Error(Code::invalid_argument, "workers of the same host are given map outputs only"));
     auto payload = rpc::read_message<OpenOutputs>(message.header.view(), "a request of a worker of the same host",
-                                                  [&](OpenOutputs::Reader request) { return serve(store, request); });
+                                                  [&](OpenOutputs::Reader request) -> Result<rpc::Payload> {
+                                                    WEFT_TRY(keys->check(*peer, JobId(request.getJob()), request.getKey()));
+                                                    return serve(store, request);
+                                                  });
     payload ? responder.reply(std::move(*payload)) : responder.fail(payload.error());
   };
   return handler;
 }
 
-SameHost::SameHost(rpc::Reactor& reactor, bool enabled) : reactor_(reactor) {
+SameHost::SameHost(rpc::Reactor& reactor, bool enabled, std::shared_ptr<const JobKeys> keys)
+    : reactor_(reactor), keys_(std::move(keys)) {
   if (enabled)
     peers_.emplace(reactor, rpc::PeersOptions{same_host_limits(), kConnectDeadline, kMostAddresses, true}, same_host_endpoint);
 }
@@ -106,7 +112,7 @@ void SameHost::open(const std::string& address, JobId job, ShuffleId shuffle, st
   peers_->get(address, [this, refuse, job, shuffle, maps = std::move(maps), done](const Result<rpc::ConnectionPtr>& connection) {
     if (!connection) return refuse(done, connection.error());
     rpc::Payload payload;
-    payload.header = encode(job, shuffle, maps);
+    payload.header = encode(job, shuffle, maps, keys_->of(job));
     (*connection)
         ->request(kOpenOutputs, std::move(payload), kOpenDeadline,
                   guarded(alive_, [wanted = maps.size(), done](Result<rpc::Message> reply) {

@@ -16,6 +16,7 @@
 #include "base/rpc/peers.hpp"
 #include "base/rpc/rpc.hpp"
 #include "shuffle/store/store.hpp"
+#include "shuffle/transfer/job_keys.hpp"
 
 namespace weft::shuffle {
 
@@ -26,16 +27,16 @@ inline constexpr std::size_t kOutputsPerRequest = 60;
 /// Where workers of the same host reach the worker with that data address.
 Result<rpc::Endpoint> same_host_endpoint(const std::string& data_address);
 rpc::Limits same_host_limits();
-/// Serves a store's segments to workers of the same host, for Reactor::listen(). Reactor thread; `store` must outlive the
-/// connections.
-rpc::Handler same_host_handler(const Store& store);
+/// Serves a store's segments to workers of the same host that show the keys, for Reactor::listen(). Reactor thread; `store` must
+/// outlive the connections.
+rpc::Handler same_host_handler(const Store& store, std::shared_ptr<const JobKeys> keys);
 
 /// Requests descriptors from workers of the same host, over cached connections, and is the one place that knows which they are.
 /// Reactor thread only; after destruction no callback comes.
 class SameHost {
  public:
   /// `enabled`: false where map outputs are not shared; then no worker is on the same host.
-  explicit SameHost(rpc::Reactor& reactor, bool enabled = true);
+  explicit SameHost(rpc::Reactor& reactor, bool enabled = true, std::shared_ptr<const JobKeys> keys = JobKeys::none());
   SameHost(const SameHost&) = delete;
   SameHost& operator=(const SameHost&) = delete;
 
@@ -53,6 +54,7 @@ class SameHost {
 
  private:
   rpc::Reactor& reactor_;
+  const std::shared_ptr<const JobKeys> keys_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::optional<rpc::Peers> peers_;  // by data address, when enabled; calls nothing back once it is gone
 };

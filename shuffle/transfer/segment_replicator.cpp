@@ -34,6 +34,7 @@ class SegmentPull final : public Pull {
     root.setOffset(requested_);
     root.setMaxBytes(options_.piece_bytes);
     root.setFrom(rpc::text(options_.pull.self));
+    root.setKey(options_.pull.keys->of(key_.job));
     return rpc::flatten(message);
   }
   rpc::BulkSink* sink() override { return &receiver_; }

@@ -15,6 +15,8 @@ struct FetchBlocks {
   acceptLz4 @7 :Bool;
   from @8 :Text;
   # The data address of the fetching worker, for the counts of the server.
+  key @9 :UInt64;
+  # Of the job, as the master told its workers (JobKey of runtime/protocol); since protocol 2.
 
   struct MapAttempt {
     map @0 :UInt32;
@@ -52,6 +54,8 @@ struct OpenOutputs {
   job @0 :UInt64;
   shuffle @1 :UInt32;
   maps @2 :List(FetchBlocks.MapAttempt);
+  key @3 :UInt64;
+  # As in FetchBlocks.
 }
 
 struct OpenedOutputs {
@@ -69,7 +73,8 @@ struct FetchSegment {
   maxBytes @5 :UInt64;
   # Wanted size of the reply.
   from @6 :Text;
-  # As in FetchBlocks.
+  key @7 :UInt64;
+  # Both as in FetchBlocks.
 }
 
 struct SegmentPiece {

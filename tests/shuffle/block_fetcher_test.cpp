@@ -78,7 +78,7 @@ class BlockFetcherTest : public testing::Test {
   }
 
   void serve(Compression compression = Compression::automatic) {
-    server_.emplace(store_, compression);
+    server_.emplace(store_, JobKeys::none(), compression);
     listen([this] { return server_->handler(); });
   }
   void listen(std::function<rpc::Handler()> handler, const std::string& where = "127.0.0.1:0") {
@@ -285,7 +285,7 @@ TEST_F(BlockFetcherTest, ALinkIsNoFasterThanItsCap) {
 TEST_F(BlockFetcherTest, ResumesWhenThePeerClosesInTheMiddle) {
   options_.pull.backoff = 1ms;
   options_.reply_bytes = 1;  // 64 KiB: many replies
-  server_.emplace(store_, Compression::never);
+  server_.emplace(store_, JobKeys::none(), Compression::never);
   auto served = std::make_shared<int>(0);
   listen([this, served] {
     rpc::Handler handler;
@@ -413,7 +413,7 @@ TEST_F(BlockFetcherTest, WhatAReaderHoldsNeverChangesWhileMemoryIsRecycled) {
 
 TEST_F(BlockFetcherTest, ADamagedExtentIsAskedForAgainAndOverwritten) {
   options_.pull.backoff = 1ms;
-  server_.emplace(store_, Compression::never);
+  server_.emplace(store_, JobKeys::none(), Compression::never);
   const Pieces pieces{std::string(300'000, 'y')};
   auto served = std::make_shared<int>(0);
   listen([this, served, pieces] {

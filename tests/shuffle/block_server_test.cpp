@@ -40,7 +40,7 @@ class BlockServerTest : public testing::Test {
     reactor_->stop();
   }
   void serve(Compression compression) {
-    server_.emplace(*store_, compression, links_);
+    server_.emplace(*store_, JobKeys::none(), compression, links_);
     reactor_->run([&] {
       listener_ =
           reactor_->listen({"127.0.0.1:0"}, transfer_limits(), [&](const rpc::ConnectionPtr&) { return server_->handler(); })

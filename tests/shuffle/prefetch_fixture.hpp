@@ -38,7 +38,7 @@ class PrefetchTest : public testing::Test {
     serving_ = rpc::Reactor::start("serving");
     reactor_ = rpc::Reactor::start("prefetching");
     background_ = rpc::Reactor::start("background");
-    server_.emplace(*source_);
+    server_.emplace(*source_, JobKeys::none());
     serving_->run([&] {
       listener_ =
           serving_->listen({"127.0.0.1:0"}, transfer_limits(), [this](const rpc::ConnectionPtr&) { return server_->handler(); })
@@ -74,7 +74,7 @@ class PrefetchTest : public testing::Test {
     serving_->run([&] {
       same_host_listener_ = serving_
                                 ->listen(same_host_endpoint(address_).value(), same_host_limits(),
-                                         [&](const rpc::ConnectionPtr&) { return same_host_handler(*source_); })
+                                         [&](const rpc::ConnectionPtr&) { return same_host_handler(*source_, JobKeys::none()); })
                                 .value();
     });
     reactor_->run([&] { same_host_ = std::make_unique<SameHost>(*reactor_); });

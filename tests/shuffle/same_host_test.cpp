@@ -36,7 +36,7 @@ class SameHostTest : public testing::Test {
   void share() {
     serving_->run([&] {
       auto listener = serving_->listen(same_host_endpoint(address_).value(), same_host_limits(),
-                                       [&](const rpc::ConnectionPtr&) { return same_host_handler(*store_); });
+                                       [&](const rpc::ConnectionPtr&) { return same_host_handler(*store_, JobKeys::none()); });
       ASSERT_TRUE(listener) << listener.error().to_string();
       listener_ = *std::move(listener);
     });

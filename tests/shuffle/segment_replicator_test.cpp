@@ -46,12 +46,12 @@ class SegmentReplicatorTest : public testing::Test {
     return std::move(*store);
   }
   void serve() {
-    server_.emplace(*source_);
+    server_.emplace(*source_, JobKeys::none());
     listen([this] { return server_->handler(); });
   }
   using OnRequest = std::function<void(const rpc::ConnectionPtr&, rpc::Message, rpc::Responder)>;
   void serve(OnRequest on_request) {
-    server_.emplace(*source_);
+    server_.emplace(*source_, JobKeys::none());
     listen([on_request = std::move(on_request)] {
       rpc::Handler handler;
       handler.on_request = on_request;

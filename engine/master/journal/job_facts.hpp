@@ -23,9 +23,10 @@ struct SubmissionFact {
   Time at{0};
   double slow_start = 1;
   std::uint32_t masters = 0;
-  std::uint32_t slots = 0;  // of the cluster, as its driver heard
-  std::uint64_t key = 0;    // with which a driver attaches
-  bool detached = false;    // its driver runs in the cluster
+  std::uint32_t slots = 0;      // of the cluster, as its driver heard
+  std::uint64_t key = 0;        // with which a driver attaches
+  bool detached = false;        // its driver runs in the cluster
+  std::uint64_t block_key = 0;  // with which workers ask each other for its map outputs
 };
 struct PartFact {
   std::string part;  // plan::encode()

@@ -44,6 +44,7 @@ struct SubmissionFact {
   slots @4 :UInt32;
   key @5 :UInt64;
   detached @6 :Bool;
+  blockKey @7 :UInt64;
 }
 
 struct PartFact {

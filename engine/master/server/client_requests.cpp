@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "base/unguessable.hpp"
 #include "engine/master/server/node_reports.hpp"
 #include "schedulers/view/points_of_time.hpp"
 
@@ -145,6 +146,7 @@ Result<JobId> ClientRequests::begin_job(const rpc::ConnectionPtr& connection, cl
   RunningJob& job = parts_.jobs[id];
   job.slots = static_cast<std::uint32_t>(parts_.shell.core().view().capacity().cpu);
   if (parts_.recorder.keeps_jobs() || options.on_disconnect == OnDisconnect::go_on) job.key = Drivers::new_key();
+  job.block_key = unguessable_number();
   if (!submit.same_binary) parts_.binaries.mention(submit.binary);
   if (parts_.recorder.keeps_jobs()) {
     const schedulers::JobInfo& info = *parts_.shell.core().view().job(id);
@@ -152,7 +154,8 @@ Result<JobId> ClientRequests::begin_job(const rpc::ConnectionPtr& connection, cl
                                               .at = info.submitted,
                                               .slow_start = info.slow_start,
                                               .slots = job.slots,
-                                              .key = job.key});
+                                              .key = job.key,
+                                              .block_key = job.block_key});
   }
   parts_.recorder.record(id);
   log_.info("job {}: {} of {}", id.value(), submit.name, options.user.empty() ? "somebody" : options.user);

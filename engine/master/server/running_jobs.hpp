@@ -24,8 +24,9 @@ struct WaitingPoll {
 
 struct RunningJob {
   client::Submit submit;
-  rpc::ConnectionPtr driver;  // null: it is away, or was not started yet
-  std::uint64_t key = 0;      // with which a driver attaches; 0: none may
+  rpc::ConnectionPtr driver;    // null: it is away, or was not started yet
+  std::uint64_t key = 0;        // with which a driver attaches; 0: none may
+  std::uint64_t block_key = 0;  // with which workers ask each other for its map outputs
   std::map<ActionId, SharedBytes> values;
   std::uint64_t value_bytes = 0;
   std::map<ActionId, Buffer> parts;  // of its plan, encoded; of jobs that another driver may attach to

@@ -372,6 +372,7 @@ Result<Restored> ServerImpl::recover() {
     restored.nodes.push_back(std::move(*node));
     workers_->context.away[fact.node] = std::move(fact);
   }
+  workers_->context.table.wait_for_others(!workers_->context.away.empty());
   for (JournaledJob& job : history.running) resume(job, history, restored);
   binaries_->clean(programs_of_jobs(), kMostProgramBytes);
   if (!restored.jobs.empty() || !restored.nodes.empty())
@@ -395,6 +396,7 @@ void ServerImpl::resume(JournaledJob& job, const JournalHistory& history, Restor
   RunningJob running;
   running.submit = std::move(resumed->submit);
   running.key = job.submission->key;
+  running.block_key = job.submission->block_key;
   running.slots = job.submission->slots;
   for (std::size_t i = 0; i < job.parts.size(); ++i)
     running.parts[resumed->core.parts[i].action] = Buffer::copy_of(as_bytes(job.parts[i]));

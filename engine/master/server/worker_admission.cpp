@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "shuffle/transfer/job_keys.hpp"
 
 namespace weft::master {
 namespace {
@@ -141,6 +142,7 @@ void WorkerAdmission::resume_job(NodeId id, RegisteredWorker& worker, JobId job)
   const auto running = context_.jobs.find(job);
   if (running == context_.jobs.end()) return context_.table.send(id, protocol::ReleaseJob{id, job});
   worker.prepared.insert(job);
+  context_.table.send_key(id, job, running->second.block_key);
   for (const auto& [action, value] : running->second.values) context_.table.send(id, protocol::ActionValue{job, action, value});
 }
 
@@ -152,9 +154,8 @@ Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connectio
   info.name = node.name;
   info.rack = context_.shell.core().view().rack(node.rack)->name;
   const protocol::Held held = std::move(*std::exchange(info.held, std::nullopt));
-  RegisteredWorker& worker = context_.table.add(id);
+  RegisteredWorker& worker = context_.table.add(id, connection);
   worker.info = std::move(info);
-  worker.connection = connection;
   worker.heard = context_.shell.now();
   for (const JobId job : held.jobs) resume_job(id, worker, job);
   if (auto back =
@@ -164,6 +165,7 @@ Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connectio
     return fail(std::move(back).error());
   }
   context_.away.erase(id);
+  context_.table.wait_for_others(!context_.away.empty());
   tag.node = id;
   log_.info("worker {} at {} is back as node {} with {} attempts and {} map outputs", worker.info.name, connection->peer(),
             id.value(), held.running.size(), held.outputs.size());
@@ -196,9 +198,8 @@ Result<rpc::Payload> WorkerAdmission::join(const rpc::ConnectionPtr& connection,
   joined.rack_uplink = uplink;
   joined.processors = info.usable_processors;
   log_.info("worker {} at {} joined as node {} with {}", info.name, connection->peer(), id.value(), to_string(joined.capacity));
-  RegisteredWorker& worker = context_.table.add(id);
+  RegisteredWorker& worker = context_.table.add(id, connection);
   worker.info = std::move(info);
-  worker.connection = connection;
   worker.heard = context_.shell.now();
   const NodeFact fact = fact_of(joined, worker.heard, worker.info.process);
   if (auto applied = context_.shell.apply(std::move(joined)); !applied) {
@@ -211,6 +212,11 @@ Result<rpc::Payload> WorkerAdmission::join(const rpc::ConnectionPtr& connection,
     log_.error("worker {} gets no tasks for {}: {}; see the end of its log on {}", worker.info.name,
                human_duration(*context_.shell.core().view().node(id)->excluded_until - context_.shell.now()), why,
                worker.info.host);
+  if (worker.protocol < shuffle::kKeysSince)
+    log_.warn(
+        "worker {} is of an earlier release, which knows no keys of jobs: until it is upgraded, workers give map outputs without "
+        "them",
+        worker.info.name);
   capacities_.joined(id, worker.info, capacity);
   return protocol::encode(answer_to(id, worker, false));
 }

@@ -15,6 +15,7 @@ RegisteredWorker* WorkerCommands::prepared(NodeId id, JobId job_id) {
       id, protocol::JobSetup{job_id, submit.name, submit.program, submit.arguments, submit.directory, submit.memory_bytes,
                              submit.same_binary, submit.binary, submit.options.demand.cpu > 0 ? submit.options.demand.cpu : 1,
                              submit.options.user, submit.options.shuffle_mode.value_or(shuffle::Mode::memory)});
+  context_.table.send_key(id, job_id, job->second.block_key);
   for (const auto& [action, value] : job->second.values) context_.table.send(id, protocol::ActionValue{job_id, action, value});
   return worker;
 }

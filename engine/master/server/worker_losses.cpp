@@ -71,6 +71,7 @@ void WorkerLosses::note(const NodeLost& lost, const RegisteredWorker& worker) {
 
 void WorkerLosses::carry_out(NodeLost& lost) {
   if (auto away = context_.away.extract(lost.node); !away.empty()) {
+    context_.table.wait_for_others(!context_.away.empty());
     const NodeFact& gone = away.mapped();
     log_.warn("worker {} is gone: {}", gone.name, lost.reason);
     (void)lost_.add({lost.node, gone.name, gone.host, gone.rack, gone.data_address, lost.reason, context_.shell.now()});

@@ -2,11 +2,54 @@
 
 #include <utility>
 
+#include "shuffle/transfer/job_keys.hpp"
+
 namespace weft::master {
 
 RegisteredWorker* WorkerTable::find(NodeId id) {
   const auto found = workers_.find(id);
   return found == workers_.end() ? nullptr : &found->second;
+}
+
+RegisteredWorker& WorkerTable::add(NodeId id, const rpc::ConnectionPtr& connection) {
+  RegisteredWorker& worker = workers_[id];
+  worker.connection = connection;
+  worker.protocol = connection->protocol().value_or(0);
+  ++protocols_[worker.protocol];
+  if (!settle_lowest() && !waits_ && lowest_ < rpc::kProtocols.highest) send_lowest(id, worker);
+  return worker;
+}
+
+void WorkerTable::erase(NodeId id) {
+  const auto gone = workers_.extract(id);
+  if (gone.empty()) return;
+  const auto count = protocols_.find(gone.mapped().protocol);
+  if (--count->second == 0) protocols_.erase(count);
+  settle_lowest();
+}
+
+void WorkerTable::wait_for_others(bool waits) {
+  if (std::exchange(waits_, waits) && !waits) send_lowest();
+}
+
+void WorkerTable::send_lowest(NodeId id, const RegisteredWorker& worker) {
+  if (worker.protocol >= shuffle::kKeysSince) send(id, protocol::LowestProtocol{lowest_});
+}
+
+void WorkerTable::send_lowest() {
+  for (const auto& [id, worker] : workers_) send_lowest(id, worker);
+}
+
+bool WorkerTable::settle_lowest() {
+  const rpc::Protocol lowest = protocols_.empty() ? rpc::kProtocols.highest : protocols_.begin()->first;
+  if (std::exchange(lowest_, lowest) == lowest) return false;
+  if (!waits_) send_lowest();
+  return true;
+}
+
+void WorkerTable::send_key(NodeId id, JobId job, std::uint64_t key) {
+  const RegisteredWorker* const worker = find(id);
+  if (worker != nullptr && worker->protocol >= shuffle::kKeysSince) send(id, protocol::JobKey{job, key});
 }
 
 std::optional<NodeId> WorkerTable::on(const rpc::ConnectionPtr& connection) const {

@@ -20,6 +20,7 @@ namespace protocol = runtime::protocol;
 struct RegisteredWorker {
   protocol::Register info{};
   rpc::ConnectionPtr connection{};
+  rpc::Protocol protocol = 0;  // of the connection
   std::set<JobId> prepared{};  // jobs whose set-up and values it has
   std::vector<protocol::Command> outbox{};
   bool flush_posted = false;
@@ -51,8 +52,8 @@ class WorkerTable {
 
   using Workers = std::map<NodeId, RegisteredWorker>;
   const Workers& all() const { return workers_; }
-  RegisteredWorker& add(NodeId id) { return workers_[id]; }
-  void erase(NodeId id) { workers_.erase(id); }
+  RegisteredWorker& add(NodeId id, const rpc::ConnectionPtr& connection);
+  void erase(NodeId id);
   bool contains(NodeId id) const { return workers_.contains(id); }
   RegisteredWorker& at(NodeId id) { return workers_.at(id); }
   /// Null: it is gone.
@@ -64,12 +65,24 @@ class WorkerTable {
   void notify(NodeId id, rpc::MessageType type, rpc::Payload payload) const;
   /// Commands of one turn of the reactor travel in one message.
   void send(NodeId id, protocol::Command command);
+  /// The key of a job whose set-up the worker has; nothing to one that knows no keys.
+  void send_key(NodeId id, JobId job, std::uint64_t key);
+  /// Workers of the master before may come back, and nobody knows which protocol they speak: until that is over, workers hear
+  /// nothing of the lowest one.
+  void wait_for_others(bool waits);
 
  private:
   void flush(NodeId id);
+  void send_lowest(NodeId id, const RegisteredWorker& worker);
+  void send_lowest();
+  /// True when it is another one now; then all workers hear of it, unless others are waited for.
+  bool settle_lowest();
 
   rpc::Reactor& reactor_;
   Workers workers_;
+  std::map<rpc::Protocol, std::size_t> protocols_;  // how many workers speak each
+  rpc::Protocol lowest_ = rpc::kProtocols.highest;  // of these
+  bool waits_ = false;
 };
 
 }  // namespace weft::master

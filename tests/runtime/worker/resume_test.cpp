@@ -2,6 +2,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "base/file.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "runtime/worker/worker.hpp"
+#include "shuffle/transfer/block_fetcher.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -328,6 +330,46 @@ TEST_F(ResumeTest, AReplicaThatIsThereIsMade) {
   wait_for([&] { return replica_.has_value(); });
   EXPECT_EQ(replica_->error, "");
   EXPECT_EQ(replica_->replica.shuffle, ShuffleId(7));
+}
+
+TEST_F(ResumeTest, MapOutputsAreForThoseWhoKnowTheKeyOfTheJob) {
+  start_worker();
+  command(setup(), protocol::JobKey{kJob, 99}, launch(8), launch(7));
+  result(8);
+  poll([&] { return std::filesystem::exists(directory_.path() / "committed"); });
+  const auto ask = [&](std::uint64_t key) -> Result<void> {
+    auto reactor = rpc::Reactor::start("asks");
+    std::promise<shuffle::FetchOutcome> outcome;
+    std::optional<shuffle::BlockFetcher> fetcher;
+    shuffle::FetchOptions options;
+    const auto keys = std::make_shared<shuffle::JobKeys>();
+    keys->set(kJob, key);
+    options.pull.keys = keys;
+    reactor->run([&] {
+      fetcher.emplace(*reactor, std::move(options));
+      fetcher->fetch({worker_->data_address(), kJob, ShuffleId(7), 0, {{0, 0}}},
+                     [&](shuffle::FetchOutcome done) { outcome.set_value(std::move(done)); });
+    });
+    auto done = outcome.get_future().get();
+    reactor->run([&] { fetcher.reset(); });
+    reactor->stop();
+    if (!done.blocks) return fail(std::move(done.blocks).error());
+    return {};
+  };
+  EXPECT_TRUE(ask(99));
+  EXPECT_EQ(ask(0).error().code(), Code::permission_denied);
+  command(protocol::LowestProtocol{shuffle::kKeysSince - 1});
+  poll([&] { return ask(0).has_value(); });
+  EXPECT_EQ(ask(98).error().code(), Code::permission_denied);
+  restart_master();
+  EXPECT_TRUE(ask(0)) << "it goes by what it knows until a master says otherwise";
+  command(protocol::LowestProtocol{shuffle::kKeysSince});
+  poll([&] { return !ask(0).has_value(); });
+  EXPECT_TRUE(ask(99));
+  command(protocol::JobKey{kJob, 98});  // of a master that a master of an earlier release had stood in for
+  poll([&] { return ask(98).has_value(); });
+  allow_end();
+  result(7);
 }
 
 TEST_F(ResumeTest, JobsThatAreOverAreNotHeld) {

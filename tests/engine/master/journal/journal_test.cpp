@@ -85,7 +85,7 @@ std::vector<JobFact> all_facts() {
   finish.usage.run = Time(15);
   finish.usage.bad_records = {16, {"example"}, 17};
   finish.usage.spill_began = Time(18);
-  return {SubmissionFact{"submit", Time(1), 0.5, 2, 3, 4, true},
+  return {SubmissionFact{"submit", Time(1), 0.5, 2, 3, 4, true, 5},
           PartFact{"part"},
           ValueFact{ActionId(1), "value"},
           ShapeFact{StageId(1), {0, 2}, {{3, 1, 0, 4, 5}}, 6},

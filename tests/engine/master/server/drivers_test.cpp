@@ -115,9 +115,7 @@ class DriversTest : public testing::Test, public CoreShell {
       joined.data_address = joined.name + ":1";
       joined.capacity.cpu = slots;
       ASSERT_TRUE(apply(joined));
-      RegisteredWorker& worker = context.table.add(NodeId(id));
-      worker.info.name = joined.name;
-      worker.connection = host;
+      context.table.add(NodeId(id), host).info.name = joined.name;
     });
     return host;
   }

@@ -162,6 +162,40 @@ TEST_F(ServerJournal, ARestartedMasterSaysTheSameOfJobsThatEndedAndGoesOnWithTho
   EXPECT_EQ(join("w1", connect()), NodeId(3));
 }
 
+TEST_F(ServerJournal, WorkersHearTheSameKeyOfAJobFromARestartedMaster) {
+  const auto keys_of_two_jobs = [this](const std::function<void()>& then) {
+    std::mutex mutex;
+    std::condition_variable more;
+    std::map<JobId, std::uint64_t> keys;
+    rpc::Handler handler;
+    handler.on_notify = [&](const rpc::ConnectionPtr&, const rpc::Message& message) {
+      if (message.type != protocol::kCommands) return;
+      const std::lock_guard lock(mutex);
+      for (const protocol::Command& command : protocol::decode<protocol::Commands>(message).value().commands)
+        if (const auto* key = std::get_if<protocol::JobKey>(&command)) keys[key->job] = key->key;
+      more.notify_all();
+    };
+    const auto worker = connect(std::move(handler));
+    join("w1", worker);
+    then();
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(more.wait_for(lock, kDeadline, [&] { return keys.size() == 2; }));
+    lock.unlock();
+    server.reset();
+    reactor->run([&] { worker->close(); });
+    return keys;
+  };
+  start();
+  const auto before = keys_of_two_jobs([this] {
+    for (const char* const name : {"first", "second"}) extend(submit(name), part(0, {source(0, 1, 0)}));
+  });
+  start();
+  const auto after = keys_of_two_jobs([] {});
+  EXPECT_EQ(before, after);
+  EXPECT_NE(before.at(JobId(1)), 0U);
+  EXPECT_NE(before.at(JobId(1)), before.at(JobId(2)));
+}
+
 TEST_F(ServerJournal, AJobWhoseProgramWasBeingUploadedGoesOnWithTheNextMaster) {
   start();
   client::Submit job;

@@ -28,11 +28,12 @@ class RememberingConnection final : public rpc::Connection {
   }
   void close() override { closed = true; }
   const std::string& peer() const override { return name; }
-  Result<rpc::Protocol> protocol() const override { return rpc::kProtocols.highest; }
+  Result<rpc::Protocol> protocol() const override { return speaks; }
   const std::string& peer_software() const override { return name; }
 
   std::vector<std::vector<protocol::Command>> frames;
   std::string name = "10.0.0.1:99";
+  rpc::Protocol speaks = rpc::kProtocols.highest;
   bool closed = false;
 };
 
@@ -50,8 +51,9 @@ class ServerParts : public testing::Test {
  protected:
   ~ServerParts() override { reactor->stop(); }
 
-  std::shared_ptr<RememberingConnection> join(const std::string& name) {
+  std::shared_ptr<RememberingConnection> join(const std::string& name, rpc::Protocol speaks = rpc::kProtocols.highest) {
     auto connection = std::make_shared<RememberingConnection>();
+    connection->speaks = speaks;
     protocol::Register info;
     info.name = info.host = name;
     info.data_address = name + ":1";
@@ -69,6 +71,7 @@ class ServerParts : public testing::Test {
     client::Submit& submit = jobs[id].submit;
     submit.name = "wordcount";
     submit.options.shuffle_mode = shuffle::Mode::pull;
+    jobs[id].block_key = 11;
     jobs[id].values[ActionId(3)] = SharedBytes(Buffer::copy_of(as_bytes(std::string_view("value"))));
   }
 
@@ -94,13 +97,56 @@ TEST_F(ServerParts, AWorkerHearsOfAJobBeforeItsTasksAndOnce) {
   });
   ASSERT_EQ(worker->frames.size(), 1u) << "commands of one turn travel together";
   const auto& commands = worker->frames[0];
-  ASSERT_EQ(commands.size(), 4u);
+  ASSERT_EQ(commands.size(), 5u);
   EXPECT_EQ(std::get<protocol::JobSetup>(commands[0]).name, "wordcount");
   EXPECT_EQ(std::get<protocol::JobSetup>(commands[0]).shuffle_mode, shuffle::Mode::pull);
-  EXPECT_EQ(as_chars(std::get<protocol::ActionValue>(commands[1]).bytes.bytes), "value");
-  EXPECT_EQ(std::get<protocol::Launch>(commands[3]).attempt.task.index, 1u);
-  EXPECT_EQ(std::get<protocol::Launch>(commands[3]).spec.fingerprint, 42u);
-  EXPECT_EQ(std::get<protocol::Launch>(commands[3]).timeout, Time(9));
+  EXPECT_EQ(std::get<protocol::JobKey>(commands[1]).key, 11u);
+  EXPECT_EQ(as_chars(std::get<protocol::ActionValue>(commands[2]).bytes.bytes), "value");
+  EXPECT_EQ(std::get<protocol::Launch>(commands[4]).attempt.task.index, 1u);
+  EXPECT_EQ(std::get<protocol::Launch>(commands[4]).spec.fingerprint, 42u);
+  EXPECT_EQ(std::get<protocol::Launch>(commands[4]).timeout, Time(9));
+}
+
+TEST_F(ServerParts, WorkersHearHowFarOthersLagBehind) {
+  const auto told = [](const RememberingConnection& worker) {
+    std::vector<rpc::Protocol> protocols;
+    for (const auto& frame : worker.frames)
+      for (const protocol::Command& command : frame)
+        if (const auto* lowest = std::get_if<protocol::LowestProtocol>(&command)) protocols.push_back(lowest->protocol);
+    return protocols;
+  };
+  constexpr rpc::Protocol kBefore = shuffle::kKeysSince - 1;
+  const auto first = join("w1"), before = join("w2", kBefore), other = join("w3", kBefore), last = join("w4");
+  on_reactor([&] {
+    EXPECT_EQ(told(*first), std::vector<rpc::Protocol>{kBefore}) << "once";
+    EXPECT_EQ(told(*last), std::vector<rpc::Protocol>{kBefore}) << "it came later";
+    EXPECT_EQ(told(*before), std::vector<rpc::Protocol>{}) << "it does not know the command";
+  });
+  on_reactor([&] { workers.losses.on_close(before, Error(Code::cancelled, "it ends")); });
+  on_reactor([&] { EXPECT_EQ(told(*first).size(), 1u) << "another one is there"; });
+  on_reactor([&] { workers.losses.on_close(other, Error(Code::cancelled, "it ends")); });
+  on_reactor([&] {
+    EXPECT_EQ(told(*first), (std::vector<rpc::Protocol>{kBefore, rpc::kProtocols.highest}));
+    EXPECT_EQ(told(*last), (std::vector<rpc::Protocol>{kBefore, rpc::kProtocols.highest}));
+  });
+}
+
+TEST_F(ServerParts, WhileWorkersMayComeBackNobodyHearsHowFarOthersLagBehind) {
+  const auto told = [](const RememberingConnection& worker) {
+    int commands = 0;
+    for (const auto& frame : worker.frames)
+      for (const protocol::Command& command : frame) commands += std::holds_alternative<protocol::LowestProtocol>(command) ? 1 : 0;
+    return commands;
+  };
+  on_reactor([&] { workers.context.table.wait_for_others(true); });
+  const auto first = join("w1"), before = join("w2", shuffle::kKeysSince - 1), last = join("w3");
+  on_reactor([&] { EXPECT_EQ(told(*first) + told(*last), 0); });
+  on_reactor([&] { workers.context.table.wait_for_others(false); });
+  on_reactor([&] {
+    EXPECT_EQ(told(*first), 1);
+    EXPECT_EQ(told(*last), 1);
+    EXPECT_TRUE(before->frames.empty());
+  });
 }
 
 TEST_F(ServerParts, NothingIsSentOfAJobThatIsOverOrToAWorkerThatIsGone) {
