@@ -187,7 +187,7 @@ TEST_F(ServerJournal, WorkersHearTheSameKeyOfAJobFromARestartedMaster) {
   };
   start();
   const auto before = keys_of_two_jobs([this] {
-    for (const char* const name : {"first", "second"}) extend(submit(name), part(0, {source(0, 1, 0)}));
+    for (const char* const name : {"first", "second"}) extend(submit(name), part(0, {result(source(0, 1, 0))}));
   });
   start();
   const auto after = keys_of_two_jobs([] {});

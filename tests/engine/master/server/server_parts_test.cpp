@@ -6,6 +6,7 @@
 #include "base/rpc/responder.hpp"
 #include "engine/master/server/running_jobs.hpp"
 #include "engine/master/server/workers.hpp"
+#include "shuffle/transfer/job_keys.hpp"
 #include "tests/engine/master/server/lone_core.hpp"
 
 namespace weft::master {
@@ -174,11 +175,11 @@ TEST_F(ServerParts, LocationsNameTheWorkersThatHoldTheOutputs) {
     workers.commands.carry_out(copy);
   });
   ASSERT_EQ(first->frames.size(), 1u);
-  const auto& table = std::get<ShuffleLocations>(first->frames[0][2]);
+  const auto& table = std::get<ShuffleLocations>(first->frames[0][3]);
   EXPECT_EQ(table.outputs->size(), 3u);
   ASSERT_EQ(table.holders.size(), 1u);
   EXPECT_EQ(table.holders[0].address, "w2:1");
-  EXPECT_EQ(std::get<ReplicateOutput>(first->frames[0][3]).source.name, "w2");
+  EXPECT_EQ(std::get<ReplicateOutput>(first->frames[0][4]).source.name, "w2");
   EXPECT_TRUE(second->frames.empty());
 }
 
