@@ -42,6 +42,8 @@ class Injector:
         self.times = {}  # fault → its begin and end, monotonic seconds
         self.group = Group(cluster)
         self.masters_suffer = threading.Lock()  # several: one at a time
+        self.suffered = -1.0  # monotonic seconds: the end of the last fault of one of several masters
+        self.served = 0.0  # and when a client last had a change made (Beat)
         self.mended = threading.Event()  # nothing is damaged that workers have not noticed and replaced
         self.mended.set()
 
@@ -77,13 +79,15 @@ class Injector:
                 if leader and now < self.plan.seconds:
                     target = {"leader": leader, "standby": self.group.standby(leader)}.get(fault.target, fault.target)
                     self._one(dataclasses.replace(fault, at=now, target=target))
+                    self.suffered = time.monotonic()
                 else:
                     self.log(f"{fault}: passed over")
 
     def recovered(self):
-        """The master that leads and is followed, if there is one in time."""
+        """The master that leads, is followed and has served a client since the last fault, if there is one in time. (Without the last, nobody may be
+        served for as long as several faults in a row take.)"""
         end = time.monotonic() + RECOVERED
-        while not (leader := self.group.whole()):
+        while not (leader := self.group.whole()) or self.served < self.suffered:
             if time.monotonic() > end:
                 self.cluster.violations.add(f"no master leads that another follows, {RECOVERED} s after their last fault")
                 return None
@@ -128,8 +132,11 @@ class Injector:
             return self._both(fault, "master")
         alone = not self.masters_suffer.acquire(blocking=False)
         try:
-            leader = None if alone else self.group.whole()
-            return self._both(fault, leader) if leader else self._kill(fault)
+            leader = None if alone or self.served < self.suffered else self.group.whole()
+            if not leader:
+                return self._kill(fault)
+            self._both(fault, leader)
+            self.suffered = time.monotonic()
         finally:
             if not alone:
                 self.masters_suffer.release()

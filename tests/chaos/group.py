@@ -101,6 +101,7 @@ class Beat:
         ended = time.monotonic()
         if done.returncode == 0:
             self.made.append(path)
+            self.injector.served = ended
         elif not permitted("file write", done.stderr, began, ended, self.injector.happened):
             self.cluster.violations.add(f"weft fs mkdir: {done.stderr.strip()}")
         if ended - began > LEASE:

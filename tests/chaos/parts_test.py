@@ -2,6 +2,7 @@
 """What judges a run: that it notices what is wrong, on clusters that are none."""
 import json
 import math
+import math
 import os
 import signal
 import subprocess
@@ -405,8 +406,8 @@ class Leading(unittest.TestCase):
 class Injecting(unittest.TestCase):
     """What several masters suffer."""
 
-    def injected(self, *faults, leaders=None):
-        """What is done to a cluster whose leader is the next of `leaders`."""
+    def injected(self, *faults, leaders=None, served=math.inf):
+        """What is done to a cluster whose leader is the next of `leaders`, and which has served a client last at that moment."""
         cluster = Leading.Two("", None)
         cluster.workers, done = ["w1", "w2"], []
         cluster.kill_daemon = lambda name: done.append(f"kill {name}")
@@ -414,6 +415,7 @@ class Injecting(unittest.TestCase):
         cluster.signal_daemon = lambda name, number: done.append(f"{number.name} {name}")
         cluster.network = types.SimpleNamespace(cut=lambda *words: done.append(f"cut {words}"), heal=lambda _: done.append("heal"))
         injector = Injector(cluster, Plan(1, 2, 2, 10, faults), lambda _: None)
+        injector.served = served
         leaders = iter(leaders or ["m1"] * 10)
         injector.group.whole = lambda: next(leaders)
         injector.run()
@@ -434,6 +436,15 @@ class Injecting(unittest.TestCase):
             injector, done, lines = self.injected(Fault(0, "master-kill", "leader", 0), leaders=[None])
         self.assertIn("no master leads that another follows", lines[0])
         self.assertEqual((done, injector.counts()), ([], {}))
+
+    def test_masters_suffer_again_when_they_have_served_a_client(self):
+        two = [Fault(0, "master-kill", "leader", 0), Fault(0.01, "master-stop", "leader", 0)]
+        with unittest.mock.patch("faults.RECOVERED", 0):
+            injector, done, lines = self.injected(*two, served=0)
+        self.assertEqual((done, len(lines)), (["kill m1", "start m1"], 1))
+        with unittest.mock.patch("time.monotonic", side_effect=[100.0, 101.0]):
+            Beat(Leading.Two("", lambda *_: (0, "")), injector, lambda _: None).step("/beats/1")
+        self.assertEqual(injector.served, 101.0)
 
     def test_a_worker_dies_alone_when_no_other_master_can_take_over(self):
         fault = Fault(0, "both-kill", "w1", 0, "worker first")

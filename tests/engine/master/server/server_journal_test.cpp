@@ -170,8 +170,9 @@ TEST_F(ServerJournal, WorkersHearTheSameKeyOfAJobFromARestartedMaster) {
     rpc::Handler handler;
     handler.on_notify = [&](const rpc::ConnectionPtr&, const rpc::Message& message) {
       if (message.type != protocol::kCommands) return;
+      const auto commands = protocol::decode<protocol::Commands>(message).value();
       const std::lock_guard lock(mutex);
-      for (const protocol::Command& command : protocol::decode<protocol::Commands>(message).value().commands)
+      for (const protocol::Command& command : commands.commands)
         if (const auto* key = std::get_if<protocol::JobKey>(&command)) keys[key->job] = key->key;
       more.notify_all();
     };
