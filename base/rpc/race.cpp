@@ -11,6 +11,7 @@ namespace weft::rpc {
 namespace {
 
 constexpr Duration kHeadStart = std::chrono::milliseconds(250);
+constexpr Duration kAgain = std::chrono::milliseconds(250);
 constexpr Duration kLongestDeadline = std::chrono::hours(24);
 
 Duration within_bounds(Duration deadline) { return std::clamp(deadline, Duration{0}, kLongestDeadline); }
@@ -36,9 +37,20 @@ void Race::start_next() {
   timer_.reset();
   const std::size_t index = started_++;
   if (started_ < addresses_.size()) timer_ = loop_.after(head_start_, [self] { self->start_next(); });
+  run(index);
+}
+
+void Race::run(std::size_t index) {
   const Duration left = std::max(deadline_ - std::chrono::steady_clock::now(), Duration{0});
-  runners_[index].abandon =
-      try_(addresses_[index], left, [self, index](Result<ConnectionPtr> result) { self->ended(index, std::move(result)); });
+  runners_[index].abandon = try_(addresses_[index], left, [self = shared_from_this(), index](Result<ConnectionPtr> result) {
+    self->ended(index, std::move(result));
+  });
+}
+
+void Race::try_again(std::size_t index) {
+  runners_[index].failure.reset();
+  --failed_;
+  run(index);
 }
 
 void Race::ended(std::size_t index, Result<ConnectionPtr> result) {
@@ -46,17 +58,24 @@ void Race::ended(std::size_t index, Result<ConnectionPtr> result) {
   if (result) return won(index, *std::move(result));
   runners_[index].failure = std::move(result).error();
   ++failed_;
-  if (failed_ == addresses_.size()) return std::exchange(done_, nullptr)(fail(failure()));
+  if (failed_ == addresses_.size()) return decide()(fail(failure()));
+  if (runners_[index].failure->code() == Code::unavailable)
+    runners_[index].again = loop_.after(kAgain, [self = shared_from_this(), index] { self->try_again(index); });
   // When an earlier one fails, the latest keeps its head start.
   if (index + 1 == started_ && started_ < addresses_.size()) start_next();
 }
 
 void Race::won(std::size_t index, ConnectionPtr connection) {
-  const Done done = std::exchange(done_, nullptr);
-  timer_.reset();
+  const Done done = decide();
   for (std::size_t i = 0; i < started_; ++i)
     if (i != index && !runners_[i].failure) runners_[i].abandon();
   done(std::move(connection));
+}
+
+Race::Done Race::decide() {
+  timer_.reset();
+  for (Runner& runner : runners_) runner.again.reset();
+  return std::exchange(done_, nullptr);
 }
 
 Error Race::failure() const {

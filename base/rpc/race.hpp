@@ -14,7 +14,9 @@ namespace weft::rpc {
 
 /// The tries of one Reactor::connect() to a list (Endpoint::parse_list). The first address is tried at once, each other one when
 /// the one before it has failed, or has not shaken hands within a quarter of a second. A connection alone decides nothing: that to
-/// a process which is stopped is made by its kernel. Keeps itself alive until it has called `done`, once. Loop's thread only.
+/// a process which is stopped is made by its kernel. While others are still silent, one that cannot be reached is tried again every
+/// quarter of a second: of masters, it may begin to lead because another one is stopped. Keeps itself alive until it has called
+/// `done`, once. Loop's thread only.
 ///
 /// Which address has answered before is not remembered. The one that leads may be another by then, those that do not lead refuse
 /// connections at once, and one that is stopped costs a quarter of a second.
@@ -33,11 +35,16 @@ class Race : public std::enable_shared_from_this<Race> {
   struct Runner {
     Abandon abandon;
     std::optional<Error> failure;
+    std::unique_ptr<Timer> again;  // until it is tried once more
   };
 
   void start_next();
+  void run(std::size_t index);
+  void try_again(std::size_t index);
   void ended(std::size_t index, Result<ConnectionPtr> result);
   void won(std::size_t index, ConnectionPtr connection);
+  /// Nothing more is tried; returns what to call.
+  Done decide();
   /// Why none of them answers, in one line. version_mismatch when one of them is a process of another version: more tries would
   /// find it again.
   Error failure() const;

@@ -194,6 +194,27 @@ TEST_F(RaceTest, OneThatAcceptsAndSaysNothingIsOvertakenAndClosed) {
   EXPECT_EQ(winner(connected), "leader") << "the end of the other one is none of it";
 }
 
+TEST_F(RaceTest, OneThatRefusedIsAskedAgainWhileAnotherSaysNothing) {
+  const Silent stopped;
+  const std::string standby = serve("standby");
+  serving_->run([this] { listeners_.clear(); });
+  Awaited<ConnectionPtr> connected;
+  reactor_->run([&] {
+    reactor_->connect(list({stopped.address(), standby}), kLater, {}, {}, [&](const Result<ConnectionPtr>& result) {
+      ASSERT_TRUE(result) << result.error().to_string();
+      connected.set(*result);
+    });
+  });
+  // It is asked again and again, so that it does not matter when it begins to lead.
+  serving_->run([&] {
+    Handler handler;
+    handler.on_request = [](const ConnectionPtr&, const Message&, Responder responder) { responder.reply(text_payload("leads")); };
+    listeners_.push_back(serving_->listen({standby}, {}, [handler](const ConnectionPtr&) { return handler; }).value());
+  });
+  EXPECT_EQ(winner(connected.get()), "leads");
+  EXPECT_TRUE(ends(stopped.accept()));
+}
+
 TEST_F(RaceTest, OneWhoseMachineSaysNothingIsOvertaken) {
   const Silent hole(0);  // its backlog holds one connection, and the kernel drops what more there comes
   std::vector<Fd> full;
