@@ -131,11 +131,17 @@ TEST(CapacityTaken, StopsTasksWithinASecondAndNothingIsLost) {
   ASSERT_TRUE(eventually([&] { return running() == 4; }));
   ASSERT_EQ(cluster.admin({"node", "set", "w1", "slots=0"}).exit_code, 0);  // in user code that asks nobody whether to go on
   EXPECT_TRUE(eventually([&] { return running() == 2; }));
+  // They have really stopped: one that may end while it is given time to would.
+  std::string events;
+  EXPECT_TRUE(eventually([&] {
+    events = read_file(files / "events");
+    const auto first = events.find("\"event\":\"task_failed\"");
+    return first != std::string::npos && events.find("\"event\":\"task_failed\"", first + 1) != std::string::npos;
+  }));
   write_file(marker + ".go", "");
   ASSERT_EQ(cluster.admin({"node", "set", "w1", "nominal"}).exit_code, 0);
   EXPECT_EQ(job.wait().out, expected_sums(3000));
 
-  const std::string events = read_file(files / "events");
   const auto time_of = [&](std::size_t at) { return std::stod(events.substr(events.rfind("\"time_ns\":", at) + 10)) / 1e9; };
   const std::size_t taken = events.find("\"event\":\"capacity_changed\"");
   ASSERT_NE(taken, std::string::npos);
