@@ -127,10 +127,10 @@ class Expansion {
   Result<void> add_remote(const std::string& written) {
     if (remote_ == nullptr)
       return fail(Code::invalid_argument, "input " + written + ": the files of the cluster cannot be read here");
-    auto found = remote_->expand(written);
+    auto found = remote_->expand(written, wanted_);
     if (!found) return fail(std::move(found).error().wrap("cannot read input " + written));
     found->versions.resize(found->paths.size());
-    met_ += found->paths.size();
+    met_ += found->paths.size() + found->unwanted;
     for (std::size_t i = 0; i < found->paths.size(); ++i)
       files_.push_back({false, std::move(found->paths[i]), std::move(found->versions[i])});
     found_.skipped.insert(found_.skipped.end(), found->skipped.begin(), found->skipped.end());

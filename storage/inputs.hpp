@@ -21,9 +21,6 @@ struct InputNotes {
 /// What counts as one file: all names of it, or each name.
 enum class Repeats : std::uint8_t { once, by_name };
 
-/// Whether a directory of that name (without the path to it) may hold files that are wanted.
-using DirectoryFilter = std::function<bool(std::string_view name)>;
-
 /// Expands files, directories (recursively, skipping names that start with '.' or '_') and glob patterns, in sorted order. A
 /// path that is named twice is read once. So is, with Repeats::once, a file with several names: hard links, and symbolic links to a
 /// file or directory that is read anyway. Names without a link on their way are preferred. A plain path that does not exist, a
@@ -31,8 +28,8 @@ using DirectoryFilter = std::function<bool(std::string_view name)>;
 /// "file://" is stripped; "weft://" means files of the cluster, "s3://" objects, "hdfs://" and "webhdfs://" files of HDFS, for
 /// which `remote` is asked; other schemes are refused. An empty directory is an empty input. Links in directories are followed, but
 /// not those to a directory that they lie in. Links of /dev and /proc that mean another file in each process are followed here.
-/// Directories below an input of this machine that `wanted` refuses are not opened; the caller has to leave out what other inputs
-/// give of them.
+/// Directories below an input that `wanted` refuses are not listed, where that saves anything; the caller has to leave out what is
+/// given of them all the same.
 Result<InputFiles> expand_inputs(std::span<const std::string> inputs, RemoteFiles* remote = nullptr,
                                  Repeats repeats = Repeats::once, const DirectoryFilter& wanted = {});
 

@@ -117,7 +117,7 @@ std::vector<std::string> JobData::expand(std::span<const std::string> inputs, co
     return {value_or_fail(tables().resolve(inputs[0].substr(begin, at - begin), inputs[0].substr(at + 1)))};
   }
   storage::DirectoryFilter wanted;
-  if (chosen != nullptr) wanted = [&](std::string_view name) { return chosen->may_hold(name); };
+  if (chosen != nullptr && !chosen->where.empty()) wanted = [&](std::string_view name) { return chosen->may_hold(name); };
   storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, files_.get(), storage::Repeats::once, wanted));
   if (chosen != nullptr) value_or_fail(chosen->choose(found));
   for (const std::string& path : found.paths)

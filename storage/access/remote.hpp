@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,7 +39,11 @@ struct InputFiles {
   /// anyway.
   std::vector<std::string> repeated;
   std::vector<std::string> empty;  // inputs without a file to read, as the user wrote them
+  std::size_t unwanted = 0;        // directories that were not listed, for a DirectoryFilter
 };
+
+/// Whether a directory of that name (without the path to it) may hold files that are wanted. Empty: all may.
+using DirectoryFilter = std::function<bool(std::string_view name)>;
 
 /// Whether reading a directory leaves out the name.
 inline bool is_skipped(std::string_view name) { return name.starts_with('.') || name.starts_with('_'); }
@@ -114,8 +119,9 @@ class RemoteFiles {
  public:
   virtual ~RemoteFiles() = default;
   /// The files that an input means: itself, all below a directory (except names that begin with . or _), those that match a
-  /// pattern.
-  virtual Result<InputFiles> expand(const std::string& input) = 0;
+  /// pattern. Directories below it that `wanted` refuses need not be listed.
+  virtual Result<InputFiles> expand(const std::string& input, const DirectoryFilter& wanted) = 0;
+  Result<InputFiles> expand(const std::string& input) { return expand(input, {}); }
   /// All of the file, in order; of one that was listed and may grow, as far as it was listed. A file that is no longer what was
   /// listed is the error of check_same(), which may also come when it is read, but before its last byte.
   virtual Result<std::vector<RemotePiece>> pieces(const std::string& path, const FileVersion& listed) = 0;

@@ -58,13 +58,14 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
       : options_(std::move(options)),
         tables_(tables::job_tables(options_.master, options_.host, options_.user, options_.at_first)) {}
 
-  Result<InputFiles> expand(const std::string& input) override {
+  using RemoteFiles::expand;
+  Result<InputFiles> expand(const std::string& input, const DirectoryFilter& wanted) override {
     WEFT_ASSIGN(const auto files, connected());
     WEFT_ASSIGN(const auto paths, files->glob(input));
     InputFiles found;
     for (const std::string& path : paths) {
       WEFT_ASSIGN(const FileStatus status, files->stat(path));
-      WEFT_TRY(add(*files, status, found));
+      WEFT_TRY(add(*files, status, wanted, found));
     }
     return found;
   }
@@ -145,7 +146,7 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
   RemoteTables* tables() override { return tables_.get(); }
 
  private:
-  static Result<void> add(FileSystem& files, const FileStatus& status, InputFiles& found) {
+  static Result<void> add(FileSystem& files, const FileStatus& status, const DirectoryFilter& wanted, InputFiles& found) {
     if (!status.directory) {
       found.paths.push_back(url_of(status.path));
       found.versions.push_back(version_of(status));
@@ -155,8 +156,10 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
     for (const FileStatus& entry : entries) {
       if (is_skipped(name_of(entry.path)))
         found.skipped.push_back(url_of(entry.path));
+      else if (entry.directory && wanted && !wanted(name_of(entry.path)))
+        ++found.unwanted;
       else
-        WEFT_TRY(add(files, entry, found));
+        WEFT_TRY(add(files, entry, wanted, found));
     }
     return {};
   }

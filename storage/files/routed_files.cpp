@@ -13,7 +13,10 @@ class RoutedFiles final : public RemoteFiles, public TablesBesideFiles, public W
  public:
   RoutedFiles(std::shared_ptr<RemoteFiles> cluster, const std::string& scratch) : cluster_(std::move(cluster)), foreign_(scratch) {}
 
-  Result<InputFiles> expand(const std::string& input) override { return of(input).expand(input); }
+  using RemoteFiles::expand;
+  Result<InputFiles> expand(const std::string& input, const DirectoryFilter& wanted) override {
+    return of(input).expand(input, wanted);
+  }
   Result<std::vector<RemotePiece>> pieces(const std::string& path, const FileVersion& listed) override {
     return of(path).pieces(path, listed);
   }

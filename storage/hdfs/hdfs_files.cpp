@@ -52,16 +52,18 @@ class HdfsFiles final : public ForeignFiles {
   HdfsFiles(HdfsSettings settings, HttpOptions options, std::string scratch)
       : settings_(std::move(settings)), options_(std::move(options)), scratch_(std::move(scratch)) {}
 
-  Result<InputFiles> expand(const std::string& input) override {
+  using RemoteFiles::expand;
+  Result<InputFiles> expand(const std::string& input, const DirectoryFilter& wanted) override {
     WEFT_ASSIGN(const HdfsPath path, parse_hdfs(input));
     WEFT_ASSIGN(HdfsClient* const client, client_of(path));
     InputFiles found;
     WEFT_ASSIGN(const auto itself, client->status(path));
     if (itself) {
-      WEFT_TRY(add(*client, path, *itself, found));
+      WEFT_TRY(add(*client, path, *itself, wanted, found));
     } else if (is_pattern(path.path)) {
-      WEFT_TRY(matches(*client, path,
-                       [&](const HdfsPath& match, const HdfsStatus& status) { return add(*client, match, status, found); }));
+      WEFT_TRY(matches(*client, path, [&](const HdfsPath& match, const HdfsStatus& status) {
+        return add(*client, match, status, wanted, found);
+      }));
       if (found.paths.empty()) return fail(Code::not_found, "no file matches the pattern");
     } else {
       return missing(path);
@@ -194,7 +196,8 @@ class HdfsFiles final : public ForeignFiles {
   }
 
   /// A file, or all files below a directory.
-  Result<void> add(HdfsClient& client, const HdfsPath& path, const HdfsStatus& status, InputFiles& found, int depth = 0) {
+  Result<void> add(HdfsClient& client, const HdfsPath& path, const HdfsStatus& status, const DirectoryFilter& wanted,
+                   InputFiles& found, int depth = 0) {
     if (!status.directory) {
       found.paths.push_back(url_of(path));
       found.versions.push_back(version_of(status));
@@ -209,8 +212,10 @@ class HdfsFiles final : public ForeignFiles {
       const HdfsPath inner = below(path, entry.name);
       if (is_skipped(entry.name))
         found.skipped.push_back(url_of(inner));
+      else if (entry.directory && wanted && !wanted(entry.name))
+        ++found.unwanted;
       else
-        WEFT_TRY(add(client, inner, entry, found, depth + 1));
+        WEFT_TRY(add(client, inner, entry, wanted, found, depth + 1));
     }
     return {};
   }

@@ -11,6 +11,7 @@
 #include "storage/in_parallel.hpp"
 #include "storage/kept_directories.hpp"
 #include "storage/objects/s3_file.hpp"
+#include "storage/partition_path.hpp"
 #include "storage/pattern.hpp"
 
 namespace weft::storage::objects {
@@ -21,6 +22,8 @@ using http::HttpOptions;
 constexpr std::string_view kMark = "_$folder$";  // at the end of the keys of directories, as some of Hadoop has it
 constexpr std::size_t kMostKnown = 1'000'000;    // objects whose sizes are kept from listings
 constexpr std::size_t kPublishingThreads = 16;   // each mostly waits for the service
+constexpr std::size_t kListingThreads = 16;
+constexpr std::size_t kMostListings = 1000;  // for one input; a listing of all objects has a thousand in each answer
 
 tl::unexpected<Error> missing(const std::string& url) {
   return fail(Code::not_found, escaped(url) + " is not there: no object has this key, and none is below it");
@@ -50,12 +53,19 @@ std::size_t skipped_at(std::string_view key, std::size_t begin) {
   return std::string_view::npos;
 }
 
+/// The last name of a prefix, which ends with a slash.
+std::string_view directory_name(std::string_view prefix) {
+  prefix.remove_suffix(1);
+  return prefix.substr(prefix.rfind('/') + 1);
+}
+
 class ObjectFiles final : public S3Files {
  public:
   ObjectFiles() = default;
   ObjectFiles(S3Settings settings, HttpOptions options) : settings_(std::move(settings)), options_(std::move(options)) {}
 
-  Result<InputFiles> expand(const std::string& input) override {
+  using RemoteFiles::expand;
+  Result<InputFiles> expand(const std::string& input, const DirectoryFilter& wanted) override {
     WEFT_ASSIGN(const S3Path path, parse_s3(input));
     WEFT_ASSIGN(S3Client* const client, connected());
     std::optional<S3Object> itself;
@@ -72,11 +82,13 @@ class ObjectFiles final : public S3Files {
       if (found.paths.empty()) return fail(Code::not_found, "no object matches the pattern");
       return found;
     }
-    const std::string below = path.key.empty() ? "" : path.key + "/";
-    WEFT_ASSIGN(const S3Listing listing, client->list(path.bucket, below, true));
-    for (const S3Object& object : listing.objects)
-      if (!is_mark(object, listing)) add_below(path.bucket, object, below.size(), found);
-    if (!listing.objects.empty() || path.key.empty()) return found;
+    const S3Path below{path.bucket, path.key.empty() ? "" : path.key + "/"};
+    if (wanted) {
+      WEFT_ASSIGN(const bool listed, list_wanted(*client, below, wanted, found));
+      if (listed) return found;
+    }
+    WEFT_ASSIGN(const bool any, list_all(*client, below, below.key.size(), found));
+    if (any || path.key.empty()) return found;
     if (itself) {
       add(path.bucket, *itself, found);
       return found;
@@ -217,6 +229,49 @@ class ObjectFiles final : public S3Files {
     if (skipped == std::string::npos) return add(bucket, object, found);
     std::string name = url_of({bucket, object.key.substr(0, object.key.find('/', skipped))});
     if (found.skipped.empty() || found.skipped.back() != name) found.skipped.push_back(std::move(name));
+  }
+  /// All objects below a directory, in one listing. `begin`: where the part of the keys begins that the input did not name. False:
+  /// there is none.
+  Result<bool> list_all(S3Client& client, const S3Path& below, std::size_t begin, InputFiles& found) {
+    WEFT_ASSIGN(const S3Listing listing, client.list(below.bucket, below.key, true));
+    for (const S3Object& object : listing.objects)
+      if (!is_mark(object, listing)) add_below(below.bucket, object, begin, found);
+    return !listing.objects.empty();
+  }
+  /// The same without the directories "KEY=VALUE" that are not wanted: each of the others is a listing of its own. False, with
+  /// nothing found: one listing of all is better, since there are no such directories, or too many.
+  Result<bool> list_wanted(S3Client& client, const S3Path& below, const DirectoryFilter& wanted, InputFiles& found) {
+    InputFiles some;
+    std::vector<std::string> level{below.key};
+    for (std::size_t listings = 1; !level.empty(); listings += level.size()) {
+      if (listings > kMostListings) return false;
+      std::vector<S3Listing> lists(level.size());
+      WEFT_TRY(in_parallel(kListingThreads, level.size(), [&](std::size_t i) -> Result<void> {
+        WEFT_ASSIGN(lists[i], client.list(below.bucket, level[i], false));
+        return {};
+      }));
+      if (listings == 1 && std::none_of(lists[0].prefixes.begin(), lists[0].prefixes.end(),
+                                        [](const std::string& prefix) { return partition_value(directory_name(prefix)); }))
+        return false;
+      level.clear();
+      for (const S3Listing& listing : lists) {
+        for (const S3Object& object : listing.objects)
+          if (!is_mark(object, listing)) add_below(below.bucket, object, below.key.size(), some);
+        for (const std::string& prefix : listing.prefixes) {
+          const std::string_view name = directory_name(prefix);
+          if (is_skipped(name))
+            some.skipped.push_back(url_of({below.bucket, prefix.substr(0, prefix.size() - 1)}));
+          else if (!partition_value(name))
+            WEFT_TRY(list_all(client, {below.bucket, prefix}, below.key.size(), some));
+          else if (wanted(name))
+            level.push_back(prefix);
+          else
+            ++some.unwanted;
+        }
+      }
+    }
+    found = std::move(some);
+    return true;
   }
   Result<void> expand_pattern(S3Client& client, const S3Path& path, InputFiles& found) {
     const Pattern pattern(path.key);

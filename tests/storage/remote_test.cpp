@@ -20,7 +20,8 @@ class PretendedCluster final : public RemoteFiles {
  public:
   explicit PretendedCluster(std::uint64_t piece) : piece_(piece) {}
 
-  Result<InputFiles> expand(const std::string& input) override {
+  using RemoteFiles::expand;
+  Result<InputFiles> expand(const std::string& input, const DirectoryFilter&) override {
     InputFiles found;
     for (const auto& [path, content] : files) {
       if (path != input && !path.starts_with(input + "/")) continue;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,35 @@ TEST(S3Files, ListsGoOnAndKeysMayBeOdd) {
   EXPECT_EQ(found.skipped, (std::vector<std::string>{"s3://books/odd/.dir", "s3://books/odd/_hidden"}));
   for (const std::string& key : keys) EXPECT_EQ(read_all(*files, "s3://books/odd/" + key, 1), key + "\n");
   EXPECT_EQ(files->entries("s3://books/odd").value().size(), keys.size() + 3);  // with .dir, _hidden and z
+}
+
+TEST(S3Files, DirectoriesThatAreNotWantedAreNotListed) {
+  S3Service service;
+  service.set(R"({"page": 3})");
+  for (const char* const key : {"year=2024/month=1/a", "year=2025/month=1/a", "year=2025/month=1/b", "year=2025/month=2/a",
+                                "year=2025/_hidden/a", "year=2025/more/month=2/a", "top"})
+    service.store(std::string("in/") + key, "x\n");
+  const auto files = files_of(service);
+  const DirectoryFilter wanted = [](std::string_view name) { return name != "year=2024" && name != "month=2"; };
+  const auto found = files->expand("s3://books/in", wanted).value();
+  const std::string in = "s3://books/in/";
+  EXPECT_EQ(std::set(found.paths.begin(), found.paths.end()),
+            (std::set{in + "year=2025/month=1/a", in + "year=2025/month=1/b", in + "year=2025/more/month=2/a", in + "top"}))
+      << "below a directory that is none of a field all is listed";
+  EXPECT_EQ(found.skipped, std::vector{in + "year=2025/_hidden"});
+  EXPECT_EQ(found.unwanted, 2u);
+  EXPECT_TRUE(service.has("\"below in/year=2025/month=1/\""));
+  EXPECT_FALSE(service.has("\"below in/year=2024/\""));
+  EXPECT_FALSE(service.has("\"below in/year=2025/month=2/\""));
+}
+
+TEST(S3Files, ManyDirectoriesAreListedAtOnce) {
+  S3Service service;
+  for (int key = 0; key < 1001; ++key) service.store("in/key=" + std::to_string(key) + "/a", "x\n");
+  const auto files = files_of(service);
+  const auto found = files->expand("s3://books/in", [](std::string_view name) { return name != "key=7"; }).value();
+  EXPECT_EQ(found.paths.size(), 1001u) << "whoever asked leaves out what it does not want";
+  EXPECT_FALSE(service.has("\"below in/key=8/\""));
 }
 
 TEST(S3Files, AnObjectThatIsNotClosedLeavesNothing) {

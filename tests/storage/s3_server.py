@@ -44,6 +44,7 @@ class State:
         self.requests = self.slowed = self.cut = self.next = self.under_way = self.most_under_way = self.outages = self.held = 0
         self.released = threading.Condition(self.lock)
         self.given = {"sts": 0, "container": 0, "instance": 0}
+        self.listed = []  # "below PREFIX"
         self.connections = set()
 
 
@@ -253,7 +254,7 @@ class Handler(BaseHTTPRequestHandler):
             STATE.objects[urllib.parse.unquote(path[len("/-/huge/"):])] = (Lines(int(body)), '"huge"')
         state = {"objects": {k: len(v[0]) for k, v in STATE.objects.items()}, "uploads": [u[0] for u in STATE.uploads.values()],
                  "requests": STATE.requests, "slowed": STATE.slowed, "cut": STATE.cut, "most_under_way": STATE.most_under_way, "outages": STATE.outages, "held": STATE.held,
-                 "given": STATE.given}
+                 "given": STATE.given, "listed": STATE.listed}
         self.answer(200, json.dumps(state).encode())
 
     def check_signature(self, raw_path, raw_query):
@@ -384,6 +385,7 @@ def store(key, data, suffix=""):
 
 def list_objects(query):
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+    STATE.listed.append("below " + prefix)
     after, most = query.get("continuation-token", ""), min(int(query.get("max-keys", 1000)), STATE.settings["page"])
     rows, seen, last = [], set(), ""
     truncated = False

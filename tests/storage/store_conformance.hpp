@@ -105,6 +105,24 @@ class Stores : public testing::TestWithParam<StoreKind> {
   std::unique_ptr<Store> store;
 };
 
+TEST_P(Stores, LeaveOutDirectoriesThatAreNotWanted) {
+  for (const char* const path : {"/in/year=2024/a", "/in/year=2025/month=1/b", "/in/year=2025/month=2/c", "/in/plain/d"})
+    store->put(path, "x\n");
+  const auto names = [&](const char* input, const DirectoryFilter& wanted) -> Names {
+    const Names inputs{store->url(input)};
+    const auto found = expand_inputs(inputs, store->files(), Repeats::once, wanted);
+    if (!found) return {found.error().to_string()};
+    EXPECT_EQ(found->empty, Names()) << "it has files, though none is wanted";
+    Names last;
+    for (const std::string& path : found->paths) last.push_back(path.substr(path.rfind('/') + 1));
+    std::sort(last.begin(), last.end());
+    return last;
+  };
+  EXPECT_EQ(names("/in", {}), (Names{"a", "b", "c", "d"}));
+  EXPECT_EQ(names("/in", [](std::string_view name) { return name != "year=2024" && name != "month=2"; }), (Names{"b", "d"}));
+  EXPECT_EQ(names("/in/year=2025", [](std::string_view name) { return !name.starts_with("month="); }), Names());
+}
+
 TEST_P(Stores, GiveEachLineOnceHoweverTheyAreCut) {
   const std::string text = lines(100'000);  // more than two parts of what is read ahead
   store->put("/in/a", text);
