@@ -12,6 +12,10 @@ void Namespace::Impl::at(Time now) {
   last_now = now;
 }
 
+std::int64_t Namespace::Impl::clock_ms() const {
+  return calendar_ms + std::chrono::duration_cast<std::chrono::milliseconds>(last_now - calendar_set).count();
+}
+
 Namespace::Namespace(NamespaceOptions options) : impl_(std::make_unique<Impl>(options)) {}
 Namespace::Namespace(Namespace&&) noexcept = default;
 Namespace& Namespace::operator=(Namespace&&) noexcept = default;

@@ -40,9 +40,13 @@ class Namespace::Impl {
 
   /// Moves the clock.
   void at(Time now);
+  /// By the calendar, as far as restored() has set it.
+  std::int64_t clock_ms() const;
 
   // files.cpp
   void trash(std::unique_ptr<Entry> entry);
+  /// How long an entry that was removed before a restart is yet to be kept.
+  Time reclaim_wait(const Entry& entry) const;
   void reclaim();
 
   // writes.cpp
@@ -98,8 +102,10 @@ class Namespace::Impl {
   FileChunks chunks_of(const Entry& entry, std::string path, std::uint64_t from, std::uint64_t to) const;
 
   NamespaceOptions options;
-  Time clock{0};     // advances by longest_step at most per call
-  Time last_now{0};  // as the caller gave it
+  Time clock{0};         // advances by longest_step at most per call
+  Time last_now{0};      // as the caller gave it
+  Time calendar_set{0};  // the moment, as the caller gave it, of
+  std::int64_t calendar_ms = 0;
 
   Ids ids;
   Tree tree;

@@ -102,7 +102,7 @@ class Store final : public NamespaceStore {
 
   const std::string& cluster_id() const override { return cluster_id_; }
 
-  Result<void> load(Namespace& into, Time now) override {
+  Result<void> load(Namespace& into, Time now, std::int64_t clock_ms) override {
     rocksdb::ReadOptions options;
     options.verify_checksums = true;
     options.fill_cache = false;
@@ -115,7 +115,7 @@ class Store final : public NamespaceStore {
       WEFT_TRY(named(into.restore(key, {at->value().data(), at->value().size()})));
     }
     if (!at->status().ok()) return fail(error_of(at->status(), directory_, "cannot read"));
-    return named(into.restored(now));
+    return named(into.restored(now, clock_ms));
   }
 
   Result<void> load_tables(const Visit& visit) override {

@@ -32,8 +32,8 @@ class NamespaceStore {
 
   /// Given when the directory was created; the data directories of workers carry it.
   virtual const std::string& cluster_id() const = 0;
-  /// All records, into a fresh namespace that is then restored().
-  virtual Result<void> load(Namespace& into, Time now) = 0;
+  /// All records, into a fresh namespace that is then restored(), at these times.
+  virtual Result<void> load(Namespace& into, Time now, std::int64_t clock_ms) = 0;
   /// The records of tables, which the catalogue keeps here as well: their keys begin with 't'.
   using Visit = std::function<Result<void>(std::string_view key, std::string_view value)>;
   virtual Result<void> load_tables(const Visit& visit) = 0;

@@ -19,7 +19,7 @@ struct EntryRecord {
   std::string name;
   std::string user;
   bool directory = false;
-  std::int64_t modified_ms = 0;
+  std::int64_t modified_ms = 0;  // of one that is removed: when it was
   std::uint32_t replication = 0;
   std::uint64_t chunk_bytes = 0;
   std::vector<ChunkFields> chunks;
@@ -224,7 +224,8 @@ Result<void> Namespace::Impl::link_restored() {
       for (const ChunkId id : entry.chunks) chunks.at(id).condemned = true;
     });
     const EntryId id = item.entry->id;
-    trashed.emplace(id, Trashed{std::move(item.entry), clock + options.reclaim_delay});
+    const Time due = clock + reclaim_wait(*item.entry);
+    trashed.emplace(id, Trashed{std::move(item.entry), due});
   }
   if (reached == known.size()) return {};
   std::vector<std::unique_ptr<Entry>> freed;  // directories that hold each other would never be
@@ -236,8 +237,10 @@ Result<void> Namespace::Impl::link_restored() {
   return fail(Code::corrupt, "the namespace has directories that hold each other");
 }
 
-Result<void> Namespace::restored(Time now) {
+Result<void> Namespace::restored(Time now, std::int64_t clock_ms) {
   impl_->at(now);
+  impl_->calendar_set = impl_->last_now;
+  impl_->calendar_ms = clock_ms;
   if (!std::exchange(impl_->restoring, false)) return {};
   WEFT_TRY(impl_->link_restored());
   impl_->leases.restored(impl_->clock);

@@ -59,7 +59,7 @@ class FileService final : public StorageService {
   }
 
   Result<void> begin() {
-    WEFT_TRY(store_->load(namespace_, steady_now()));
+    WEFT_TRY(store_->load(namespace_, steady_now(), unix_milliseconds()));
     WEFT_TRY(store_->load_tables([this](std::string_view key, std::string_view value) { return tables_.restore(key, value); }));
     tables_.begin(store_->cluster_id(), steady_now());
     for (const std::string& name : namespace_.draining()) tables_.drain(name, true);

@@ -25,6 +25,24 @@ TEST_F(NamespaceTest, AfterARestartNothingIsCopiedOrErasedUntilWorkersAreBack) {
   EXPECT_TRUE(healthy());
 }
 
+TEST_F(NamespaceTest, WhatWasRemovedGoesInTimeHoweverOftenMastersAreRestarted) {
+  two_racks();
+  OK(world.write("/f", 50));
+  OK(ns().remove("/f", false, world.now));
+  for (int restart = 0; restart < 2; ++restart) {  // of masters that live for 25 s each, less than the minute that it is kept
+    for (int i = 0; i < 25; ++i) world.step(1s);
+    world.restart();
+    for (auto& [name, worker] : world.workers) world.join(worker);
+    EXPECT_EQ(ns().report().chunks, 50u) << "readers may be at it";
+  }
+  for (int i = 0; i < 9; ++i) world.step(1s);
+  EXPECT_EQ(ns().report().chunks, 50u);
+  world.step(1s);
+  EXPECT_EQ(ns().report().chunks, 0u);
+  EXPECT_TRUE(world.until(
+      [&] { return std::ranges::all_of(world.workers, [](const auto& worker) { return worker.second.disk.empty(); }); }));
+}
+
 TEST_F(NamespaceTest, AfterARestartRoomIsWaitedForUntilWorkersAreBack) {
   two_racks();
   OK(world.write("/f", 50));
@@ -157,7 +175,7 @@ TEST_F(NamespaceTest, DamagedRecordsAreNamed) {
     Namespace loaded;
     for (const auto& [key, value] : records)
       if (auto restored = loaded.restore(key, value); !restored) return restored.error();
-    auto restored = loaded.restored(Time(0));
+    auto restored = loaded.restored(Time(0), 0);
     return restored ? Error(Code::internal, "accepted") : restored.error();
   };
   auto cut = world.records;

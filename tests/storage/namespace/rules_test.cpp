@@ -95,7 +95,7 @@ TEST_F(NamespaceRules, RecordsThatContradictEachOtherAreDamage) {
   record[0] = below.back();
   Namespace damaged;
   for (const auto& [key, value] : circle.records) OK(damaged.restore(key, value));
-  const auto restored = damaged.restored(Time{0});
+  const auto restored = damaged.restored(Time{0}, 0);
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code(), Code::corrupt);
   EXPECT_TRUE(has(restored.error().message(), "hold each other")) << restored.error().message();

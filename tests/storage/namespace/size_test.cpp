@@ -88,7 +88,7 @@ TEST(NamespaceSize, AFileTakesAKibibyteAtMost) {
   const double restart = seconds_of([&] {
     store = std::move(NamespaceStore::open(scratch.path() / "namespace").value());
     ns = std::make_unique<Namespace>();
-    EXPECT_TRUE(store->load(*ns, Time(0)));
+    EXPECT_TRUE(store->load(*ns, Time(0), 0));
   });
   const double reporting = seconds_of([&] {
     for (const auto& [id, chunks] : reports) {

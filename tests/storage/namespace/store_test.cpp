@@ -30,14 +30,14 @@ class NamespaceStoreTest : public testing::Test {
     auto store = NamespaceStore::open(path());
     if (!store) return store.error();
     Namespace ns;
-    auto loaded = (*store)->load(ns, Time(0));
+    auto loaded = (*store)->load(ns, Time(0), 0);
     return loaded ? Error(Code::internal, "accepted") : loaded.error();
   }
   /// A namespace of some directories, told to the store in many commits; the store is closed when all are on disk.
   std::string fill(int count) {
     const auto store = open();
     Namespace ns;
-    EXPECT_TRUE(store->load(ns, Time(0)));
+    EXPECT_TRUE(store->load(ns, Time(0), 0));
     std::mutex mutex;
     std::condition_variable all;
     int done = 0;
@@ -65,7 +65,7 @@ TEST_F(NamespaceStoreTest, KeepsWhatWasCommitted) {
   const std::string id = store->cluster_id();
   EXPECT_EQ(id.size(), 32u);
   Namespace ns;
-  ASSERT_TRUE(store->load(ns, Time(0)));
+  ASSERT_TRUE(store->load(ns, Time(0), 0));
   EXPECT_EQ(describe(ns), before);
 }
 
@@ -77,7 +77,7 @@ TEST_F(NamespaceStoreTest, OnAFullDiskCommitsWaitUntilThereIsRoomAndNoneIsLost) 
   auto store = open();
   ASSERT_NE(store, nullptr);
   Namespace ns;
-  ASSERT_TRUE(store->load(ns, Time(0)));
+  ASSERT_TRUE(store->load(ns, Time(0), 0));
   ASSERT_TRUE(store->full());
   EXPECT_EQ(store->full()->code(), Code::resource_exhausted);
   EXPECT_TRUE(has(store->full()->to_string(), "its disk is full; make room there, and it goes on by itself"));
@@ -92,7 +92,7 @@ TEST_F(NamespaceStoreTest, OnAFullDiskCommitsWaitUntilThereIsRoomAndNoneIsLost) 
   store.reset();
   store = open();
   Namespace again;
-  ASSERT_TRUE(store->load(again, Time(0)));
+  ASSERT_TRUE(store->load(again, Time(0), 0));
   EXPECT_EQ(describe(again), describe(ns));
 }
 
@@ -147,7 +147,7 @@ TEST_F(NamespaceStoreTest, EveryFlippedByteOfATableIsNoticedOrHarmless) {
     std::ofstream(tables[0], std::ios::binary) << damaged;
     auto store = NamespaceStore::open(path());
     Namespace ns;
-    const Result<void> loaded = store ? (*store)->load(ns, Time(0)) : Result<void>(fail(store.error()));
+    const Result<void> loaded = store ? (*store)->load(ns, Time(0), 0) : Result<void>(fail(store.error()));
     if (loaded) {
       EXPECT_EQ(describe(ns), before) << "byte " << at;
     } else {

@@ -199,13 +199,15 @@ class World {
     next_node_ = ns->next_node().value();
     for (auto& [name, worker] : workers) forget_registration(worker);
   }
+  /// The calendar goes with the clock.
+  std::int64_t calendar_ms() const { return std::chrono::duration_cast<std::chrono::milliseconds>(now).count(); }
   std::unique_ptr<Namespace> load() {
     auto loaded = std::make_unique<Namespace>(options_);
     for (const auto& [key, value] : records) {
       const auto restored = loaded->restore(key, value);
       EXPECT_TRUE(restored) << restored.error().to_string();
     }
-    const auto restored = loaded->restored(now);
+    const auto restored = loaded->restored(now, calendar_ms());
     EXPECT_TRUE(restored) << restored.error().to_string();
     return loaded;
   }
