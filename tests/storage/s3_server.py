@@ -7,6 +7,7 @@ POST /-/set with JSON changes how it behaves from then on: slow_down, cut (share
 first keys), skew (seconds), forbid (methods), redirect, ignore_ranges, no_etags, directories (HEAD finds an empty object where keys have a slash), public (read without a signature), seed; outage_at (a
 number of requests: with it all connections end, and nobody listens for outage seconds); hold (methods that wait until it says otherwise); lifetime (seconds that given keys are good for),
 most (requests that are answered from now on: others are refused, as if their client was killed; -1: all), identity (the token that proves it), container (what a container shows), role (of the instance), sts (the word of a refusal), expire (now).
+GET /-/listed tells the prefixes that were listed.
 GET /-/state tells what there is: objects, uploads, requests, slowed, cut, outages, held (requests that wait), given (keys, by who
 gave them).
 PUT /-/object/KEY stores an object of the bucket "books" without a signature. PUT /-/huge/KEY stores one that claims as many bytes as the
@@ -44,7 +45,7 @@ class State:
         self.requests = self.slowed = self.cut = self.next = self.under_way = self.most_under_way = self.outages = self.held = 0
         self.released = threading.Condition(self.lock)
         self.given = {"sts": 0, "container": 0, "instance": 0}
-        self.listed = []  # "below PREFIX"
+        self.listed = []  # prefixes
         self.connections = set()
 
 
@@ -248,13 +249,15 @@ class Handler(BaseHTTPRequestHandler):
                 STATE.random.seed(changes["seed"])
             if "expire" in changes:  # all that were given until now
                 SECRETS.update((name, (keys[0], keys[1], 1)) for name, keys in SECRETS.items() if keys[2])
+        elif path == "/-/listed":
+            return self.answer(200, json.dumps(STATE.listed).encode())
         elif path.startswith("/-/object/"):
             store(urllib.parse.unquote(path[len("/-/object/"):]), body)
         elif path.startswith("/-/huge/"):
             STATE.objects[urllib.parse.unquote(path[len("/-/huge/"):])] = (Lines(int(body)), '"huge"')
         state = {"objects": {k: len(v[0]) for k, v in STATE.objects.items()}, "uploads": [u[0] for u in STATE.uploads.values()],
                  "requests": STATE.requests, "slowed": STATE.slowed, "cut": STATE.cut, "most_under_way": STATE.most_under_way, "outages": STATE.outages, "held": STATE.held,
-                 "given": STATE.given, "listed": STATE.listed}
+                 "given": STATE.given}
         self.answer(200, json.dumps(state).encode())
 
     def check_signature(self, raw_path, raw_query):
@@ -385,7 +388,7 @@ def store(key, data, suffix=""):
 
 def list_objects(query):
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
-    STATE.listed.append("below " + prefix)
+    STATE.listed.append(prefix)
     after, most = query.get("continuation-token", ""), min(int(query.get("max-keys", 1000)), STATE.settings["page"])
     rows, seen, last = [], set(), ""
     truncated = False

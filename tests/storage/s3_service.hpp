@@ -45,6 +45,8 @@ class S3Service {
   /// One that claims to have so many bytes, as "PUT /-/huge" of the server's help says.
   void store_huge(const std::string& key, std::uint64_t bytes) { ask("PUT", "/-/huge/" + key, std::to_string(bytes)); }
   std::string state() { return ask("GET", "/-/state", ""); }
+  /// Whether objects whose keys begin so were listed.
+  bool has_listed(const std::string& prefix) { return ask("GET", "/-/listed", "").find("\"" + prefix + "\"") != std::string::npos; }
   bool has(const std::string& text) { return state().find(text) != std::string::npos; }
 
  private:
