@@ -57,7 +57,7 @@ void Namespace::Impl::trash(std::unique_ptr<Entry> entry) {
   trashed.emplace(id, Trashed{std::move(entry), clock + options.reclaim_delay});
 }
 
-/// A master that ends sooner than deletions are due must not make the next one begin to wait anew: chunks would never go.
+/// A master that ends sooner than deletions are due must not make the next one begin to wait again: chunks would never go.
 Time Namespace::Impl::reclaim_wait(const Entry& entry) const {
   const Time passed = std::chrono::milliseconds(std::max<std::int64_t>(clock_ms() - entry.modified_ms, 0));
   return std::max(options.reclaim_delay - passed, Time(0));
