@@ -5,6 +5,7 @@
 
 #include "base/hash.hpp"
 #include "base/rpc/descriptors.hpp"
+#include "base/rpc/peer_log.hpp"
 
 namespace weft::runtime {
 
@@ -58,9 +59,12 @@ Result<std::unique_ptr<DataPlane>> DataPlane::open(rpc::Reactor& reactor, rpc::R
   return plane;
 }
 
-DataPlane::DataPlane(rpc::Reactor& reactor)
-    : refusals_([&reactor](rpc::Duration delay, std::function<void()> work) { return reactor.after(delay, std::move(work)); }),
-      keys_(std::make_shared<shuffle::JobKeys>([this](std::string line) { refusals_.warn(std::move(line)); })) {}
+/// Handlers of connections share the keys, and may outlive this object: so the log of refusals belongs to the keys.
+DataPlane::DataPlane(rpc::Reactor& reactor) {
+  auto log = std::make_shared<rpc::PeerLog>(
+      [&reactor](rpc::Duration delay, std::function<void()> work) { return reactor.after(delay, std::move(work)); });
+  keys_ = std::make_shared<shuffle::JobKeys>([log = std::move(log)](std::string line) { log->warn(std::move(line)); });
+}
 DataPlane::~DataPlane() { close(); }
 
 void DataPlane::share_with_same_host(rpc::Reactor& reactor, const shuffle::Store& store) {

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/log.hpp"
-#include "base/rpc/peer_log.hpp"
 #include "base/rpc/rpc.hpp"
 #include "runtime/worker/options.hpp"
 #include "shuffle/prefetch/prefetch.hpp"
@@ -66,8 +65,7 @@ class DataPlane {
 
   std::string address_;
   std::map<JobId, std::uint64_t> owners_;  // hashes of their users
-  rpc::PeerLog refusals_;
-  const std::shared_ptr<shuffle::JobKeys> keys_;
+  std::shared_ptr<shuffle::JobKeys> keys_;
   std::uint64_t prefetch_bytes_ = 0;
   Extend extend_;
   Log log_{"worker"};

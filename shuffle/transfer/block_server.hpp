@@ -30,7 +30,8 @@ enum class Compression : std::uint8_t { automatic, always, never };
 /// does.
 class BlockServer {
  public:
-  /// `keys` say who is served. `links` (may be null) counts what is sent, by the address that the peer gives as its own.
+  /// Serves requests that `keys` accepts. `links` counts the bytes sent to each peer, by the address in its requests; null: nothing
+  /// is counted.
   BlockServer(const Store& store, std::shared_ptr<const JobKeys> keys, Compression compression = Compression::automatic,
               std::shared_ptr<Links> links = {});
   /// Answers kFetchBlocks and kFetchSegment, and refuses everything else.

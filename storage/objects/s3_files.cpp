@@ -87,7 +87,7 @@ class ObjectFiles final : public S3Files {
       WEFT_ASSIGN(const bool listed, list_wanted(*client, below, wanted, found));
       if (listed) return found;
     }
-    WEFT_ASSIGN(const bool any, list_all(*client, below, below.key.size(), found));
+    WEFT_ASSIGN(const bool any, list_all(*client, below, found));
     if (any || path.key.empty()) return found;
     if (itself) {
       add(path.bucket, *itself, found);
@@ -230,24 +230,28 @@ class ObjectFiles final : public S3Files {
     std::string name = url_of({bucket, object.key.substr(0, object.key.find('/', skipped))});
     if (found.skipped.empty() || found.skipped.back() != name) found.skipped.push_back(std::move(name));
   }
-  /// All objects below a directory, in one listing. `begin`: where the part of the keys begins that the input did not name. False:
-  /// there is none.
-  Result<bool> list_all(S3Client& client, const S3Path& below, std::size_t begin, InputFiles& found) {
+  /// All objects below a directory, in one listing. False: there is none.
+  Result<bool> list_all(S3Client& client, const S3Path& below, InputFiles& found) {
     WEFT_ASSIGN(const S3Listing listing, client.list(below.bucket, below.key, true));
     for (const S3Object& object : listing.objects)
-      if (!is_mark(object, listing)) add_below(below.bucket, object, begin, found);
+      if (!is_mark(object, listing)) add_below(below.bucket, object, below.key.size(), found);
     return !listing.objects.empty();
   }
-  /// The same without the directories "KEY=VALUE" that are not wanted: each of the others is a listing of its own. False, with
-  /// nothing found: one listing of all is better, since there are no such directories, or too many.
+  /// The same without the directories "KEY=VALUE" that are not wanted: each of the others, and each directory of another name
+  /// beside them, is a listing of its own. False, with nothing found: one listing of all is better, since there are no such
+  /// directories, or too many.
   Result<bool> list_wanted(S3Client& client, const S3Path& below, const DirectoryFilter& wanted, InputFiles& found) {
+    struct Directory {
+      std::string prefix;
+      bool deep = false;  // with all below it
+    };
     InputFiles some;
-    std::vector<std::string> level{below.key};
+    std::vector<Directory> level{{below.key}};
     for (std::size_t listings = 1; !level.empty(); listings += level.size()) {
       if (listings > kMostListings) return false;
       std::vector<S3Listing> lists(level.size());
       WEFT_TRY(in_parallel(kListingThreads, level.size(), [&](std::size_t i) -> Result<void> {
-        WEFT_ASSIGN(lists[i], client.list(below.bucket, level[i], false));
+        WEFT_ASSIGN(lists[i], client.list(below.bucket, level[i].prefix, level[i].deep));
         return {};
       }));
       if (listings == 1 && std::none_of(lists[0].prefixes.begin(), lists[0].prefixes.end(),
@@ -259,14 +263,13 @@ class ObjectFiles final : public S3Files {
           if (!is_mark(object, listing)) add_below(below.bucket, object, below.key.size(), some);
         for (const std::string& prefix : listing.prefixes) {
           const std::string_view name = directory_name(prefix);
+          const bool partition = partition_value(name).has_value();
           if (is_skipped(name))
             some.skipped.push_back(url_of({below.bucket, prefix.substr(0, prefix.size() - 1)}));
-          else if (!partition_value(name))
-            WEFT_TRY(list_all(client, {below.bucket, prefix}, below.key.size(), some));
-          else if (wanted(name))
-            level.push_back(prefix);
-          else
+          else if (partition && !wanted(name))
             ++some.unwanted;
+          else
+            level.push_back({prefix, !partition});
         }
       }
     }

@@ -200,19 +200,19 @@ TEST_F(RaceTest, OneThatRefusedIsAskedAgainWhileAnotherSaysNothing) {
   serving_->run([this] { listeners_.clear(); });
   Awaited<ConnectionPtr> connected;
   reactor_->run([&] {
-    reactor_->connect(list({stopped.address(), standby}), kLater, {}, {}, [&](const Result<ConnectionPtr>& result) {
+    reactor_->connect(list({standby, stopped.address()}), kLater, {}, {}, [&](const Result<ConnectionPtr>& result) {
       ASSERT_TRUE(result) << result.error().to_string();
       connected.set(*result);
     });
   });
-  // It is asked again and again, so that it does not matter when it begins to lead.
+  const Fd asked = stopped.accept();  // so the other one has refused
   serving_->run([&] {
     Handler handler;
     handler.on_request = [](const ConnectionPtr&, const Message&, Responder responder) { responder.reply(text_payload("leads")); };
     listeners_.push_back(serving_->listen({standby}, {}, [handler](const ConnectionPtr&) { return handler; }).value());
   });
   EXPECT_EQ(winner(connected.get()), "leads");
-  EXPECT_TRUE(ends(stopped.accept()));
+  EXPECT_TRUE(ends(asked));
 }
 
 TEST_F(RaceTest, OneWhoseMachineSaysNothingIsOvertaken) {

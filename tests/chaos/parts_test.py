@@ -2,7 +2,6 @@
 """What judges a run: that it notices what is wrong, on clusters that are none."""
 import json
 import math
-import math
 import os
 import signal
 import subprocess

@@ -131,7 +131,7 @@ TEST(CapacityTaken, StopsTasksWithinASecondAndNothingIsLost) {
   ASSERT_TRUE(eventually([&] { return running() == 4; }));
   ASSERT_EQ(cluster.admin({"node", "set", "w1", "slots=0"}).exit_code, 0);  // in user code that asks nobody whether to go on
   EXPECT_TRUE(eventually([&] { return running() == 2; }));
-  // They have really stopped: one that may end while it is given time to would.
+  // A task that is asked to stop may still end in the time that it is given: only when both have failed may the others go on.
   std::string events;
   EXPECT_TRUE(eventually([&] {
     events = read_file(files / "events");

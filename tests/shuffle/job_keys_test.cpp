@@ -1,4 +1,5 @@
-// Who is given map outputs of a job: those who show its key, and workers of an earlier release while there are some.
+// Map outputs of a job are given to workers that show its key. Workers of an earlier release, which know no keys, get them without
+// one.
 #include "shuffle/transfer/job_keys.hpp"
 
 #include <atomic>

@@ -111,6 +111,10 @@ TEST(S3Files, ManyDirectoriesAreListedAtOnce) {
   const auto found = files->expand("s3://books/in", [](std::string_view name) { return name != "key=7"; }).value();
   EXPECT_EQ(found.paths.size(), 1001u) << "whoever asked leaves out what it does not want";
   EXPECT_FALSE(service.has_listed("in/key=8/"));
+  for (int other = 0; other < 1001; ++other) service.store("mixed/other-" + std::to_string(other) + "/a", "x\n");
+  service.store("mixed/key=7/a", "x\n");
+  EXPECT_EQ(files->expand("s3://books/mixed", [](std::string_view) { return false; }).value().paths.size(), 1002u);
+  EXPECT_FALSE(service.has_listed("mixed/other-8/"));
 }
 
 TEST(S3Files, AnObjectThatIsNotClosedLeavesNothing) {

@@ -169,9 +169,18 @@ Result<rpc::Payload> WorkerAdmission::rejoin(const rpc::ConnectionPtr& connectio
   tag.node = id;
   log_.info("worker {} at {} is back as node {} with {} attempts and {} map outputs", worker.info.name, connection->peer(),
             id.value(), held.running.size(), held.outputs.size());
+  warn_without_keys(worker);
   capacities_.joined(id, worker.info, nominal);
   if (context_.resumed) context_.resumed(id, held.drivers);
   return protocol::encode(answer_to(id, worker, true));
+}
+
+void WorkerAdmission::warn_without_keys(const RegisteredWorker& worker) const {
+  if (worker.protocol >= shuffle::kKeysSince) return;
+  log_.warn(
+      "worker {} is of an earlier release, which knows no keys of jobs: until it is upgraded, workers give map outputs without "
+      "them",
+      worker.info.name);
 }
 
 protocol::Registered WorkerAdmission::answer_to(NodeId id, const RegisteredWorker& worker, bool resumed) const {
@@ -212,11 +221,7 @@ Result<rpc::Payload> WorkerAdmission::join(const rpc::ConnectionPtr& connection,
     log_.error("worker {} gets no tasks for {}: {}; see the end of its log on {}", worker.info.name,
                human_duration(*context_.shell.core().view().node(id)->excluded_until - context_.shell.now()), why,
                worker.info.host);
-  if (worker.protocol < shuffle::kKeysSince)
-    log_.warn(
-        "worker {} is of an earlier release, which knows no keys of jobs: until it is upgraded, workers give map outputs without "
-        "them",
-        worker.info.name);
+  warn_without_keys(worker);
   capacities_.joined(id, worker.info, capacity);
   return protocol::encode(answer_to(id, worker, false));
 }

@@ -34,6 +34,8 @@ class WorkerAdmission {
   void lose_predecessor(const protocol::Register& info);
   /// Of this master's leadership; 0: it is the only one.
   std::uint64_t epoch() const;
+  /// Where the worker is of a release that knows no keys of jobs.
+  void warn_without_keys(const RegisteredWorker& worker) const;
   protocol::Registered answer_to(NodeId id, const RegisteredWorker& worker, bool resumed) const;
   Result<rpc::Payload> join(const rpc::ConnectionPtr& connection, WorkerTag& tag, NodeId id, protocol::Register info,
                             const schedulers::UplinkRate& uplink);

@@ -46,7 +46,12 @@ class ResumeTest : public testing::Test {
 
   void listen() {
     master_->run(
-        [&] { listener_ = master_->listen(endpoint_, {}, [this](const rpc::ConnectionPtr&) { return handler(); }).value(); });
+        [&] { listener_ = master_->listen(endpoint_, limits(), [this](const rpc::ConnectionPtr&) { return handler(); }).value(); });
+  }
+  rpc::Limits limits() const {
+    rpc::Limits limits;
+    limits.protocols = protocols_;
+    return limits;
   }
   /// From now on nothing listens, and there is no connection.
   void stop_master() {
@@ -176,14 +181,45 @@ class ResumeTest : public testing::Test {
   pid_t run_task() {
     command(setup(), launch(8), launch(7));
     const pid_t executor = std::stoi(result(8));
-    poll([&] { return std::filesystem::exists(directory_.path() / "committed"); });
+    wait_until_committed();
     return executor;
+  }
+  /// Stage 7's only task has: its output can be had.
+  void wait_until_committed() {
+    poll([&] { return std::filesystem::exists(directory_.path() / "committed"); });
+  }
+  /// It has done all that was commanded before: then it reports a replica, of an output that is there.
+  void wait_until_obeyed() {
+    {
+      const std::lock_guard lock(mutex_);
+      replica_.reset();
+    }
+    command(protocol::ReplicateOutput{node_, kJob, ShuffleId(7), {0, 0, NodeId(9)}, {NodeId(9), "w9", "127.0.0.1:1", ""}});
+    wait_for([&] { return replica_.has_value(); });
+  }
+  /// As another worker would get the output; `key` 0: without one.
+  Result<void> fetch_with(std::uint64_t key) const {
+    const auto reactor = rpc::Reactor::start("another");
+    const auto keys = std::make_shared<shuffle::JobKeys>();
+    keys->set(kJob, key);
+    std::promise<shuffle::FetchOutcome> outcome;
+    std::optional<shuffle::BlockFetcher> fetcher;
+    reactor->run([&] {
+      fetcher.emplace(*reactor, shuffle::FetchOptions{.pull = {.keys = keys}});
+      fetcher->fetch({worker_->data_address(), kJob, ShuffleId(7), 0, {{0, 0}}},
+                     [&](shuffle::FetchOutcome done) { outcome.set_value(std::move(done)); });
+    });
+    const shuffle::FetchOutcome done = outcome.get_future().get();
+    reactor->run([&] { fetcher.reset(); });
+    reactor->stop();
+    return done.blocks.map([](const auto&) {});
   }
   void allow_end() { ASSERT_TRUE(write_file(directory_.path() / "go", "")); }
   static bool alive(pid_t process) { return ::kill(process, 0) == 0; }
 
   TempDir directory_ = TempDir::create().value();
   std::string program_;
+  rpc::ProtocolRange protocols_ = rpc::kProtocols;  // that the master speaks
   rpc::Endpoint endpoint_;
   std::unique_ptr<rpc::Reactor> master_ = rpc::Reactor::start("master");
   std::unique_ptr<rpc::Listener> listener_;
@@ -335,39 +371,40 @@ TEST_F(ResumeTest, AReplicaThatIsThereIsMade) {
 TEST_F(ResumeTest, MapOutputsAreForThoseWhoKnowTheKeyOfTheJob) {
   start_worker();
   command(setup(), protocol::JobKey{kJob, 99}, launch(8), launch(7));
-  result(8);
-  poll([&] { return std::filesystem::exists(directory_.path() / "committed"); });
-  const auto ask = [&](std::uint64_t key) -> Result<void> {
-    auto reactor = rpc::Reactor::start("asks");
-    std::promise<shuffle::FetchOutcome> outcome;
-    std::optional<shuffle::BlockFetcher> fetcher;
-    shuffle::FetchOptions options;
-    const auto keys = std::make_shared<shuffle::JobKeys>();
-    keys->set(kJob, key);
-    options.pull.keys = keys;
-    reactor->run([&] {
-      fetcher.emplace(*reactor, std::move(options));
-      fetcher->fetch({worker_->data_address(), kJob, ShuffleId(7), 0, {{0, 0}}},
-                     [&](shuffle::FetchOutcome done) { outcome.set_value(std::move(done)); });
-    });
-    auto done = outcome.get_future().get();
-    reactor->run([&] { fetcher.reset(); });
-    reactor->stop();
-    if (!done.blocks) return fail(std::move(done.blocks).error());
-    return {};
-  };
-  EXPECT_TRUE(ask(99));
-  EXPECT_EQ(ask(0).error().code(), Code::permission_denied);
+  wait_until_committed();
+  EXPECT_TRUE(fetch_with(99));
+  EXPECT_EQ(fetch_with(0).error().code(), Code::permission_denied);
   command(protocol::LowestProtocol{shuffle::kKeysSince - 1});
-  poll([&] { return ask(0).has_value(); });
-  EXPECT_EQ(ask(98).error().code(), Code::permission_denied);
+  wait_until_obeyed();
+  EXPECT_TRUE(fetch_with(0));
+  EXPECT_EQ(fetch_with(98).error().code(), Code::permission_denied);
   restart_master();
-  EXPECT_TRUE(ask(0)) << "it goes by what it knows until a master says otherwise";
+  wait_until_obeyed();
+  EXPECT_TRUE(fetch_with(0)) << "it goes by what it knows until a master says otherwise";
   command(protocol::LowestProtocol{shuffle::kKeysSince});
-  poll([&] { return !ask(0).has_value(); });
-  EXPECT_TRUE(ask(99));
+  wait_until_obeyed();
+  EXPECT_FALSE(fetch_with(0));
+  EXPECT_TRUE(fetch_with(99));
   command(protocol::JobKey{kJob, 98});  // of a master that a master of an earlier release had stood in for
-  poll([&] { return ask(98).has_value(); });
+  wait_until_obeyed();
+  EXPECT_TRUE(fetch_with(98));
+  allow_end();
+  result(7);
+}
+
+TEST_F(ResumeTest, UnderAMasterOfAnEarlierReleaseMapOutputsNeedNoKey) {
+  start_worker();
+  command(setup(), protocol::JobKey{kJob, 99}, launch(8), launch(7));
+  wait_until_committed();
+  EXPECT_FALSE(fetch_with(0));
+  protocols_ = {1, shuffle::kKeysSince - 1};
+  restart_master();
+  wait_until_obeyed();
+  EXPECT_TRUE(fetch_with(0)) << "such a master gives workers no keys";
+  protocols_ = rpc::kProtocols;
+  restart_master();
+  wait_until_obeyed();
+  EXPECT_TRUE(fetch_with(0)) << "workers may have none yet";
   allow_end();
   result(7);
 }
