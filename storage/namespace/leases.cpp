@@ -26,7 +26,7 @@ OpenFile& Leases::begin(std::string path, Account& account, const CreateOptions&
   file.path = std::move(path);
   file.account = &account;
   file.options = options;
-  renew(file, now);
+  times_.begin(file.id.value(), length_of(file), now);
   changed(file);
   return file;
 }
@@ -38,30 +38,26 @@ OpenFile& Leases::restore(LeaseId lease) {
 }
 
 void Leases::restored(Time now) {
-  for (auto& [lease, file] : open_) renew(file, now);
-  for (auto& [lease, until] : completed_) until = now + length_;
+  for (const auto& [lease, file] : open_) times_.begin(lease.value(), length_of(file), now);
+  times_.end_others();
+  completed_.begin_others(length_, now);
 }
 
 void Leases::end(LeaseId lease) {
   open_.erase(lease);
+  times_.end(lease.value());
   dirty_.insert(lease);
 }
 
 void Leases::complete(LeaseId lease, Time now) {
   end(lease);
-  completed_[lease] = now + length_;
-  dirty_completed_.insert(lease);
+  completed_.begin(lease.value(), length_, now);
 }
 
 std::vector<LeaseId> Leases::expired(Time now) {
-  std::erase_if(completed_, [&](const auto& item) {
-    if (item.second > now) return false;
-    dirty_completed_.insert(item.first);
-    return true;
-  });
+  completed_.take_expired(now);
   std::vector<LeaseId> over;
-  for (const auto& [lease, file] : open_)
-    if (file.expires <= now) over.push_back(lease);
+  for (const std::uint64_t lease : times_.take_expired(now)) over.push_back(LeaseId(lease));
   return over;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "storage/namespace/ids.hpp"
+#include "storage/namespace/lease_times.hpp"
 #include "storage/namespace/tree.hpp"
 #include "storage/namespace/types.hpp"
 
@@ -29,7 +31,6 @@ struct OpenFile {
   std::string path;
   Account* account = nullptr;
   CreateOptions options;
-  Time expires{0};
   std::vector<ChunkId> chunks;  // sealed, in order
   std::uint64_t length = 0;
   ChunkId pending{};                                     // allocated; 0: none
@@ -45,7 +46,7 @@ constexpr Time kJobLease = std::chrono::hours(1);
 class Leases {
  public:
   /// A lease nobody renews ends after `length`, that of a job after kJobLease at least.
-  Leases(Ids& ids, Time length) : ids_(ids), length_(length) {}
+  Leases(Ids& ids, Time length) : ids_(ids), length_(length), times_(length), completed_(length, LeaseTimes::Recorded::all) {}
 
   /// not_found when it is over.
   Result<OpenFile*> find(LeaseId lease);
@@ -57,28 +58,31 @@ class Leases {
   void forget_reports_of(NodeId node);
 
   OpenFile& begin(std::string path, Account& account, const CreateOptions& options, Time now);
-  void renew(OpenFile& file, Time now) { file.expires = now + (file.of_job() ? std::max(length_, kJobLease) : length_); }
+  void renew(const OpenFile& file, Time now) { times_.renew(file.id.value(), now); }
   void changed(const OpenFile& file) { dirty_.insert(file.id); }
   void end(LeaseId lease);
   /// Ends it; that its file was completed is known for as long as a lease lasts.
   void complete(LeaseId lease, Time now);
-  bool was_completed(LeaseId lease) const { return completed_.contains(lease); }
+  bool was_completed(LeaseId lease) const { return completed_.contains(lease.value()); }
   /// Those nobody has renewed in time. Forgets what was completed long ago.
   std::vector<LeaseId> expired(Time now);
 
-  /// Restart: a lease of before; its time begins again with restored().
+  /// Restart: a lease of before, whose time goes on with restored().
   OpenFile& restore(LeaseId lease);
-  void restore_completed(LeaseId lease) { completed_[lease] = Time{0}; }
+  LeaseTimes& times() { return times_; }
+  LeaseTimes& completed() { return completed_; }
   void restored(Time now);
   std::set<LeaseId> take_changed() { return std::exchange(dirty_, {}); }
-  std::set<LeaseId> take_changed_completed() { return std::exchange(dirty_completed_, {}); }
 
  private:
+  Time length_of(const OpenFile& file) const { return file.of_job() ? std::max(length_, kJobLease) : length_; }
+
   Ids& ids_;
   const Time length_;
   std::map<LeaseId, OpenFile> open_;
-  std::map<LeaseId, Time> completed_;  // so that a repeated request finds out; until then
-  std::set<LeaseId> dirty_, dirty_completed_;
+  LeaseTimes times_;      // of those in open_
+  LeaseTimes completed_;  // so that a repeated request finds out
+  std::set<LeaseId> dirty_;
 };
 
 }  // namespace weft::storage

@@ -29,8 +29,8 @@ class Namespace {
 
   /// One Change that was made durable. corrupt names the key.
   Result<void> restore(std::string_view key, std::string_view value);
-  /// `clock_ms`: the same moment of the calendar, by which deletions of before the restart are reclaimed in time. The times of
-  /// leases begin again. Safe mode begins when there are chunks. corrupt when the records don't fit.
+  /// `clock_ms`: the same moment of the calendar, by which deletions of before the restart are reclaimed in time. Leases
+  /// go on (LeaseTimes). Safe mode begins when there are chunks. corrupt when the records don't fit.
   Result<void> restored(Time now, std::int64_t clock_ms);
   /// The first id that no node has had: ids are never reused, not even over restarts.
   NodeId next_node() const;

@@ -111,7 +111,7 @@ class Store final : public NamespaceStore {
     const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(options));
     for (at->SeekToFirst(); at->Valid(); at->Next()) {
       const std::string_view key(at->key().data(), at->key().size());
-      if (key.starts_with('!') || key.starts_with(kTablePrefix)) continue;
+      if ((key.starts_with('!') && !key.starts_with(kFileLeaseTimes)) || key.starts_with(kTablePrefix)) continue;
       WEFT_TRY(named(into.restore(key, {at->value().data(), at->value().size()})));
     }
     if (!at->status().ok()) return fail(error_of(at->status(), directory_, "cannot read"));
@@ -121,8 +121,9 @@ class Store final : public NamespaceStore {
   Result<void> load_tables(const Visit& visit) override {
     const auto db = records_->db();
     const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(rocksdb::ReadOptions()));
-    for (at->Seek(slice(kTablePrefix)); at->Valid() && at->key().starts_with(slice(kTablePrefix)); at->Next())
-      WEFT_TRY(named(visit({at->key().data(), at->key().size()}, {at->value().data(), at->value().size()})));
+    for (const std::string_view prefix : {kTableLeaseTimes, kTablePrefix})
+      for (at->Seek(slice(prefix)); at->Valid() && at->key().starts_with(slice(prefix)); at->Next())
+        WEFT_TRY(named(visit({at->key().data(), at->key().size()}, {at->value().data(), at->value().size()})));
     if (!at->status().ok()) return fail(error_of(at->status(), directory_, "cannot read"));
     return {};
   }

@@ -40,15 +40,15 @@ struct ModeRecord {
 struct QuotaRecord {
   std::uint64_t bytes = 0, entries = 0;
 };
-std::string key_of(char kind, std::uint64_t id) {
-  std::string key(1, kind);
+std::string key_of(std::string_view kind, std::uint64_t id) {
+  std::string key(kind);
   for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>(id >> shift & 0xff));
   return key;
 }
 
 std::uint64_t id_of(std::string_view key) {
   std::uint64_t id = 0;
-  for (const char byte : key.substr(1)) id = id << 8 | static_cast<std::uint8_t>(byte);
+  for (const char byte : key.substr(key.size() - sizeof id)) id = id << 8 | static_cast<std::uint8_t>(byte);
   return id;
 }
 
@@ -59,16 +59,19 @@ std::string bytes_of(const T& record) {
   return std::string(as_chars(out.view()));
 }
 
+tl::unexpected<Error> damaged(std::string_view key) {
+  return fail(Code::corrupt, fmt::format("the namespace's record '{}' is damaged", escaped(key)));
+}
+
 template <class T>
 Result<T> record_of(std::string_view key, std::string_view value) {
-  const auto damaged = [&] { return fail(Code::corrupt, fmt::format("the namespace's record '{}' is damaged", escaped(key))); };
   try {
     Decoder in(as_bytes(value));
     T record = decode<T>(in);
-    if (!in.empty()) return damaged();
+    if (!in.empty()) return damaged(key);
     return record;
   } catch (const CodecError&) {
-    return damaged();
+    return damaged(key);
   }
 }
 
@@ -92,7 +95,7 @@ std::vector<Change> Namespace::take_changes() {
       value = bytes_of(EntryRecord{entry->parent == nullptr ? 0 : entry->parent->id.value(), std::string(entry->name),
                                    entry->account->name, entry->directory(), entry->modified_ms, entry->replication,
                                    entry->chunk_bytes, fields(entry->chunks)});
-    changes.push_back({key_of('e', id.value()), std::move(value)});
+    changes.push_back({key_of("e", id.value()), std::move(value)});
   }
   for (const LeaseId id : impl.leases.take_changed()) {
     std::optional<std::string> value;
@@ -101,13 +104,14 @@ std::vector<Change> Namespace::take_changes() {
       value = bytes_of(OpenRecord{file.path, file.account->name, file.options.replication, file.options.chunk_bytes,
                                   file.options.overwrite, fields(file.chunks), file.pending.value()});
     }
-    changes.push_back({key_of('o', id.value()), std::move(value)});
+    changes.push_back({key_of("o", id.value()), std::move(value)});
   }
   for (const auto& [id, mode] : impl.tree.take_changed_modes())
-    changes.push_back({key_of('m', id.value()), mode ? std::optional(bytes_of(ModeRecord{*mode})) : std::nullopt});
+    changes.push_back({key_of("m", id.value()), mode ? std::optional(bytes_of(ModeRecord{*mode})) : std::nullopt});
   const auto flag = [](bool set) { return set ? std::optional(std::string()) : std::nullopt; };
-  for (const LeaseId lease : impl.leases.take_changed_completed())
-    changes.push_back({key_of('c', lease.value()), flag(impl.leases.was_completed(lease))});
+  for (auto& [lease, time] : impl.leases.times().take_changed())
+    changes.push_back({key_of(kFileLeaseTimes, lease), std::move(time)});
+  for (auto& [lease, time] : impl.leases.completed().take_changed()) changes.push_back({key_of("c", lease), std::move(time)});
   for (const std::string& user : impl.tree.take_changed_quotas()) {
     const Quota& quota = impl.tree.account(user).quota;
     const bool none = quota.bytes == 0 && quota.entries == 0;
@@ -179,7 +183,9 @@ Result<void> Namespace::restore(std::string_view key, std::string_view value) {
     WEFT_ASSIGN(const ModeRecord record, record_of<ModeRecord>(key, value));
     impl_->tree.restore_mode(EntryId(id_of(key)), record.mode & kMostMode);
   } else if (kind == 'c' && key.size() == 9) {
-    impl_->leases.restore_completed(LeaseId(id_of(key)));
+    if (!impl_->leases.completed().restore(id_of(key), value)) return damaged(key);
+  } else if (key.starts_with(kFileLeaseTimes) && key.size() == kFileLeaseTimes.size() + sizeof(std::uint64_t)) {
+    if (!impl_->leases.times().restore(id_of(key), value)) return damaged(key);
   } else if (kind == 'q' && key.size() > 1) {
     WEFT_ASSIGN(const QuotaRecord record, record_of<QuotaRecord>(key, value));
     impl_->tree.account(key.substr(1)).quota = {record.bytes, record.entries};

@@ -172,4 +172,7 @@ struct Change {
   std::optional<std::string> value;
 };
 
+/// What the keys of the times of leases begin with, of files and of tables. Earlier releases pass over keys with '!'.
+inline constexpr std::string_view kFileLeaseTimes = "!lf", kTableLeaseTimes = "!lt";
+
 }  // namespace weft::storage

@@ -21,13 +21,15 @@ struct CatalogueIds {
   std::uint64_t table = 1, id = 1;
 };
 
-std::string key_of(TableId id) { return fmt::format("tt{:016x}", id.value()); }
-std::string access_key_of(TableId id) { return fmt::format("{}{:016x}", kAccessKey, id.value()); }
-/// The id in a key of access_key_of().
-std::optional<TableId> id_in(std::string_view key) {
+std::string key_of(std::string_view kind, std::uint64_t id) { return fmt::format("{}{:016x}", kind, id); }
+std::string key_of(TableId id) { return key_of("tt", id.value()); }
+std::string access_key_of(TableId id) { return key_of(kAccessKey, id.value()); }
+/// The id in a key of key_of() with that kind.
+std::optional<std::uint64_t> id_in(std::string_view kind, std::string_view key) {
   std::uint64_t id = 0;
-  std::from_chars(key.data() + kAccessKey.size(), key.data() + key.size(), id, kHexadecimal);
-  return key == access_key_of(TableId(id)) ? std::optional(TableId(id)) : std::nullopt;
+  if (!key.starts_with(kind)) return std::nullopt;
+  std::from_chars(key.data() + kind.size(), key.data() + key.size(), id, kHexadecimal);
+  return key == key_of(kind, id) ? std::optional(id) : std::nullopt;
 }
 
 template <class T>
@@ -41,6 +43,7 @@ std::string bytes_of(const T& record) {
 
 Result<void> TableCatalogue::restore(std::string_view key, std::string_view value) {
   const auto damaged = [&] { return fail(Code::corrupt, fmt::format("the record '{}' of the tables is damaged", escaped(key))); };
+  if (const auto lease = id_in(kTableLeaseTimes, key)) return leases_.restore(*lease, value) ? Result<void>() : damaged();
   try {
     Decoder in(as_bytes(value));
     if (key == kIdsKey) {
@@ -49,9 +52,9 @@ Result<void> TableCatalogue::restore(std::string_view key, std::string_view valu
       return {};
     }
     if (key.starts_with(kAccessKey)) {
-      const auto id = id_in(key);
+      const auto id = id_in(kAccessKey, key);
       AccessRecord access = Codec<AccessRecord>::decode(in);
-      if (id && in.empty() && access_.emplace(*id, std::move(access)).second) return {};
+      if (id && in.empty() && access_.emplace(TableId(*id), std::move(access)).second) return {};
       return damaged();
     }
     TableRecord record = Codec<TableRecord>::decode(in);
@@ -67,11 +70,9 @@ Result<void> TableCatalogue::restore(std::string_view key, std::string_view valu
 
 void TableCatalogue::restored(Time now) {
   restored_at_ = now;
-  for (auto& [id, table] : tables_) {
-    for (const SnapshotRecord& snapshot : table.record.snapshots)
-      if (snapshot.name.empty()) table.leases[snapshot.id.value()] = now + options_.client_lease;
-    for (const TransactionId open : table.record.transactions) table.leases[open.value()] = now + options_.client_lease;
-  }
+  for (const auto& [id, table] : tables_)
+    for (const std::uint64_t lease : leased(table)) leases_.begin(lease, options_.client_lease, lease_time(now));
+  leases_.end_others();
 }
 
 std::vector<Change> TableCatalogue::take_changes() {
@@ -84,6 +85,7 @@ std::vector<Change> TableCatalogue::take_changes() {
     const auto found = access_.find(id);
     changes.push_back({access_key_of(id), found == access_.end() ? std::nullopt : std::optional(bytes_of(found->second))});
   }
+  for (auto& [lease, time] : leases_.take_changed()) changes.push_back({key_of(kTableLeaseTimes, lease), std::move(time)});
   if (std::exchange(dirty_ids_, false)) changes.push_back({kIdsKey, bytes_of(CatalogueIds{next_table_, next_id_})});
   return changes;
 }
@@ -154,6 +156,7 @@ Result<void> TableCatalogue::drop(const std::string& name, TableId id) {
   if (id != TableId() && table->record.id != id)
     return fail(Code::not_found, fmt::format("the table '{}' was dropped, and another one made under its name", name));
   changed(*table);
+  for (const std::uint64_t lease : leased(*table)) leases_.end(lease);
   if (access_.erase(table->record.id) > 0) dirty_access_.insert(table->record.id);
   names_.erase(name);
   tables_.erase(table->record.id);
@@ -184,7 +187,7 @@ Result<SnapshotId> TableCatalogue::begin_snapshot(const std::string& name, const
   const SnapshotId id(next_id_++);
   dirty_ids_ = true;
   table->making[id] = {id, snapshot, clock_ms, token};
-  if (snapshot.empty()) table->leases[id.value()] = now + options_.client_lease;
+  if (snapshot.empty()) leases_.begin(id.value(), options_.client_lease, lease_time(now));
   return id;
 }
 
@@ -201,7 +204,7 @@ Result<void> TableCatalogue::complete_snapshot(const std::string& name, Snapshot
   if (made == table->making.end()) return fail(Code::unavailable, fmt::format("the snapshot of '{}' was given up", name));
   SnapshotRecord record = std::move(made->second);
   table->making.erase(made);
-  if (record.name.empty() && !table->leases.contains(id.value()))
+  if (record.name.empty() && !leases_.contains(id.value()))
     return fail(Code::unavailable, fmt::format("the snapshot of '{}' took too long", name));
   table->record.snapshots.push_back(std::move(record));
   changed(*table);
@@ -217,7 +220,7 @@ Result<void> TableCatalogue::drop_snapshot(const std::string& name, const std::s
   if (!made && table->making.erase(id) == 0)
     return fail(Code::not_found, fmt::format("the table '{}' has no snapshot '{}'", name,
                                              snapshot.empty() ? std::to_string(id.value()) : escaped(snapshot)));
-  table->leases.erase(id.value());
+  leases_.end(id.value());
   changed(*table);
   return {};
 }
@@ -230,18 +233,17 @@ Result<TransactionId> TableCatalogue::begin(const std::string& name, Time now) {
   const TransactionId id(next_id_++);
   dirty_ids_ = true;
   table->record.transactions.push_back(id);
-  table->leases[id.value()] = now + options_.client_lease;
+  leases_.begin(id.value(), options_.client_lease, lease_time(now));
   changed(*table);
   return id;
 }
 
 Result<void> TableCatalogue::renew(const std::string& name, std::uint64_t id, Time now) {
   WEFT_ASSIGN(Table* const table, find(name));
-  const auto lease = table->leases.find(id);
-  if (lease == table->leases.end())
+  if (const auto ids = leased(*table); !leases_.contains(id) || std::find(ids.begin(), ids.end(), id) == ids.end())
     return fail(Code::not_found,
                 fmt::format("what was kept of the table '{}' for this program is gone: it was silent for too long", name));
-  lease->second = now + options_.client_lease;
+  leases_.renew(id, lease_time(now));
   return {};
 }
 
@@ -250,7 +252,7 @@ Result<void> TableCatalogue::abort(const std::string& name, TransactionId id) {
   if (table->record.commit && table->record.commit->id == id)
     return fail(Code::invalid_argument, fmt::format("what was written to '{}' is being committed already", name));
   if (std::erase(table->record.transactions, id) == 0) return {};
-  table->leases.erase(id.value());
+  leases_.end(id.value());
   changed(*table);
   return {};
 }
@@ -265,7 +267,7 @@ Result<bool> TableCatalogue::decide(const std::string& name, const TableCommit& 
     return fail(Code::not_found,
                 fmt::format("what was written to the table '{}' is gone: its writer was silent for too long", name));
   record.commit = commit;
-  table->leases.erase(commit.id.value());
+  leases_.end(commit.id.value());
   changed(*table);
   return true;
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/namespace/lease_times.hpp"
 #include "storage/namespace/types.hpp"
 #include "storage/tables/catalogue_records.hpp"
 #include "storage/tables/protocol.hpp"
@@ -23,6 +24,7 @@ struct CatalogueOptions {
   Time lease = std::chrono::seconds(2);          // of a primary that cannot reach the master
   Time client_lease = std::chrono::seconds(60);  // of unnamed snapshots and transactions nobody renews
   Time lost_grace = std::chrono::seconds(2);     // a lost worker may come back before its partitions are copied
+  Time longest_step = std::chrono::seconds(5);   // the most that passes for clients' leases between two calls
 };
 
 /// A worker, by name: the same when it comes back.
@@ -33,9 +35,9 @@ struct TableNode {
 /// One thread. Calls in any order are applied, or refused with a reason; a refusal changes nothing.
 class TableCatalogue {
  public:
-  explicit TableCatalogue(CatalogueOptions options = {}) : options_(options) {}
+  explicit TableCatalogue(CatalogueOptions options = {}) : options_(options), leases_(options.client_lease) {}
 
-  /// Restart: each Change that was made durable, then restored(). Keys begin with 't'. Leases begin again.
+  /// Restart: each Change that was made durable, then restored(). Keys begin with 't', or with kTableLeaseTimes.
   Result<void> restore(std::string_view key, std::string_view value);
   void restored(Time now);
 
@@ -114,7 +116,6 @@ class TableCatalogue {
   struct Table {
     TableRecord record;
     std::map<SnapshotId, SnapshotRecord> making;  // a restart forgets them
-    std::map<std::uint64_t, Time> leases;         // of unnamed snapshots and transactions, until when
     std::set<std::uint32_t> resigning;            // partitions whose primary is to stop; a restart forgets them, and every primary
   };
   struct Node {
@@ -165,7 +166,11 @@ class TableCatalogue {
   void replace_lost(Table& table, std::uint32_t partition, Time now, Loads& loads);
   void move_away(Table& table, std::uint32_t partition, Time now);
   void drop_needless(Table& table, std::uint32_t partition);
-  void expire(Table& table, Time now);
+  /// The clock of leases_: as long as the master was stopped, or its disk full, nobody could renew.
+  Time lease_time(Time now);
+  /// What nobody has renewed goes.
+  void expire(Time now);
+  static std::vector<std::uint64_t> leased(const Table& table);
   /// For longer than a worker may take to come back.
   bool gone(const std::string& name, Time now) const { return away(name, now, options_.lost_grace); }
   bool away(const std::string& name, Time now, Time time) const;
@@ -190,6 +195,8 @@ class TableCatalogue {
   std::map<std::string, Node> nodes_;
   std::uint64_t next_table_ = 1;
   std::uint64_t next_id_ = 1;  // of snapshots and transactions
+  LeaseTimes leases_;          // of unnamed snapshots and transactions
+  Time lease_clock_{}, lease_clock_set_{};
   Time restored_at_{};
   std::set<std::string> draining_;
   std::map<std::string, bool> leaving_;  // and whether it comes back

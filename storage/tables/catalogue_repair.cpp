@@ -220,18 +220,31 @@ void TableCatalogue::look_after(Table& table, std::uint32_t number, const Node& 
   replace_lost(table, number, now, loads);
 }
 
-void TableCatalogue::expire(Table& table, Time now) {
-  for (auto lease = table.leases.begin(); lease != table.leases.end();) {
-    if (lease->second > now) {
-      ++lease;
-      continue;
+Time TableCatalogue::lease_time(Time now) {
+  lease_clock_ += std::clamp(now - lease_clock_set_, Time(0), options_.longest_step);
+  lease_clock_set_ = std::max(lease_clock_set_, now);
+  return lease_clock_;
+}
+
+void TableCatalogue::expire(Time now) {
+  for (const std::uint64_t over : leases_.take_expired(lease_time(now)))
+    for (auto& [id, table] : tables_) {
+      const auto is_over = [over](const SnapshotRecord& one) { return one.name.empty() && one.id.value() == over; };
+      if (std::erase_if(table.record.snapshots, is_over) + std::erase(table.record.transactions, TransactionId(over)) > 0)
+        changed(table);
     }
-    const std::uint64_t id = lease->first;
-    lease = table.leases.erase(lease);
-    std::erase_if(table.record.snapshots, [id](const SnapshotRecord& one) { return one.name.empty() && one.id.value() == id; });
-    std::erase(table.record.transactions, TransactionId(id));
-    changed(table);
-  }
+}
+
+/// Unnamed snapshots, and transactions until their commit is decided.
+std::vector<std::uint64_t> TableCatalogue::leased(const Table& table) {
+  std::vector<std::uint64_t> ids;
+  for (const SnapshotRecord& snapshot : table.record.snapshots)
+    if (snapshot.name.empty()) ids.push_back(snapshot.id.value());
+  for (const auto& [id, snapshot] : table.making)
+    if (snapshot.name.empty()) ids.push_back(id.value());
+  for (const TransactionId transaction : table.record.transactions)
+    if (!table.record.commit || table.record.commit->id != transaction) ids.push_back(transaction.value());
+  return ids;
 }
 
 /// A partition whose primary is not live. Until its lease is over the primary may serve, wherever it is. Other members in sync have
@@ -248,8 +261,8 @@ void TableCatalogue::replace_primary(Table& table, std::uint32_t number, Time no
 
 void TableCatalogue::tick(Time now) {
   Loads loads;
+  expire(now);
   for (auto& [id, table] : tables_) {
-    expire(table, now);
     for (std::uint32_t p = 0; p < table.record.partitions.size(); ++p) {
       if (const Node* const primary = live(table.record.partitions[p].primary))
         look_after(table, p, *primary, now, loads);

@@ -84,6 +84,7 @@ struct DriverFact {
   bool wanted = false, running = false;
   std::vector<std::string> files;
   bool needs_files = false;
+  bool detached = false;
 };
 
 using JobFact = std::variant<SubmissionFact, PartFact, ValueFact, ShapeFact, LaunchFact, FailureFact, FinishFact, DriverFact>;

@@ -152,6 +152,7 @@ struct DriverFact {          # of a driver that runs in the cluster
   running @4 :Bool;          # on that node
   files @5 :List(Text);
   needsFiles @6 :Bool;       # a worker without one of them will not do
+  detached @7 :Bool;         # no driver outside of the cluster comes back; unset: of an earlier release
 }
 
 struct NodeFact {

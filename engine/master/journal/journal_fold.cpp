@@ -61,6 +61,12 @@ void JournalFold::add(const JournalRecord& record, Extent where) {
   order_.pop_front();
 }
 
+Extent& extent_of(JournalFold::Job& job, const SubmissionFact&) { return job.submission; }
+Extent& extent_of(JournalFold::Job& job, const PartFact&) { return job.parts.emplace_back(); }
+Extent& extent_of(JournalFold::Job& job, const ValueFact& fact) { return job.values[fact.action]; }
+Extent& extent_of(JournalFold::Job& job, const ShapeFact& fact) { return job.shapes[fact.stage]; }
+Extent& extent_of(JournalFold::Job& job, const DriverFact&) { return job.driver; }
+
 /// The end of a task says all that its launch and its failures did, but for attempts that come later.
 void JournalFold::add_fact(Job& job, const JobFact& fact, Extent where) {
   std::visit(
@@ -74,7 +80,7 @@ void JournalFold::add_fact(Job& job, const JobFact& fact, Extent where) {
             if (Extent* const launched = task_of(job.launched, what.stage, what.task)) replace(*launched, {});
           }
         } else {
-          replace(job.definition.emplace_back(), where);
+          replace(extent_of(job, what), where);
         }
       },
       fact);
@@ -88,7 +94,11 @@ std::vector<Extent> JournalFold::ended() const {
 
 void for_each_of(JournalFold::Job& job, const std::function<void(Extent&)>& see) {
   if (job.status.length > 0) see(job.status);
-  for (Extent& fact : job.definition) see(fact);
+  if (job.submission.length > 0) see(job.submission);
+  for (Extent& part : job.parts) see(part);
+  for (auto& [action, value] : job.values) see(value);
+  for (auto& [stage, shape] : job.shapes) see(shape);
+  if (job.driver.length > 0) see(job.driver);
   for (auto* tasks : {&job.failed, &job.finished, &job.launched}) {
     for (auto& [stage, of_stage] : *tasks) {
       for (Extent& fact : of_stage)

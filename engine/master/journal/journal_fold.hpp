@@ -26,7 +26,10 @@ class JournalFold {
   /// Of a running job. A later fact about the same thing takes the place of the earlier one.
   struct Job {
     Extent status;
-    std::vector<Extent> definition;  // its submission, its plan's parts and shapes, values, its driver: in order
+    Extent submission, driver;
+    std::vector<Extent> parts;  // of its plan, in order
+    std::map<ActionId, Extent> values;
+    std::map<StageId, Extent> shapes;
     std::map<StageId, std::vector<Extent>> finished, launched, failed;  // by task
     std::uint64_t bytes = 0;                                            // of all of these
   };

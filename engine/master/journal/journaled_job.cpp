@@ -26,12 +26,16 @@ struct Add {
 
 void JournaledJob::add(JobFact fact) { std::visit(Add{*this}, fact); }
 
-Result<ResumedJob> resume(JournaledJob& job, std::uint32_t masters) {
+Result<client::Submit> submit_of(const JournaledJob& job) {
   if (!job.submission) return fail(Code::not_found, "its submission is not recorded");
-  ResumedJob resumed;
   rpc::Message message;
   message.header = Buffer::copy_of(as_bytes(job.submission->submit));
-  WEFT_ASSIGN(resumed.submit, client::decode<client::Submit>(message));
+  return client::decode<client::Submit>(message);
+}
+
+Result<ResumedJob> resume(JournaledJob& job, std::uint32_t masters) {
+  ResumedJob resumed;
+  WEFT_ASSIGN(resumed.submit, submit_of(job));
   const JobId id = job.status.id;
   RestoredJob& core = resumed.core;
   core.submitted = job.submission->at;

@@ -31,6 +31,8 @@ struct ResumedJob {
   client::Submit submit;
 };
 
+/// Errors as of resume().
+Result<client::Submit> submit_of(const JournaledJob& job);
 /// `masters`: that the journal has had, with this one. Takes what it needs of the job. Errors: what of its record is missing, or
 /// cannot be read by this release.
 Result<ResumedJob> resume(JournaledJob& job, std::uint32_t masters);

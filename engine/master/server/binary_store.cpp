@@ -38,9 +38,8 @@ void BinaryStore::mention(const Hash128& binary) {
   if (on_new_) on_new_(binary);
 }
 
-void BinaryStore::clean(const std::set<Hash128>& wanted, std::uint64_t most) {
+void BinaryStore::clean(const Wanted& wanted, std::uint64_t most) {
   std::set<std::string> keep;
-  for (const Hash128& binary : wanted) keep.insert(to_string(binary));
   for (const Hash128& binary : begun_) keep.insert(to_string(binary) + ".partial");
   struct Found {
     std::filesystem::file_time_type used;
@@ -59,6 +58,8 @@ void BinaryStore::clean(const std::set<Hash128>& wanted, std::uint64_t most) {
       bytes += programs.back().size;
     }
   }
+  if (bytes <= most) return;
+  for (const Hash128& binary : wanted()) keep.insert(to_string(binary));
   std::sort(programs.begin(), programs.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
   for (const Found& program : programs) {
     if (bytes <= most) return;
@@ -100,8 +101,11 @@ Result<void> BinaryStore::write(const Hash128& binary, std::uint64_t offset, std
   sizes_[binary] = total;
   if (on_new_) on_new_(binary);
   if (!wanted_) return {};
-  std::set<Hash128> wanted = wanted_();
-  wanted.insert(binary);
+  const auto wanted = [this, &binary] {
+    std::set<Hash128> programs = wanted_();
+    programs.insert(binary);
+    return programs;
+  };
   clean(wanted, most_);
   return {};
 }

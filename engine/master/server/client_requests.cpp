@@ -236,7 +236,7 @@ Result<rpc::Payload> ClientRequests::on_detach(const rpc::ConnectionPtr& connect
     // This completes the submission that another one began.
     job->second.driver = connection;
     job->second.alone.reset();
-    if (!in_cluster) parts_.drivers.add(known->id, std::move(detach.files));
+    in_cluster ? parts_.drivers.goes_on(known->id) : parts_.drivers.add(known->id, std::move(detach.files));
     return client::encode(submitted(known->id));
   }
   WEFT_ASSIGN(const JobId id, begin_job(connection, std::move(detach.submit)));
@@ -293,9 +293,8 @@ Result<rpc::Payload> ClientRequests::on_close_job(JobId id) {
 
 void ClientRequests::restore(JobId id, RunningJob job, std::optional<DriverState> driver) {
   const RunningJob& restored = parts_.jobs[id] = std::move(job);
-  if (driver)
-    parts_.drivers.restore(std::move(*driver));
-  else if (may_be_taken_over(restored))
+  if (driver && parts_.drivers.restore(std::move(*driver))) return;
+  if (may_be_taken_over(restored))
     parts_.drivers.take_over(id);
   else
     await_driver(id, kDriverReturns);
@@ -369,9 +368,13 @@ void ClientRequests::place_splits(plan::PlanPart& part) const {
 
 Result<rpc::Payload> ClientRequests::on_record_value(const client::ValueRecord& record, ByteView bytes) {
   WEFT_ASSIGN(RunningJob * job, running_job(record.job));
-  job->value_bytes += bytes.size();
-  if (job->value_bytes > kMostValueBytes)
+  const auto before = job->values.find(record.action);
+  const std::size_t replaced = before == job->values.end() ? 0 : before->second.bytes.size();
+  if (before != job->values.end() && std::ranges::equal(ByteView(before->second.bytes), bytes))
+    return rpc::Payload{};  // its answer was lost
+  if (job->value_bytes - replaced + bytes.size() > kMostValueBytes)
     return fail(Code::resource_exhausted, "the values of a job's actions and broadcasts together exceed 256 MiB; join instead");
+  job->value_bytes += bytes.size() - replaced;
   SharedBytes value(Buffer::copy_of(bytes));
   if (parts_.recorder.keeps_jobs()) parts_.recorder.record(record.job, ValueFact{record.action, std::string(as_chars(bytes))});
   job->finished.erase(record.action);

@@ -29,11 +29,11 @@ struct Drivers::Inquiry {
 };
 
 DriverFact fact_of(const DriverState& state) {
-  return {state.node, state.deaths, state.key, state.wanted, state.running, state.files, state.needs_files};
+  return {state.node, state.deaths, state.key, state.wanted, state.running, state.files, state.needs_files, state.detached};
 }
 
 DriverState state_of(JobId job, DriverFact fact) {
-  return {job, fact.node, fact.deaths, fact.key, fact.wanted, fact.running, std::move(fact.files), fact.needs_files};
+  return {job, fact.node, fact.deaths, fact.key, fact.wanted, fact.running, std::move(fact.files), fact.needs_files, fact.detached};
 }
 
 std::uint64_t Drivers::new_key() {
@@ -66,8 +66,17 @@ void Drivers::add(JobId job, std::vector<std::string> files) {
   driver.state.key = jobs_[job].key = new_key();
   driver.state.needs_files = !files.empty();
   driver.state.files = std::move(files);
-  driver.timer = workers_.reactor.after(times_.unstarted, [this, job] { disconnected(job); });
+  driver.state.detached = true;
+  await_start(job, driver);
   change(driver);
+}
+
+void Drivers::await_start(JobId job, Driver& driver) {
+  driver.timer = workers_.reactor.after(times_.unstarted, [this, job] { disconnected(job); });
+}
+
+void Drivers::goes_on(JobId job) {
+  if (Driver* const driver = find(job); driver != nullptr && !driver->state.wanted) await_start(job, *driver);
 }
 
 void Drivers::start(JobId job, Started started) {
@@ -319,15 +328,22 @@ void Drivers::job_ended(JobId job, bool failed) {
 
 // ---- over a restart of the master ---------------------------------------------------------------------------------
 
-void Drivers::restore(DriverState state) {
+bool Drivers::restore(DriverState state) {
   const JobId job = state.job;
   const auto running = jobs_.find(job);
-  if (running == jobs_.end()) return;
+  if (running == jobs_.end() || (!state.wanted && !state.detached)) return false;
   running->second.key = state.key;
   Driver& driver = drivers_[job];
   driver.state = std::move(state);
-  if (!driver.state.wanted) return disconnected(job);
-  if (!driver.state.running) later(job, driver);
+  if (!driver.state.wanted) {
+    disconnected(job);
+    return true;
+  }
+  if (driver.state.running && workers_.away.contains(driver.state.node)) return true;
+  const bool own_may_return = !driver.state.detached && driver.state.node == NodeId();
+  if (std::exchange(driver.state.running, false)) driver.lost = shell_.now();  // its worker was lost, and no more was recorded
+  own_may_return ? again(job, driver, times_.take_over) : later(job, driver);
+  return true;
 }
 
 std::vector<DriverState> Drivers::states() const {

@@ -30,6 +30,7 @@ struct DriverState {
   bool running = false;            // on that node, as far as is known
   std::vector<std::string> files;  // absolute paths
   bool needs_files = false;        // a worker without one of them will not do; otherwise the one that has the most is taken
+  bool detached = false;           // no driver outside of the cluster comes back
   friend bool operator==(const DriverState&, const DriverState&) = default;
 };
 
@@ -67,6 +68,8 @@ class Drivers {
   static std::uint64_t new_key();
   /// A job that was submitted without a driver. It is killed when start() does not follow.
   void add(JobId job, std::vector<std::string> files);
+  /// The submission of such a job goes on over another connection.
+  void goes_on(JobId job);
   /// Its program is there. `started` hears whether its driver was sent to a worker, or waits for one, or why it never will: the job
   /// has failed then. A second call for a job does nothing more.
   void start(JobId job, Started started);
@@ -90,8 +93,9 @@ class Drivers {
   void job_ended(JobId job, bool failed);
 
   /// Of an earlier master. Before any worker registers; RunningJobs has the job. A driver whose node is away is waited for until
-  /// resumed() or node_lost().
-  void restore(DriverState state);
+  /// resumed() or node_lost(); one whose node was lost is started elsewhere. False: the job's own driver had come back, so that
+  /// there is none to look after.
+  bool restore(DriverState state);
   std::vector<DriverState> states() const;
   /// No timer fires and no answer is taken any more.
   void close();
@@ -118,6 +122,7 @@ class Drivers {
 
   Driver* find(JobId job);
   void change(Driver& driver);
+  void await_start(JobId job, Driver& driver);
   void again(JobId job, Driver& driver, Duration wait);
   void later(JobId job, Driver& driver);
   void place(JobId job);

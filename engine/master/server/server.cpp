@@ -41,7 +41,6 @@
 namespace weft::master {
 
 constexpr Duration kLeaseWatch = std::chrono::milliseconds(20);
-constexpr std::uint64_t kMostProgramBytes = std::uint64_t{4} << 30;  // that are kept besides those of jobs that run
 
 std::vector<std::string> administrators_of(const ServerOptions& options) {
   return options.administrators.empty() ? std::vector<std::string>{user_name()} : options.administrators;
@@ -374,7 +373,7 @@ Result<Restored> ServerImpl::recover() {
   }
   workers_->context.table.wait_for_others(!workers_->context.away.empty());
   for (JournaledJob& job : history.running) resume(job, history, restored);
-  binaries_->clean(programs_of_jobs(), kMostProgramBytes);
+  binaries_->clean([this] { return programs_of_jobs(); }, kMostProgramBytes);
   if (!restored.jobs.empty() || !restored.nodes.empty())
     log_.info("{} jobs of the last master go on; {} workers are waited for", restored.jobs.size(), restored.nodes.size());
   return restored;

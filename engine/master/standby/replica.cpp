@@ -2,11 +2,13 @@
 
 #include <filesystem>
 #include <future>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
+#include "engine/master/journal/journaled_job.hpp"
 #include "engine/master/profiles/profile_database.hpp"
 #include "engine/master/replication/changes.hpp"
 
@@ -23,7 +25,7 @@ Result<void> remove(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Replica>> Replica::begin(const StorePaths& paths, Fetch fetch) {
+Result<std::unique_ptr<Replica>> Replica::begin(const StorePaths& paths, Fetch fetch, std::uint64_t most_program_bytes) {
   WEFT_TRY(remove(paths.journal));
   WEFT_TRY(remove(paths.files));
   WEFT_TRY(remove(paths.profiles));
@@ -31,8 +33,19 @@ Result<std::unique_ptr<Replica>> Replica::begin(const StorePaths& paths, Fetch f
   WEFT_ASSIGN(JournalFile journal, JournalFile::open(paths.journal, {}));
   WEFT_ASSIGN(auto files, storage::NamespaceStore::open(paths.files));
   WEFT_ASSIGN(auto profiles, profile_database(paths.profiles)([](const ProfileRecords&) { return Result<void>(); }));
-  return std::unique_ptr<Replica>(new Replica(std::move(journal), std::move(files), std::move(profiles),
-                                              BinaryStore(paths.programs, BinaryStore::Keep::durably), std::move(fetch)));
+  BinaryStore programs(paths.programs, BinaryStore::Keep::durably);
+  programs.clean({}, std::numeric_limits<std::uint64_t>::max());  // of what could not be fetched to its end
+  return std::unique_ptr<Replica>(new Replica(std::move(journal), std::move(files), std::move(profiles), std::move(programs),
+                                              most_program_bytes, std::move(fetch)));
+}
+
+std::set<Hash128> Replica::programs_of_jobs() const {
+  std::set<Hash128> programs;
+  const auto history = journal_.history();
+  if (!history) return programs;
+  for (const JournaledJob& job : history->running)
+    if (const auto submit = submit_of(job)) programs.insert(submit->binary);
+  return programs;
 }
 
 Result<void> Replica::apply(const std::vector<LogEntry>& entries) {
@@ -89,6 +102,7 @@ Result<void> Replica::apply_program(const LogEntry& entry) {
   const std::string name(as_chars(entry.bytes.bytes));
   const auto program = parse_hash(name);
   if (!program) return fail(Code::corrupt, fmt::format("'{}' is no hash of a program", escaped(name)));
+  programs_.mention(*program);
   std::uint64_t offset = 0;
   while (!programs_.knows(*program)) {
     WEFT_ASSIGN(const BinaryStore::Piece piece, fetch_(*program, offset));

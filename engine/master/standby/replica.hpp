@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,23 +30,31 @@ class Replica {
   /// The bytes of a program from an offset on, and how long it is altogether.
   using Fetch = std::function<Result<BinaryStore::Piece>(const Hash128& program, std::uint64_t offset)>;
 
-  /// Removes what is there, except programs, and begins with nothing.
-  static Result<std::unique_ptr<Replica>> begin(const StorePaths& paths, Fetch fetch);
+  /// Removes what is there, except programs, and begins with nothing. Programs that no running job needs go when all take more than
+  /// `most_program_bytes`, those that were named the longest ago first.
+  static Result<std::unique_ptr<Replica>> begin(const StorePaths& paths, Fetch fetch,
+                                                std::uint64_t most_program_bytes = kMostProgramBytes);
   /// All of the entries are on the disk when it returns.
   Result<void> apply(const std::vector<LogEntry>& entries);
 
  private:
   Replica(JournalFile journal, std::unique_ptr<storage::NamespaceStore> files, std::unique_ptr<ProfileStore> profiles,
-          BinaryStore programs, Fetch fetch)
+          BinaryStore programs, std::uint64_t most_program_bytes, Fetch fetch)
       : journal_(std::move(journal)),
         files_(std::move(files)),
         profiles_(std::move(profiles)),
         programs_(std::move(programs)),
-        fetch_(std::move(fetch)) {}
+        fetch_(std::move(fetch)) {
+    programs_.bound(most_program_bytes, [this] { return programs_of_jobs(); });
+  }
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
   Result<void> apply_files(const LogEntry& entry);
   Result<void> apply_profiles(const LogEntry& entry);
   Result<void> apply_program(const LogEntry& entry);
   Result<void> await_files();
+  /// Of jobs that run, as the journal here has them: the leader sends that before any program.
+  std::set<Hash128> programs_of_jobs() const;
 
   JournalFile journal_;
   std::unique_ptr<storage::NamespaceStore> files_;

@@ -47,10 +47,14 @@ TEST(Leases, RememberForAWhileWhatWasCompleted) {
   const LeaseId lease = leases.begin("/f", account, {}, seconds(0)).id;
   leases.complete(lease, seconds(1));
   EXPECT_TRUE(leases.was_completed(lease));
-  EXPECT_EQ(leases.take_changed_completed(), std::set{lease});
+  const auto recorded = leases.completed().take_changed();
+  ASSERT_EQ(recorded.size(), 1u);
+  EXPECT_EQ(recorded[0].first, lease.value());
+  EXPECT_TRUE(recorded[0].second);
   (void)leases.expired(seconds(11));
   EXPECT_FALSE(leases.was_completed(lease));
-  EXPECT_EQ(leases.take_changed_completed(), std::set{lease}) << "its record goes";
+  EXPECT_EQ(leases.completed().take_changed(), (std::vector{std::pair(lease.value(), std::optional<std::string>())}))
+      << "its record goes";
 }
 
 /// n nodes in each of two racks, one on each host.

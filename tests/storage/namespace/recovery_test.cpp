@@ -43,6 +43,74 @@ TEST_F(NamespaceTest, WhatWasRemovedGoesInTimeHoweverOftenMastersAreRestarted) {
       [&] { return std::ranges::all_of(world.workers, [](const auto& worker) { return worker.second.disk.empty(); }); }));
 }
 
+TEST_F(NamespaceTest, WhatNobodyCompletesGoesHoweverOftenMastersAreRestarted) {
+  two_racks();
+  const LeaseId silent = ns().create("/silent", "ann", {}, world.now).value();
+  const LeaseId renewed = ns().create("/renewed", "ann", {}, world.now).value();
+  const LeaseId work = ns().lease_directory("/.work", "ann", 1, world.now).value();
+  const LeaseId job = ns().lease_directory("/.job", "ann", 1, world.now, true).value();
+  for (const LeaseId lease : {silent, renewed}) OK(world.write_chunk(lease, "", 10));
+  for (int master = 0; master < 2; ++master) {  // each lives for 30 s, of which 24 are known to the next
+    for (int i = 0; i < 30; ++i) world.step(1s);
+    OK(ns().renew(renewed, world.now));
+    EXPECT_EQ(ns().report().open_files, 2u);
+    world.now += 1h;  // without a master nobody can renew
+    world.restart();
+    for (auto& [name, worker] : world.workers) world.join(worker);
+  }
+  for (int i = 0; i < 23; ++i) world.step(1s);
+  EXPECT_EQ(ns().report().open_files, 2u) << "more than a renewal takes, which may not have been recorded";
+  world.step(1s);
+  EXPECT_EQ(ns().report().open_files, 1u);
+  EXPECT_EQ(ns().renew(silent, world.now).error().code(), Code::not_found);
+  EXPECT_EQ(ns().renew(work, world.now).error().code(), Code::not_found);
+  EXPECT_FALSE(ns().stat("/.work"));
+  OK(ns().renew(renewed, world.now));
+  OK(ns().complete(renewed, 1, world.now));
+  for (int i = 0; i < 3600 - 3 * 24 - 1; ++i) world.step(1s);
+  EXPECT_TRUE(ns().stat("/.job")) << "the directory of a job has an hour";
+  world.step(1s);
+  EXPECT_EQ(ns().renew(job, world.now).error().code(), Code::not_found);
+  EXPECT_TRUE(std::ranges::none_of(world.records, [](const auto& record) {
+    return record.first.starts_with(kFileLeaseTimes) || record.first[0] == 'c' || record.first[0] == 'o';
+  })) << "nothing of them is left";
+}
+
+TEST_F(NamespaceTest, ThatAFileWasCompletedIsForgottenHoweverOftenMastersAreRestarted) {
+  two_racks();
+  const LeaseId lease = ns().create("/f", "ann", {}, world.now).value();
+  OK(world.write_chunk(lease, "", 10));
+  OK(ns().complete(lease, 1, world.now));
+  for (int master = 0; master < 2; ++master) {
+    for (int i = 0; i < 30; ++i) world.step(1s);
+    world.now += 1h;
+    world.restart();
+    for (auto& [name, worker] : world.workers) world.join(worker);
+    OK(ns().complete(lease, 1, world.now));
+  }
+  for (int i = 0; i < 24; ++i) world.step(1s);
+  EXPECT_EQ(ns().complete(lease, 1, world.now).error().code(), Code::not_found);
+}
+
+TEST_F(NamespaceTest, WhatAnEarlierReleaseHasRecordedAsCompletedIsReadAndDamageOfTheTimeOfALeaseIsNamed) {
+  two_racks();
+  const LeaseId lease = ns().create("/f", "ann", {}, world.now).value();
+  OK(world.write_chunk(lease, "", 10));
+  OK(ns().complete(lease, 1, world.now));
+  world.keep();
+  const auto completed = std::ranges::find_if(world.records, [](const auto& record) { return record.first[0] == 'c'; });
+  ASSERT_NE(completed, world.records.end());
+  completed->second.clear();
+  world.restart();
+  OK(ns().complete(lease, 1, world.now));
+  Namespace other;
+  for (const auto& [key, value] :
+       {std::pair(completed->first, std::string("abc")), std::pair(std::string(kFileLeaseTimes) + "12345678", std::string("abcde")),
+        std::pair(std::string(kFileLeaseTimes) + "12345678", std::string())})
+    EXPECT_EQ(other.restore(key, value).error().code(), Code::corrupt);
+  EXPECT_TRUE(has(other.restore(std::string(kFileLeaseTimes) + "12345678", "").error().to_string(), "'!lf12345678' is damaged"));
+}
+
 TEST_F(NamespaceTest, AfterARestartRoomIsWaitedForUntilWorkersAreBack) {
   two_racks();
   OK(world.write("/f", 50));

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <mutex>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
@@ -67,6 +68,33 @@ TEST_F(NamespaceStoreTest, KeepsWhatWasCommitted) {
   Namespace ns;
   ASSERT_TRUE(store->load(ns, Time(0), 0));
   EXPECT_EQ(describe(ns), before);
+}
+
+TEST_F(NamespaceStoreTest, KeepsHowLongHoldersOfLeasesAreSilent) {
+  using std::chrono::seconds;
+  {
+    const auto store = open();
+    Namespace ns;
+    ASSERT_TRUE(store->load(ns, seconds(0), 0));
+    ASSERT_TRUE(ns.create("/f", "ann", {}, seconds(0)));
+    for (int now = 5; now <= 55; now += 5) ns.tick(seconds(now));
+    std::vector<Change> changes = ns.take_changes();
+    changes.push_back({std::string(kTableLeaseTimes) + "1", "x"});
+    changes.push_back({"tx", "y"});
+    store->commit(std::move(changes), [](Result<void> written) { EXPECT_TRUE(written); });
+  }
+  const auto store = open();
+  Namespace ns;
+  ASSERT_TRUE(store->load(ns, seconds(0), 0));
+  EXPECT_EQ(ns.report().open_files, 1u);
+  for (int now = 5; now <= 25; now += 5) ns.tick(seconds(now));
+  EXPECT_EQ(ns.report().open_files, 0u) << "most of its 60 seconds were over";
+  std::string of_tables;
+  ASSERT_TRUE(store->load_tables([&](std::string_view key, std::string_view value) {
+    of_tables += fmt::format("{}={} ", key, value);
+    return Result<void>();
+  }));
+  EXPECT_EQ(of_tables, "!lt1=x tx=y ");
 }
 
 TEST_F(NamespaceStoreTest, OnAFullDiskCommitsWaitUntilThereIsRoomAndNoneIsLost) {

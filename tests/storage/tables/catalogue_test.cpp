@@ -344,8 +344,7 @@ TEST_F(CatalogueTest, TransactionsAreBounded) {
   ASSERT_TRUE(catalogue.create("t", 1, 1));
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(catalogue.begin("t", now));
   EXPECT_EQ(catalogue.begin("t", now).error().code(), Code::resource_exhausted);
-  now += 2min;
-  catalogue.tick(now);
+  for (int i = 0; i < 60; ++i) now += 1s, catalogue.tick(now);
   EXPECT_TRUE(catalogue.begin("t", now)) << "those nobody renewed are gone";
 }
 
@@ -421,7 +420,59 @@ TEST_F(CatalogueTest, ATableOfAnEarlierReleaseIsEverybodysUntilItIsGivenAnOwner)
   EXPECT_FALSE(catalogue.may({"bob"}, "t", TableRight::write));
 }
 
-TEST_F(CatalogueTest, ADamagedRecordOfRightsIsNamed) {
+TEST_F(CatalogueTest, WhatNobodyRenewsGoesHoweverOftenMastersAreRestarted) {
+  make({"a"});
+  const auto snapshot = [&](const std::string& name) {
+    const SnapshotId id = catalogue.begin_snapshot("t", name, 0, 0, now).value();
+    EXPECT_TRUE(catalogue.complete_snapshot("t", id));
+    return id.value();
+  };
+  const auto snapshots = [&] { return catalogue.describe("t")->snapshots.size(); };
+  const std::uint64_t silent = snapshot(""), renewed = snapshot("");
+  snapshot("named");
+  const TransactionId transaction = catalogue.begin("t", now).value();
+  for (int master = 0; master < 2; ++master) {  // each lives for 30 s, of which 24 are known to the next
+    for (int i = 0; i < 30; ++i) now += 1s, catalogue.tick(now);
+    ASSERT_TRUE(catalogue.renew("t", renewed, now));
+    now += 1h;  // without a master nobody can renew
+    restart();
+    EXPECT_EQ(snapshots(), 3u);
+  }
+  for (int i = 0; i < 23; ++i) now += 1s, catalogue.tick(now);
+  EXPECT_EQ(snapshots(), 3u);
+  now += 1s, catalogue.tick(now);
+  EXPECT_EQ(snapshots(), 2u);
+  EXPECT_EQ(catalogue.renew("t", silent, now).error().code(), Code::not_found);
+  EXPECT_EQ(catalogue.decide("t", {transaction, {}}).error().code(), Code::not_found);
+  ASSERT_TRUE(catalogue.renew("t", renewed, now));
+  for (int i = 0; i < 20; ++i) now += 1s, catalogue.tick(now);
+  ASSERT_TRUE(catalogue.drop("t"));
+  restart();
+  EXPECT_TRUE(std::ranges::none_of(kept, [](const auto& record) { return record.first.starts_with(kTableLeaseTimes); }))
+      << "nothing of them is left";
+}
+
+TEST_F(CatalogueTest, NothingEndsWhileTheMasterWasStoppedOrItsDiskWasFull) {
+  make({"a"});
+  const TransactionId transaction = catalogue.begin("t", now).value();
+  catalogue.tick(now += 50s);
+  catalogue.tick(now += 50s);  // of which nobody could make use
+  EXPECT_TRUE(catalogue.renew("t", transaction.value(), now));
+}
+
+TEST_F(CatalogueTest, OnlyWhatIsOfTheTableIsRenewed) {
+  make({"a"});
+  ASSERT_TRUE(catalogue.create("u", 1, 1));
+  const TransactionId transaction = catalogue.begin("t", now).value();
+  EXPECT_TRUE(catalogue.renew("t", transaction.value(), now));
+  EXPECT_EQ(catalogue.renew("u", transaction.value(), now).error().code(), Code::not_found);
+}
+
+TEST_F(CatalogueTest, ADamagedRecordIsNamed) {
+  const auto time = catalogue.restore("!lt0000000000000001", "abc");
+  ASSERT_FALSE(time);
+  EXPECT_EQ(time.error().message(), "the record '!lt0000000000000001' of the tables is damaged");
+
   const auto damaged = catalogue.restore("ta000000000000000g", "");
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().code(), Code::corrupt);

@@ -92,7 +92,7 @@ std::vector<JobFact> all_facts() {
           LaunchFact{StageId(1), 2, 3, NodeId(4), Time(5), 6, 7},
           FailureFact{StageId(1), 2, 3, 4, 5, 6},
           std::move(finish),
-          DriverFact{NodeId(1), 2, 3, true, true, {"/data/x"}, true}};
+          DriverFact{NodeId(1), 2, 3, true, true, {"/data/x"}, true, true}};
 }
 
 TEST(JournalRecords, FactsComeBackAsTheyWere) {
@@ -140,6 +140,16 @@ TEST(JournalFold, KeepsOfARunningJobWhatItNeedsAndOfOneThatIsOverItsStatus) {
   std::vector<std::uint64_t> kept;
   for_each_of(job, [&](const Extent& where) { kept.push_back(where.offset); });
   EXPECT_EQ(kept, (std::vector<std::uint64_t>{0, 1, 7, 9, 6, 8}));
+  const auto add_all = [&] {
+    for (JobFact& fact : all_facts())
+      if (std::holds_alternative<SubmissionFact>(fact) || std::holds_alternative<ValueFact>(fact) ||
+          std::holds_alternative<ShapeFact>(fact) || std::holds_alternative<DriverFact>(fact))
+        add(std::move(fact));
+  };
+  add_all();
+  EXPECT_EQ(fold.bytes(), 900u);
+  for (int restart = 0; restart < 3; ++restart) add_all();
+  EXPECT_EQ(fold.bytes(), 900u) << "each master may record them again";
   JournalRecord over;
   over.job = JobId(7);
   over.ended = true;

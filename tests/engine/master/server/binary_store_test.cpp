@@ -95,7 +95,7 @@ TEST_F(BinaryStoreTest, KeepsWhatIsWantedAndOfTheRestTheLatest) {
     fs::last_write_time(at(number), fs::file_time_type::clock::now() - std::chrono::hours(10 - number));
   }
   ASSERT_TRUE(write_file(partial(), "half"));
-  BinaryStore(dir_.path() / "store", BinaryStore::Keep::for_this_run).clean({hash(1)}, 200);
+  BinaryStore(dir_.path() / "store", BinaryStore::Keep::for_this_run).clean([&] { return std::set{hash(1)}; }, 200);
   EXPECT_FALSE(fs::exists(partial()));
   EXPECT_TRUE(fs::exists(at(1))) << "a job needs it";
   EXPECT_FALSE(fs::exists(at(2)));

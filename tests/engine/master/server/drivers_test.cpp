@@ -402,6 +402,53 @@ TEST_F(DriversTest, AJobWhoseOwnDriverComesBackKeepsIt) {
   });
   EXPECT_FALSE(drivers->knows(JobId(1)));
   EXPECT_FALSE(states[JobId(1)].wanted);
+  times.attach = kAtOnce;
+  make();  // a restarted master
+  on_reactor([&] { EXPECT_FALSE(drivers->restore(states[JobId(1)])); });
+  EXPECT_FALSE(drivers->knows(JobId(1))) << "a driver that attaches needs no timer that would kill the job";
+}
+
+TEST_F(DriversTest, ARestartedMasterGivesAJobsOwnDriverItsTimeToComeBack) {
+  make();
+  const auto worker = join(1, 8);
+  submit(1);
+  on_reactor([&] { drivers->take_over(JobId(1)); });
+  make();
+  on_reactor([&] {
+    EXPECT_TRUE(drivers->restore(states[JobId(1)]));
+    drivers->attached(JobId(1));
+  });
+  EXPECT_FALSE(drivers->knows(JobId(1)));
+  times.take_over = kAtOnce;
+  make();
+  states[JobId(1)].wanted = true;
+  on_reactor([&] { EXPECT_TRUE(drivers->restore(states[JobId(1)])); });
+  EXPECT_TRUE(eventually([&] { return worker->starts.size() == 1; }));
+}
+
+TEST_F(DriversTest, ADriverWhoseWorkerWasLostWithNothingMoreRecordedIsStartedElsewhere) {
+  make();
+  submit(1);
+  DriverState state;
+  state.job = JobId(1);
+  state.node = NodeId(7);  // which the restarted master does not wait for
+  state.wanted = state.running = true;
+  on_reactor([&] { EXPECT_TRUE(drivers->restore(state)); });
+  const auto other = join(8, 1);
+  EXPECT_TRUE(eventually([&] { return other->starts.size() == 1; }));
+}
+
+TEST_F(DriversTest, ASubmissionThatGoesOnOverAnotherConnectionHasItsTimeAgain) {
+  times.attach = 20ms;
+  make();
+  submit(1), submit(2);
+  on_reactor([&] {
+    drivers->add(JobId(1), {}), drivers->add(JobId(2), {});
+    drivers->disconnected(JobId(1)), drivers->disconnected(JobId(2));
+    drivers->goes_on(JobId(1));
+  });
+  ASSERT_TRUE(eventually([&] { return core_.job(JobId(2))->state == JobState::killed; }));
+  EXPECT_EQ(core_.job(JobId(1))->state, JobState::running);
 }
 
 TEST_F(DriversTest, ASubmissionThatIsNotCompletedIsKilled) {
@@ -421,6 +468,7 @@ TEST_F(DriversTest, ARestartedMasterWaitsForTheWorkersThatHadThem) {
   make();
   submit(1), submit(2), submit(3);
   on_reactor([&] {
+    context.away[NodeId(1)] = {};
     for (const std::uint64_t id : {1u, 2u, 3u}) {
       DriverState state;
       state.job = JobId(id);
@@ -428,7 +476,8 @@ TEST_F(DriversTest, ARestartedMasterWaitsForTheWorkersThatHadThem) {
       state.key = 70 + id;
       state.wanted = true;
       state.running = id != 3;  // which was to be started again
-      drivers->restore(state);
+      state.detached = true;
+      EXPECT_TRUE(drivers->restore(state));
     }
   });
   EXPECT_EQ(jobs[JobId(2)].key, 72u);

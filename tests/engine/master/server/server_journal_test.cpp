@@ -302,6 +302,24 @@ TEST_F(ServerJournal, AJobThatHasNotBegunWaitsForItsProgramToo) {
   EXPECT_NE(status(submitted.job).error.find("its program was not kept"), std::string::npos) << status(submitted.job).error;
 }
 
+TEST_F(ServerJournal, AValueThatIsRecordedAgainCountsOnce) {
+  start();
+  const JobId job = submit("job");
+  extend(job, part(0, {result(source(0, 1, 0))}));
+  const auto record = [&](std::uint32_t action, std::size_t mebibytes) {
+    const client::ValueRecord value{job, ActionId(action)};
+    return call(client::kRecordValue,
+                rpc::with_bulk(client::encode(value), SharedBytes(Buffer::copy_of(as_bytes(std::string(mebibytes << 20, 'v'))))));
+  };
+  for (int times = 0; times < 3; ++times) ASSERT_TRUE(record(0, 150)) << "the answer was lost, and the driver asks again";
+  restart();
+  ASSERT_TRUE(record(0, 150)) << "a restart between the two";
+  EXPECT_EQ(record(1, 150).error().code(), Code::resource_exhausted);
+  ASSERT_TRUE(record(1, 50)) << "what was refused does not count";
+  ASSERT_TRUE(record(0, 1)) << "another value takes the place of the first";
+  ASSERT_TRUE(record(2, 150));
+}
+
 /// Executors cannot begin a task before they have what its definition waits for.
 TEST_F(ServerJournal, AWorkerThatIsBackHasTheValuesOfActionsBeforeItIsSentTasks) {
   start();

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/crc32c.hpp"
+#include "base/file.hpp"
+#include "base/private_directory.hpp"
 #include "engine/master/replication/changes.hpp"
 #include "tests/releases/grown.hpp"
 #include "tests/support/process.hpp"
@@ -113,6 +115,43 @@ TEST_F(AReplica, BeginsWithNothingButThePrograms) {
   EXPECT_EQ(fetches, 0);
   EXPECT_EQ(JournalFile::open(paths.journal, {}).value().history().value().marks.next_job, 1u);
   EXPECT_EQ(read(*storage::NamespaceStore::open(paths.files).value(), "k"), "");
+}
+
+TEST_F(AReplica, KeepsNoMoreProgramsThanTheLeader) {
+  std::map<Hash128, std::string> programs;
+  const auto program_of = [&](char letter) {
+    std::string bytes(1000, letter);
+    const Hash128 hash = hash128(as_bytes(bytes));
+    programs[hash] = std::move(bytes);
+    return hash;
+  };
+  const Hash128 of_job = program_of('a'), old = program_of('b'), last = program_of('c');
+  ASSERT_TRUE(make_private_directory(paths.programs));
+  ASSERT_TRUE(write_file(paths.programs + "/" + std::string(32, 'f') + ".partial", "half"));
+  const auto replica = Replica::begin(
+                           paths,
+                           [&](const Hash128& wanted, std::uint64_t offset) -> Result<BinaryStore::Piece> {
+                             const ByteView bytes = as_bytes(programs.at(wanted));
+                             return BinaryStore::Piece{Buffer::copy_of(bytes.subspan(offset)), bytes.size()};
+                           },
+                           2000)
+                           .value();
+  client::Submit submit;
+  submit.name = "count";
+  submit.binary = of_job;
+  JournalRecord submission;
+  submission.job = JobId(7);
+  submission.fact = SubmissionFact{.submit = std::string(as_chars(client::encode(submit).header.view()))};
+  ASSERT_TRUE(replica->apply({entry(Store::journal, to_frame(submission))}));
+  const auto ago = [](int hours) { return std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours); };
+  for (const auto& [named, hours] : {std::pair(of_job, 9), std::pair(old, 8)}) {
+    ASSERT_TRUE(replica->apply({entry(Store::programs, to_string(named))}));
+    std::filesystem::last_write_time(paths.programs + "/" + to_string(named), ago(hours));
+  }
+  ASSERT_TRUE(replica->apply({entry(Store::programs, to_string(last))}));
+  std::set<std::string> kept;
+  for (const auto& file : std::filesystem::directory_iterator(paths.programs)) kept.insert(file.path().filename());
+  EXPECT_EQ(kept, (std::set{to_string(of_job), to_string(last)}));
 }
 
 TEST_F(AReplica, RefusesWhatItDoesNotUnderstand) {
