@@ -18,7 +18,9 @@ namespace weft::master {
 
 namespace {
 
-constexpr std::size_t kWrite = 1u << 20;  // bytes at a time
+constexpr std::size_t kWrite = 1u << 20;    // bytes at a time
+constexpr std::uint64_t kKept = 16u << 10;  // for the first records of masters that begin on a full disk
+constexpr std::uint64_t kAhead = 64u << 10;  // is reserved at once
 
 /// Where a checkpoint is written.
 std::string beside(const std::string& path) {
@@ -75,7 +77,7 @@ Result<JournalFile> JournalFile::open(const std::string& path, const JournalOpti
   ::unlink(beside(file.path_).c_str());  // of a checkpoint that a crash cut short
   WEFT_TRY(file.read());
   if (file.size_ == 0) {
-    WEFT_TRY(file.append(as_bytes(journal_header())));
+    WEFT_TRY(file.append(as_bytes(journal_header()), Room::free));
     if (auto synced = sync_directory_of(file.path_); !synced)
       return fail(std::move(synced).error().wrap(fmt::format("the journal {}", file.path_)));
   }
@@ -100,7 +102,8 @@ Result<void> JournalFile::read() {
     log_.warn("{}: its last {} bytes, from byte {} on, are what a crash left of a write that did not end; they are cut off", path_,
               reader->size() - size_, size_);
   const auto end = static_cast<off_t>(size_);
-  if (::ftruncate(fd_.get(), end) != 0 || ::lseek(fd_.get(), end, SEEK_SET) != end)
+  const bool whole = size_ == reader->size();  // cutting off nothing would give back what is kept behind it
+  if ((!whole && ::ftruncate(fd_.get(), end) != 0) || ::lseek(fd_.get(), end, SEEK_SET) != end)
     return fail(errno_error(fmt::format("cannot continue the journal {}", path_), errno));
   return {};
 }
@@ -162,14 +165,29 @@ Result<JournalHistory> JournalFile::history() const {
   return history;
 }
 
-Result<void> JournalFile::append(ByteView bytes) {
+/// False: the disk is full. Where nothing can be reserved, writing shows that.
+bool JournalFile::reserve(std::uint64_t bytes) {
+  const std::uint64_t needed = bytes + kKept;
+  if (size_ + needed <= reserved_) return true;
+  for (const std::uint64_t length : {needed + kAhead, needed}) {
+    if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size_), static_cast<off_t>(length)) == 0) {
+      reserved_ = size_ + length;
+      return true;
+    }
+    if (errno != ENOSPC && errno != EDQUOT) return true;
+  }
+  return false;
+}
+
+Result<void> JournalFile::append(ByteView bytes, Room room) {
   if (broken_) return fail(Code::io, fmt::format("the journal {} failed before", path_));
+  if (room == Room::free && !reserve(bytes.size())) return fail(full(errno_error("cannot write", errno)));
   errno = 0;
   Result<void> done = write_all(fd_.get(), bytes);
   if (done) done = sync(fd_.get());
-  const bool full = !done && (errno == ENOSPC || errno == EDQUOT);
-  if (full) done = take_back(std::move(done).error());
-  if (full && done.error().code() == Code::resource_exhausted) return done;
+  const bool no_room = !done && (errno == ENOSPC || errno == EDQUOT);
+  if (no_room) done = take_back(std::move(done).error());
+  if (no_room && done.error().code() == Code::resource_exhausted) return done;
   broken_ = !done;
   if (!done) return fail(std::move(done).error().wrap(Code::io, fmt::format("the journal {} cannot be continued", path_)));
   size_ += bytes.size();
@@ -181,12 +199,17 @@ Result<void> JournalFile::take_back(Error why) {
   const auto end = static_cast<off_t>(size_);
   if (::ftruncate(fd_.get(), end) != 0 || ::lseek(fd_.get(), end, SEEK_SET) != end)
     return fail(errno_error("cannot take back half a record", errno));
-  return fail(Code::resource_exhausted, fmt::format("the journal {} cannot be written: its disk is full; make room there, and it "
-                                                    "goes on by itself ({})",
-                                                    path_, why.to_string()));
+  reserved_ = 0;
+  return fail(full(why));
 }
 
-Result<void> JournalFile::commit(const std::vector<JournalRecord>& records) {
+Error JournalFile::full(const Error& why) const {
+  return {Code::resource_exhausted, fmt::format("the journal {} cannot be written: its disk is full; make room there, and it "
+                                                "goes on by itself ({})",
+                                                path_, why.to_string())};
+}
+
+Result<void> JournalFile::commit(const std::vector<JournalRecord>& records, Room room) {
   std::string bytes;
   std::vector<Extent> frames;
   for (const JournalRecord& record : records) {
@@ -194,7 +217,7 @@ Result<void> JournalFile::commit(const std::vector<JournalRecord>& records) {
     frames.push_back({size_ + bytes.size(), static_cast<std::uint32_t>(frame.size())});
     bytes += frame;
   }
-  WEFT_TRY(append(as_bytes(bytes)));
+  WEFT_TRY(append(as_bytes(bytes), room));
   for (std::size_t i = 0; i < records.size(); ++i) fold_.add(records[i], frames[i]);
   return shorten_if_large();
 }
@@ -202,7 +225,7 @@ Result<void> JournalFile::commit(const std::vector<JournalRecord>& records) {
 Result<void> JournalFile::commit_frames(ByteView frames) {
   WEFT_ASSIGN(const auto records, records_of(frames));
   std::uint64_t at = size_;
-  WEFT_TRY(append(frames));
+  WEFT_TRY(append(frames, Room::free));
   for (const auto& [record, frame] : records) {
     fold_.add(record, {at, static_cast<std::uint32_t>(frame.size())});
     at += frame.size();
@@ -261,6 +284,8 @@ Result<void> JournalFile::checkpoint() {
   fold_ = std::move(made->second);
   old_ = false;
   size_ = static_cast<std::uint64_t>(::lseek(fd_.get(), 0, SEEK_CUR));
+  reserved_ = 0;
+  (void)reserve(0);
   schedule_checkpoint();
   if (auto synced = sync_directory_of(path_); !synced) {
     broken_ = true;

@@ -46,7 +46,9 @@ class JournalFile {
   /// Appends the records and returns when they are on the disk. Then, when the file has grown too large, makes it short.
   /// resource_exhausted, from a disk that is full: the file is as it was before, and the same records may be tried again. After any
   /// other error the file may end in half a record, and every later call fails.
-  Result<void> commit(const std::vector<JournalRecord>& records);
+  Result<void> commit(const std::vector<JournalRecord>& records) { return commit(records, Room::free); }
+  /// The same for the first record of a master. There is room for it on a full disk, too: commit() leaves some behind the records.
+  Result<void> commit_first(const JournalRecord& record) { return commit({record}, Room::kept); }
   /// The same for records of another journal, as they are in its file: what a later release wrote into them stays. Nothing is
   /// appended when one is wrong.
   Result<void> commit_frames(ByteView frames);
@@ -61,8 +63,14 @@ class JournalFile {
  private:
   JournalFile(Fd fd, std::string path, const JournalOptions& options)
       : fd_(std::move(fd)), path_(std::move(path)), options_(options), fold_(options.jobs_kept) {}
+  /// Of the disk: what is free, or also what is kept for the first record of the next master.
+  enum class Room : std::uint8_t { free, kept };
+
   Result<void> read();
-  Result<void> append(ByteView bytes);
+  Result<void> commit(const std::vector<JournalRecord>& records, Room room);
+  Result<void> append(ByteView bytes, Room room);
+  bool reserve(std::uint64_t bytes);
+  Error full(const Error& why) const;
   Result<void> shorten_if_large();
   Result<void> take_back(Error why);
   Result<JournalRecord> record_at(Extent where) const;
@@ -75,9 +83,9 @@ class JournalFile {
   std::string path_;
   JournalOptions options_;
   JournalFold fold_;
-  std::uint64_t size_ = 0;
-  std::uint64_t checkpoint_at_ = 0;    // so large a file is rewritten
-  bool broken_ = false, old_ = false;  // old_: its header is of an earlier version
+  std::uint64_t size_ = 0, reserved_ = 0;  // reserved_: up to which the disk has room for it
+  std::uint64_t checkpoint_at_ = 0;        // so large a file is rewritten
+  bool broken_ = false, old_ = false;      // old_: its header is of an earlier version
   Log log_{"journal"};
 };
 

@@ -417,10 +417,12 @@ TEST_F(JournalFiles, OnAFullDiskAreAsTheyWereAndGoOnWhenThereIsRoom) {
   path = disk.path() + "/journal";
   JournalFile file = open();
   ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::running)})));
-  const std::string before = bytes();
   disk.fill();
   JobStatus large = job_status(2, JobState::running);
   large.name.assign(20'000, 'n');
+  while (file.commit(records_of({job_status(1, JobState::running)}))) {  // what was reserved already
+  }
+  const std::string before = bytes();
   for (int i = 0; i < 2; ++i) {
     const auto refused = file.commit(records_of({large}));
     ASSERT_FALSE(refused);
@@ -434,6 +436,31 @@ TEST_F(JournalFiles, OnAFullDiskAreAsTheyWereAndGoOnWhenThereIsRoom) {
   ASSERT_TRUE(file.commit(records_of({large})));
   ASSERT_TRUE(file.commit(records_of({job_status(1, JobState::finished)})));
   EXPECT_EQ(ids_of(file.history()->running), Ids{2});
+  EXPECT_FALSE(check_journal(path)->damage);
+}
+
+TEST_F(JournalFiles, OnAFullDiskHaveRoomForTheFirstRecordsOfMasters) {
+  weft::test::SmallDisk disk((directory.path() / "disk").string(), 2);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  path = disk.path() + "/journal";
+  ASSERT_TRUE(open().commit(records_of({job_status(1, JobState::running)})));
+  disk.fill();
+  JobStatus small = job_status(3, JobState::running);
+  {
+    JournalFile file = open();
+    while (file.commit(records_of({small}))) {  // what was reserved already
+    }
+  }
+  for (std::uint32_t master = 1; master <= 60; ++master) {
+    JournalFile file = open();
+    JournalRecord first;
+    first.masters = master;
+    ASSERT_TRUE(file.commit_first(first)) << master;
+    EXPECT_EQ(file.commit(records_of({small})).error().code(), Code::resource_exhausted) << "what is kept is for these only";
+  }
+  EXPECT_EQ(history().masters, 60u);
+  disk.clear();
+  ASSERT_TRUE(open().commit(records_of({small})));
   EXPECT_FALSE(check_journal(path)->damage);
 }
 

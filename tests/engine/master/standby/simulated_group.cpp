@@ -434,8 +434,15 @@ void SimulatedGroup::fault() {
       for (auto& [id, connection] : connections_)
         if (!connection.broken && world_.random.chance(0.5)) break_connection(id);
   }
-  std::erase_if(connections_, [this](const auto& connection) {
-    return connection.second.broken && world_.now() - std::max(connection.second.to_leader, connection.second.to_follower) > 20s;
+  std::set<std::uint64_t> in_use;  // a process that was stopped for long does not know yet that they are broken
+  for (const Member& each : members_) {
+    if (each.link) in_use.insert(each.link->connection);
+    if (!each.leader) continue;
+    for (const auto& [id, session] : each.leader->sessions) in_use.insert(session.connection);
+  }
+  std::erase_if(connections_, [&](const auto& connection) {
+    return connection.second.broken && !in_use.contains(connection.first) &&
+           world_.now() - std::max(connection.second.to_leader, connection.second.to_follower) > 20s;
   });
   world_.after(world_.between(10ms, 4s), [this] { fault(); });
 }
