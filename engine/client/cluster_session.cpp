@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/machine.hpp"
+#include "base/print_error.hpp"
 #include "base/rpc/credentials.hpp"
 #include "base/unguessable.hpp"
 #include "engine/client/binary_upload.hpp"
@@ -146,7 +147,7 @@ class ClusterSession final : public Session {
 
   void say(const std::string& line) {
     progress_.pause();
-    if (!options_.quiet) fmt::print(stderr, "{}: {}\n", options_.job_name, line);
+    if (!options_.quiet) print_error("{}: {}\n", options_.job_name, line);
   }
 
   tl::unexpected<Error> stopped() {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/print_error.hpp"
 #include "base/private_directory.hpp"
 #include "base/rpc/descriptors.hpp"
 #include "base/text.hpp"
@@ -53,7 +54,7 @@ std::optional<int> internal_role(int, char**, const std::function<std::unique_pt
   if (std::string_view(role) != "worker") return runtime::run_if_executor(program);
   auto ended = run_worker();
   if (ended) return EXIT_SUCCESS;
-  fmt::print(stderr, "weft worker: {}\n", ended.error().to_string());
+  print_error("weft worker: {}\n", ended.error().to_string());
   return EXIT_FAILURE;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "base/print_error.hpp"
 #include "base/text.hpp"
 #include "runtime/devices/kernel_code.hpp"
 
@@ -58,7 +59,7 @@ void end_process_on_device_faults(int exit_code) { ends_with = exit_code; }
 void abandon_device(const std::string& what) {
   const int exit_code = ends_with;
   if (exit_code == 0) return;
-  fmt::print(stderr, "{}\n", what);
+  print_error("{}\n", what);
   std::fflush(stderr);
   _exit(exit_code);
 }

@@ -17,6 +17,7 @@
 
 #include "base/fatal_signal.hpp"
 #include "base/file.hpp"
+#include "base/print_error.hpp"
 #include "base/rpc/frame.hpp"
 #include "base/sanitized.hpp"
 #include "base/text.hpp"
@@ -52,7 +53,7 @@ class Executor {
  private:
   /// The last line of its log is what the worker reports.
   [[noreturn]] static void give_up(const Error& why) {
-    fmt::print(stderr, "executor: {}\n", why.to_string());
+    print_error("executor: {}\n", why.to_string());
     std::fflush(stderr);
     _exit(kExecutorGaveUp);
   }
@@ -86,9 +87,8 @@ class Executor {
       }
       default:
         if (!std::exchange(unknown_noted_, true))
-          fmt::print(stderr,
-                     "executor: the worker is {} and sent message {}, which this program, of {}, does not know: passed over\n",
-                     connection_->peer_software(), message.type, rpc::software_version());
+          print_error("executor: the worker is {} and sent message {}, which this program, of {}, does not know: passed over\n",
+                      connection_->peer_software(), message.type, rpc::software_version());
         return {};
     }
   }
@@ -190,7 +190,7 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   const char* number = std::getenv(kExecutorFdVariable);
   const auto fd = parse_number<int>(number != nullptr ? number : "");
   if (!fd || *fd < 0 || fcntl(*fd, F_SETFD, FD_CLOEXEC) != 0) {
-    fmt::print(stderr, "executor: WEFT_EXECUTOR_FD names no open descriptor; executors are started by workers only\n");
+    print_error("executor: WEFT_EXECUTOR_FD names no open descriptor; executors are started by workers only\n");
     return 2;
   }
   // Processes that user code starts must not take themselves for executors.
@@ -212,7 +212,7 @@ std::optional<int> run_if_executor(const std::function<std::unique_ptr<JobProgra
   reactor->post([=, socket = std::make_shared<Fd>(*fd)] {
     reactor->adopt(std::move(*socket), 30s, executor->handler(), protocol::peer_limits(), [](Result<rpc::ConnectionPtr> connected) {
       if (connected) return;
-      fmt::print(stderr, "executor: {}\n", connected.error().to_string());
+      print_error("executor: {}\n", connected.error().to_string());
       _exit(2);
     });
   });

@@ -1,9 +1,13 @@
 #include "base/printable.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
 #include "base/json_reader.hpp"
+#include "base/print_error.hpp"
 #include "base/random.hpp"
 #include "base/result.hpp"
 #include "base/text.hpp"
@@ -78,6 +82,16 @@ TEST(Printable, IsHowErrorsEscapedTextAndJsonSpeakOfData) {
   EXPECT_EQ(json_quoted("\u202e\U000e0041\xc2\x9b"), "\"\\u202e\\udb40\\udc41\\u009b\"");
   JsonReader json("\"\\u202e\\udb40\\udc41\"", "test");
   EXPECT_EQ(json.text().value(), "\u202e\U000e0041") << "as it was";
+}
+
+TEST(PrintError, LosesWhatCannotBeWrittenAndGoesOn) {
+  const auto on_a_full_disk = [] {
+    ASSERT_NE(std::freopen("/dev/full", "w", stderr), nullptr);
+    print_error("{} lines\n", 3);
+    std::_Exit(7);
+  };
+  EXPECT_EXIT(on_a_full_disk(), testing::ExitedWithCode(7), "");
+  EXPECT_EXIT((print_error("{} lines", 3), std::_Exit(7)), testing::ExitedWithCode(7), "3 lines");
 }
 
 }  // namespace

@@ -5,14 +5,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/print_error.hpp"
+
 namespace weft::tools {
 
-void tell_waiting(const std::string& what) { fmt::print(stderr, "weft: {} (--patience)\n", what); }
+void tell_waiting(const std::string& what) { print_error("weft: {} (--patience)\n", what); }
 
 void tell_insecure() {
   const bool colours = ::isatty(STDERR_FILENO) == 1;
-  fmt::print(stderr, "{}weft: this cluster is insecure: whoever reaches it can run programs (--insecure){}\n",
-             colours ? "\033[1;31m" : "", colours ? "\033[0m" : "");
+  print_error("{}weft: this cluster is insecure: whoever reaches it can run programs (--insecure){}\n", colours ? "\033[1;31m" : "",
+              colours ? "\033[0m" : "");
 }
 
 Result<std::unique_ptr<client::Admin>> admin_at(const MasterOption& master, std::optional<std::string> user) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/named_file.hpp"
+#include "base/print_error.hpp"
 #include "base/text.hpp"
 #include "engine/tools/cli/fs_commands.hpp"
 #include "engine/tools/cli/input_pieces.hpp"
@@ -151,7 +152,7 @@ Result<std::vector<CopySource>> sources_of(RemoteFiles& files, const std::string
     sources.back().version.may_grow = true;  // a log is copied as far as it goes now
   }
   for (const std::string& skipped : found.skipped)
-    fmt::print(stderr, "weft: {} is not copied: names that begin with . or _ in directories are left out\n", escaped(skipped));
+    print_error("weft: {} is not copied: names that begin with . or _ in directories are left out\n", escaped(skipped));
   return sources;
 }
 

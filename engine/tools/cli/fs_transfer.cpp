@@ -12,6 +12,7 @@
 
 #include "base/fd.hpp"
 #include "base/named_file.hpp"
+#include "base/print_error.hpp"
 #include "base/text.hpp"
 #include "engine/tools/cli/connections.hpp"
 #include "engine/tools/cli/fs_commands.hpp"
@@ -48,12 +49,12 @@ class ProgressBar {
     const double seconds = std::chrono::duration<double>(now - began_).count();
     const std::string rate = human_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes_) / seconds)) + "/s";
     if (total_ == 0) {
-      fmt::print(stderr, "\r\033[K{}  {}  {}", escaped(what_), human_bytes(bytes_), rate);
+      print_error("\r\033[K{}  {}  {}", escaped(what_), human_bytes(bytes_), rate);
     } else {
       constexpr std::uint64_t kWidth = 30;
       const std::uint64_t full = std::min(kWidth, kWidth * bytes_ / total_);
-      fmt::print(stderr, "\r\033[K{}  [{}{}] {}%  {} of {}  {}", escaped(what_), std::string(full, '#'),
-                 std::string(kWidth - full, ' '), 100 * bytes_ / total_, human_bytes(bytes_), human_bytes(total_), rate);
+      print_error("\r\033[K{}  [{}{}] {}%  {} of {}  {}", escaped(what_), std::string(full, '#'), std::string(kWidth - full, ' '),
+                  100 * bytes_ / total_, human_bytes(bytes_), human_bytes(total_), rate);
     }
     std::fflush(stderr);
   }
@@ -107,8 +108,8 @@ Result<void> put_stream(FileSystem& files, int from, const std::string& name, st
   WEFT_TRY(copy_in(from, name, *writer, bar));
   WEFT_TRY(writer->close());
   if (writer->short_chunks() > 0)
-    fmt::print(stderr, "weft: {}: {} chunks have fewer than {} replicas; the master has more made as soon as workers are there\n",
-               escaped(to), writer->short_chunks(), options.create.replication);
+    print_error("weft: {}: {} chunks have fewer than {} replicas; the master has more made as soon as workers are there\n",
+                escaped(to), writer->short_chunks(), options.create.replication);
   return {};
 }
 
@@ -260,8 +261,8 @@ Result<std::uint64_t> salvage(FileReader& reader) {
   std::uint64_t bytes = 0;
   for (const storage::ByteRange& range : missing) {
     bytes += range.length;
-    fmt::print(stderr, "weft: {}: {} are missing; zeros are in their place\n", escaped(reader.status().path),
-               storage::files::ranges_text({range}, 1));
+    print_error("weft: {}: {} are missing; zeros are in their place\n", escaped(reader.status().path),
+                storage::files::ranges_text({range}, 1));
   }
   return bytes;
 }

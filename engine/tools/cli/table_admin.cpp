@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
+#include "base/print_error.hpp"
 #include "base/text.hpp"
 #include "engine/tools/cli/connections.hpp"
 #include "engine/tools/cli/table_commands.hpp"
@@ -45,9 +46,9 @@ Result<void> table_create(const TableOptions& options) {
   WEFT_TRY(tables->create(options.table, options.create));
   WEFT_ASSIGN(const TableStatus made, tables->describe(options.table));
   if (made.short_partitions > 0)
-    fmt::print(stderr,
-               "weft: {}: {} of {} partitions have fewer than {} replicas; the master has more made as soon as workers are there\n",
-               options.table, made.short_partitions, made.partition_count, made.replication);
+    print_error(
+        "weft: {}: {} of {} partitions have fewer than {} replicas; the master has more made as soon as workers are there\n",
+        options.table, made.short_partitions, made.partition_count, made.replication);
   return {};
 }
 
