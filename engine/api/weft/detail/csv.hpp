@@ -172,6 +172,8 @@ void append_csv_cell(std::string& line, const Field& field, const CsvStyle& styl
     std::string text;
     append_time(text, style.times[index], field);
     append_csv_text(line, text, style);
+  } else if constexpr (std::is_same_v<Field, char>) {
+    LineFormat<std::int32_t>::append(line, field);  // as it is read: a number
   } else if constexpr (std::is_arithmetic_v<Field>) {
     LineFormat<Field>::append(line, field);
   } else {
