@@ -273,7 +273,10 @@ std::vector<std::string> time_formats(std::span<const std::string_view> fields, 
 }
 
 CsvStyle csv_style(std::span<const std::string_view> fields, const CsvFormat& format) {
-  return {format.delimiter, format.quote, format.escape, time_formats(fields, format)};
+  // The empty cell, unless the format reads that as a value.
+  const bool empty = format.missing.empty() || is_missing(std::string_view(""), format.missing);
+  return {format.delimiter, format.quote, format.escape, time_formats(fields, format),
+          empty ? std::string() : format.missing.front()};
 }
 
 void append_csv_text(std::string& line, std::string_view text, const CsvStyle& style) {

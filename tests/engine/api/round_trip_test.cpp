@@ -70,5 +70,51 @@ TEST_F(RoundTrip, ACharIsANumberWhereverRowsAreWritten) {
   EXPECT_EQ(part_lines(scratch / "text"), (std::vector<std::string>{",\t\""})) << "lines of text have the character";
 }
 
+struct Sparse {
+  std::optional<std::string> text;
+  std::optional<double> number;
+  std::optional<Date> day;
+  std::optional<char> c;
+  std::optional<bool> truth;
+  friend bool operator==(const Sparse&, const Sparse&) = default;
+};
+
+TEST_F(RoundTrip, AMissingValueIsWrittenAsTheFormatReadsIt) {
+  const std::vector<Sparse> rows{{}, {"", 0, Date{0}, '\0', false}, {"x", std::nullopt, Date{1}, std::nullopt, true}, {}};
+  EXPECT_EQ(through_csv(rows, {.missing = {"NA", "-"}}), rows);
+  EXPECT_EQ(part_lines(scratch / "csv"),
+            (std::vector<std::string>{"text,number,day,c,truth", "NA,NA,NA,NA,NA", ",0,1970-01-01,0,false",
+                                      "x,NA,1970-01-02,NA,true", "NA,NA,NA,NA,NA"}));
+  EXPECT_EQ(through_csv(rows, {.missing = {"n,\"a"}}), rows) << "a word that needs quotes";
+  std::vector<Sparse> kept = rows;
+  kept[1].text.reset();  // the empty text is one of those
+  EXPECT_EQ(through_csv(rows, {.missing = {"NA", ""}}), kept);
+  EXPECT_EQ(part_lines(scratch / "csv")[1], ",,,,");
+  EXPECT_EQ(through_csv(rows), kept);
+  run([&](Flow& flow) {
+    const auto pairs = flow.from_vector(std::vector<std::pair<int, std::optional<int>>>{{1, 2}, {3, std::nullopt}}, 1);
+    const CsvFormat format{.columns = {"a", "b"}, .missing = {"NA"}};
+    pairs.write_csv_by(
+        scratch / "by", [](const auto&) { return std::string("n=1"); }, format);
+    pairs.write_csv(scratch / "none", {.header = false, .missing = {}});
+  });
+  EXPECT_EQ(part_lines(scratch / "by/n=1"), (std::vector<std::string>{"a,b", "1,2", "3,NA"}));
+  EXPECT_EQ(part_lines(scratch / "none"), (std::vector<std::string>{"1,2", "3,"}));
+}
+
+struct Alone {
+  std::optional<std::string> text;
+  friend bool operator==(const Alone&, const Alone&) = default;
+};
+
+/// A line without a character is no row.
+TEST_F(RoundTrip, ARowOfOneEmptyCellIsARow) {
+  const std::vector<Alone> rows{{std::nullopt}, {"a"}, {"\r"}, {std::nullopt}};
+  EXPECT_EQ(through_csv(rows), rows);
+  EXPECT_EQ(through_csv(rows, {.header = false}), rows);
+  const std::vector<Alone> present{{std::nullopt}, {""}, {"a"}};
+  EXPECT_EQ(through_csv(present, {.missing = {"NA"}}), present);
+}
+
 }  // namespace
 }  // namespace weft::test

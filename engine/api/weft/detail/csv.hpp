@@ -153,6 +153,7 @@ struct CsvSource {
 struct CsvStyle {
   char delimiter = ',', quote = '"', escape = '"';
   std::vector<std::string> times{};  // by field
+  std::string missing{};             // the cell of a value that is missing
 };
 CsvStyle csv_style(std::span<const std::string_view> fields, const CsvFormat& format);
 
@@ -164,7 +165,10 @@ void append_csv_header(std::string& line, std::span<const std::string_view> fiel
 template <class Field>
 void append_csv_cell(std::string& line, const Field& field, const CsvStyle& style, std::size_t index) {
   if constexpr (kIsOptional<Field>) {
-    if (field) append_csv_cell(line, *field, style, index);
+    if (field)
+      append_csv_cell(line, *field, style, index);
+    else
+      append_csv_text(line, style.missing, style);
   } else if constexpr (std::is_same_v<Field, bool>) {
     line.append(field ? "true" : "false");
   } else if constexpr (TimeField<Field>) {
