@@ -287,5 +287,146 @@ TEST_F(RoundTrip, NumbersThatAreNotFiniteComeBackFromCsv) {
   }
 }
 
+struct Real {
+  float f = 0;
+  friend bool operator==(const Real&, const Real&) = default;
+};
+struct Reals {
+  std::vector<float> f;
+  double d = 0;
+};
+
+/// Where the double that is nearest to the text is between two floats.
+TEST_F(RoundTrip, AFloatOfJsonIsTheOneNearestToItsDigits) {
+  const std::string rest = std::string(200, '0') + "1";
+  const std::vector<std::pair<std::string, float>> numbers{
+      {"7.038531e-26", 7.038531e-26F},
+      {"-7.038531e-26", -7.038531e-26F},
+      {"1.00000017881393432617187499", 0x1.000002p0F},
+      {"1.00000017881393432617187500", 0x1.000004p0F},
+      {"1.00000017881393432617187501", 0x1.000004p0F},
+      {"1.00000005960464477539062499", 1},
+      {"1.00000005960464477539062500", 1},
+      {"1.00000005960464477539062501", 0x1.000002p0F},
+      {"1.000000059604644775390625" + rest, 0x1.000002p0F},
+      {"16777217", 16'777'216},
+      {"16777217.0", 16'777'216},
+      {"1.6777217e7", 16'777'216},
+      {"16777217." + rest, 16'777'218},
+      {"16777219", 16'777'220},
+      {"-16777219.0", -16'777'220},
+      {"9007199791611905", 0x1.000002p53F},  // the double is 2^53 + 2^29, between two floats; the next of which is nearer
+      {"-9007199791611905", -0x1.000002p53F},
+      {"9223372586610589697", 0x1.000002p63F},   // 2^63 + 2^39 + 1, which only 64 bits without a sign hold
+      {"18446745173221179393", 0x1.000002p64F},  // no 64 bits hold it
+      {"3.4028235677973366163753939545814e38", std::numeric_limits<float>::max()},
+      {"7.0064923216240853546186479164496e-46", std::numeric_limits<float>::denorm_min()},
+      {"2.1019476964872256063855943749348e-45", std::numeric_limits<float>::denorm_min()},
+      {"2.1019476964872256063855943749349e-45", 2 * std::numeric_limits<float>::denorm_min()},
+  };
+  detail::JsonLines lines;
+  for (const auto& [digits, wanted] : numbers) {
+    for (const std::string& before : {std::string(), std::string("\"a\":\"1\\\"" + digits + "\",\"n\":[1,-2e0,{}],")}) {
+      Real read;
+      const auto problem = lines.read("{" + before + "\"f\": " + digits + " }", &read,
+                                      [](void* self, detail::JsonNode node, detail::JsonProblem& wrong) {
+                                        return detail::read_json(node, *static_cast<Real*>(self), kFieldNames<Real>, wrong);
+                                      });
+      EXPECT_FALSE(problem) << digits << ": " << *problem;
+      EXPECT_EQ(read.f, wanted) << digits;
+    }
+    Real cell;
+    EXPECT_TRUE(detail::read_cell(digits, cell.f) && cell.f == wanted) << digits << ": CSV has the same";
+  }
+  for (const char* const digits : {"3.4028235677973366163753939545815e38", "-3.4028235677973366163753939545815e38",
+                                   "7.0064923216240853546186479164495e-46", "1e39", "1e-46"}) {
+    Real read;
+    EXPECT_TRUE(lines.read(std::string("{\"f\":") + digits + "}", &read,
+                           [](void* self, detail::JsonNode node, detail::JsonProblem& wrong) {
+                             return detail::read_json(node, *static_cast<Real*>(self), kFieldNames<Real>, wrong);
+                           }))
+        << digits;
+  }
+  // Of several in a line, each has its own digits.
+  Reals read;
+  std::string line = "{\"f\":[";
+  for (const auto& [digits, wanted] : numbers) line += digits + ",7.038531e-26,0.1,";
+  const auto problem =
+      lines.read(line + "1],\"d\":7.038531e-26}", &read, [](void* self, detail::JsonNode node, detail::JsonProblem& wrong) {
+        return detail::read_json(node, *static_cast<Reals*>(self), kFieldNames<Reals>, wrong);
+      });
+  ASSERT_FALSE(problem) << *problem;
+  ASSERT_EQ(read.f.size(), 3 * numbers.size() + 1);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_EQ(read.f[3 * i], numbers[i].second) << numbers[i].first;
+    EXPECT_EQ(read.f[3 * i + 1], 7.038531e-26F) << i;
+    EXPECT_EQ(read.f[3 * i + 2], 0.1F) << i;
+  }
+  EXPECT_EQ(read.d, 7.038531e-26);
+}
+
+TEST_F(RoundTrip, EveryFloatComesBackFromJson) {
+  constexpr std::uint64_t kSeed = 7'038'531;
+  std::mt19937_64 random(kSeed);
+  std::vector<float> floats{7.038531e-26F, -7.038531e-26F};
+  while (floats.size() < 300'000) {
+    const float value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    if (std::isfinite(value)) floats.push_back(value);
+  }
+  detail::JsonLines lines;
+  std::vector<float> read;
+  const auto problem = lines.read(to_json(floats), &read, [](void* self, detail::JsonNode node, detail::JsonProblem& wrong) {
+    return detail::read_json_value(node, *static_cast<std::vector<float>*>(self), wrong);
+  });
+  ASSERT_FALSE(problem) << *problem;
+  ASSERT_EQ(read.size(), floats.size());
+  for (std::size_t i = 0; i < floats.size(); ++i)
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(read[i]), std::bit_cast<std::uint32_t>(floats[i]))
+        << "seed " << kSeed << ", " << floats[i];
+}
+
+struct Inner {
+  float real = 0;
+  std::optional<std::string> text;
+  std::vector<std::optional<Date>> days;
+  friend bool operator==(const Inner&, const Inner&) = default;
+};
+struct Outer {
+  Cells cells;
+  std::optional<Cells> maybe;
+  std::vector<Inner> inner;
+  std::optional<std::vector<bool>> flags;
+  std::vector<std::vector<char>> lists;
+  std::vector<double> wide;
+  friend bool operator==(const Outer&, const Outer&) = default;
+};
+
+TEST_F(RoundTrip, RowsOfAllKindsOfValuesComeBackFromJson) {
+  constexpr std::uint64_t kSeed = 20'261'201;
+  Values values{std::mt19937_64(kSeed),
+                {"a", "\"", "\\", "/", "\n", "\r", "\t", "\x7f", "\x01", "\x1f", std::string(1, '\0'), "\xc3\xa9", "\xe2\x80\xa8",
+                 "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf", "\xef\xbb\xbf", "\xef\xbf\xbd", "\\u0041", "null"}};
+  std::vector<Outer> rows(600);
+  for (Outer& row : rows) {
+    row.cells = values.row<Cells>();
+    if (values.any<bool>()) row.maybe = values.row<Cells>();
+    row.inner.resize(values.random() % 4);
+    for (Inner& inner : row.inner) {
+      inner.real = values.any<float>();
+      inner.text = values.any<std::optional<std::string>>();
+      inner.days.resize(values.random() % 3);
+      for (auto& day : inner.days) day = values.any<std::optional<Date>>();
+    }
+    if (values.any<bool>()) row.flags = std::vector<bool>{true, false, values.any<bool>()};
+    row.lists = {{}, {values.any<char>(), values.any<char>()}};
+    row.wide.resize(values.random() % 3);
+    for (double& wide : row.wide) wide = values.any<double>();
+  }
+  const auto read = through_json(rows);
+  ASSERT_EQ(read.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    ASSERT_TRUE(read[i] == rows[i]) << "seed " << kSeed << ", row " << i << "\n" << to_json(read[i]) << "\n" << to_json(rows[i]);
+}
+
 }  // namespace
 }  // namespace weft::test
