@@ -273,13 +273,24 @@ std::vector<std::string> time_formats(std::span<const std::string_view> fields, 
 }
 
 CsvStyle csv_style(std::span<const std::string_view> fields, const CsvFormat& format) {
-  return {format.delimiter, format.quote, format.escape, time_formats(fields, format)};
+  // The empty cell, unless the format reads that as a value.
+  const bool empty = format.missing.empty() || is_missing(std::string_view(""), format.missing);
+  const auto in_values = [](char c) {
+    const bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+    return letter || std::string_view("0123456789+-.: ").find(c) != std::string_view::npos;
+  };
+  return {format.delimiter,
+          format.quote,
+          format.escape,
+          time_formats(fields, format),
+          empty ? std::string() : format.missing.front(),
+          in_values(format.delimiter) || in_values(format.quote)};
 }
 
 void append_csv_text(std::string& line, std::string_view text, const CsvStyle& style) {
   const bool plain = std::none_of(text.begin(), text.end(),
                                   [&](char c) { return c == style.delimiter || c == style.quote || c == '\n' || c == '\r'; });
-  if (plain) {
+  if (plain && !text.starts_with(kByteOrderMark)) {  // at the beginning of a file, a mark would be skipped
     line.append(text);
     return;
   }
@@ -293,11 +304,13 @@ void append_csv_text(std::string& line, std::string_view text, const CsvStyle& s
 
 void append_csv_header(std::string& line, std::span<const std::string_view> fields, const CsvFormat& format) {
   const CsvStyle style = csv_style(fields, format);
+  const std::size_t begin = line.size();
   bool first = true;
   for (const std::string& name : names_in_files(fields, format.names)) {
     if (!std::exchange(first, false)) line.push_back(format.delimiter);
     append_csv_text(line, name, style);
   }
+  if (line.size() == begin) line.append(2, style.quote);  // as append_csv_row()
   line.push_back('\n');
 }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <system_error>
 
 #include <simdjson.h>
@@ -52,13 +54,9 @@ std::string with_long_integers_as_fractions(std::string_view line) {
   return widened;
 }
 
-/// Whether a number of the line is not zero, but the nearest double is: the parser does not report that. Such a number has a
-/// negative exponent, or hundreds of digits.
-bool becomes_zero(std::string_view line) {
-  constexpr std::size_t kDigits = 300;
-  if (line.find("e-") == std::string_view::npos && line.find("E-") == std::string_view::npos &&
-      line.find(std::string_view("00000000000000000000000000000000")) == std::string_view::npos)
-    return false;
+/// Calls visit(number) for the numbers of a line until it returns true. What is in quotes is none.
+template <class Visit>
+bool any_number(std::string_view line, const Visit& visit) {
   bool in_text = false;
   for (std::size_t at = 0; at < line.size(); ++at) {
     const char c = line[at];
@@ -66,16 +64,40 @@ bool becomes_zero(std::string_view line) {
       ++at;
     } else if (c == '"') {
       in_text = !in_text;
-    } else if (!in_text && c >= '0' && c <= '9') {
+    } else if (!in_text && (c == '-' || (c >= '0' && c <= '9'))) {
       const std::size_t end = std::min(line.find_first_not_of("0123456789+-.eE", at), line.size());
-      double value = 0;
-      const auto [read, error] = std::from_chars(line.data() + at, line.data() + end, value);
-      const bool looked = end - at > kDigits || line.substr(at, end - at).find_first_of("eE") != std::string_view::npos;
-      if (looked && error == std::errc::result_out_of_range) return true;
+      if (visit(line.substr(at, end - at))) return true;
       at = end - 1;
     }
   }
   return false;
+}
+
+/// Whether a number of the line is not zero, but the nearest double is: the parser does not report that. Such a number has a
+/// negative exponent, or hundreds of digits.
+bool becomes_zero(std::string_view line) {
+  constexpr std::size_t kDigits = 300;
+  if (line.find("e-") == std::string_view::npos && line.find("E-") == std::string_view::npos &&
+      line.find(std::string_view("00000000000000000000000000000000")) == std::string_view::npos)
+    return false;
+  return any_number(line, [](std::string_view number) {
+    double value = 0;
+    const auto [read, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    const bool looked = number.size() > kDigits || number.find_first_of("eE") != std::string_view::npos;
+    return looked && error == std::errc::result_out_of_range;
+  });
+}
+
+/// Whether the number is as far from one float as from the next.
+bool is_between_floats(double wide) {
+  constexpr std::uint64_t kBelow = (std::uint64_t{1} << 28) - 1;  // the bits of a double that not even half a float has
+  if ((std::bit_cast<std::uint64_t>(wide) & kBelow) != 0) [[likely]]
+    return false;
+  const float nearest = static_cast<float>(wide);
+  if (std::isinf(nearest)) return std::abs(wide) == 0x1.ffffffp127;
+  if (nearest == wide) return false;
+  const float next = std::nextafter(nearest, wide > nearest ? HUGE_VALF : -HUGE_VALF);
+  return wide - nearest == next - wide;
 }
 
 /// How many bytes at the front are one character of UTF-8; 0: they are none.
@@ -105,11 +127,29 @@ bool json_unsigned(JsonNode node, std::uint64_t& value) { return get(node, value
 bool json_number(JsonNode node, double& value) { return get(node, value); }
 bool json_text(JsonNode node, std::string_view& value) { return get(node, value); }
 
+// The nearest float to the nearest double is not always the nearest one to the number: the double may be between two floats where
+// the number is not. Then its text decides. The parser does not say where that is, so it is that of the next number of this double;
+// if a line has several such numbers that only differ behind the digits of a double, they may get the float of one of them.
+float json_float(JsonNode node, double wide) {
+  float value = static_cast<float>(wide);
+  if (!is_between_floats(wide)) [[likely]]
+    return value;
+  any_number(*node.rest, [&](std::string_view text) {
+    const char* const end = text.data() + text.size();
+    double same = 0;
+    if (std::from_chars(text.data(), end, same).ec != std::errc() || same != wide) return false;
+    std::from_chars(text.data(), end, value);  // unchanged, infinite or zero, when it is beyond what a float has
+    node.rest->remove_prefix(static_cast<std::size_t>(end - node.rest->data()));
+    return true;
+  });
+  return value;
+}
+
 bool json_each(JsonNode node, void* self, bool (*visit)(void* self, JsonNode element)) {
   dom::array array;
   if (!get(node, array)) return false;
   for (const dom::element element : array) {
-    if (!visit(self, {&element})) break;
+    if (!visit(self, {&element, node.rest})) break;
   }
   return true;
 }
@@ -127,7 +167,7 @@ bool json_members(JsonNode node, std::span<const std::string_view> names, void* 
       if (index == names.size()) continue;
     }
     expected = index + 1;
-    if (!visit(self, index, {&member.value})) break;
+    if (!visit(self, index, {&member.value, node.rest})) break;
   }
   return true;
 }
@@ -142,6 +182,7 @@ JsonLines::~JsonLines() = default;
 
 std::optional<std::string> JsonLines::read(std::string_view line, void* self, JsonRow row) {
   dom::element element;
+  std::string_view rest = line;
   auto error = parser_->parser.parse(line.data(), line.size()).get(element);
   if (error == simdjson::NUMBER_ERROR) {  // JSON has integers of any length, the parser those of 64 bits
     const std::string widened = with_long_integers_as_fractions(line);
@@ -152,7 +193,7 @@ std::optional<std::string> JsonLines::read(std::string_view line, void* self, Js
   if (becomes_zero(line)) return std::string("a number is so small that a double has it only as 0");
   JsonProblem& problem = parser_->problem;
   problem.member.clear();
-  if (row(self, {&element}, problem)) return std::nullopt;
+  if (row(self, {&element, &rest}, problem)) return std::nullopt;
   return (problem.member.empty() ? "the line" : "member '" + problem.member + "'") + " is not " + std::string(problem.wanted);
 }
 

@@ -67,7 +67,7 @@ void PathColumns::Constant::fill(std::size_t rows) {
     case pq::Kind::unsigned_number:
       return unsigned_numbers.assign(rows, value_in<std::uint64_t>(*text));
     case pq::Kind::real_number:
-      return real_numbers.assign(rows, value_in<double>(*text));
+      return real_numbers.assign(rows, shape.bits == 32 ? value_in<float>(*text) : value_in<double>(*text));
     case pq::Kind::text:
       return texts.assign(rows, *text);
     default:

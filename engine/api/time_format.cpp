@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, 12> kMonths{"January", "February", "March
                                                    "July",    "August",   "September", "October", "November", "December"};
 constexpr std::string_view kKnown = "YymbBdHIpMSfzsFT%";
 
+constexpr std::int64_t kDaySeconds = 86'400;
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool same_letters(std::string_view a, std::string_view b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
@@ -44,21 +46,11 @@ class FormReader {
   }
   bool at_end() const { return text_.empty(); }
   /// Nothing: there is no such day.
-  std::optional<std::int64_t> microseconds() const {
-    if (epoch_) return *epoch_ * 1'000'000 + micro_;
-    const std::chrono::year_month_day date{std::chrono::year(year_), std::chrono::month(month_), std::chrono::day(day_)};
-    if (!date.ok()) return std::nullopt;
-    unsigned hour = hour_;
-    if (pm_) hour = hour % 12 + (*pm_ ? 12 : 0);
-    const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-    const std::int64_t minutes = std::int64_t{hour} * 60 + minute_ - ahead_;
-    return days * Timestamp::kDay + (minutes * 60 + second_) * 1'000'000 + micro_;
-  }
+  std::optional<std::int64_t> microseconds() const { return epoch_ ? since_epoch() : of_calendar(ahead_); }
   /// Of the day that is written, whatever its zone.
   std::optional<std::int64_t> days() const {
-    FormReader written = *this;
-    written.ahead_ = 0;
-    const auto time = written.microseconds();
+    if (epoch_) return *epoch_ / kDaySeconds - (*epoch_ % kDaySeconds < 0 ? 1 : 0);
+    const auto time = of_calendar(0);
     return time ? std::optional<std::int64_t>(Timestamp{*time}.date().days) : std::nullopt;
   }
 
@@ -154,8 +146,27 @@ class FormReader {
     ahead_ = behind ? -ahead : ahead;
     return true;
   }
+  /// `ahead`: the minutes of the zone.
+  std::optional<std::int64_t> of_calendar(int ahead) const {
+    const std::chrono::year_month_day date{std::chrono::year(year_), std::chrono::month(month_), std::chrono::day(day_)};
+    if (!date.ok()) return std::nullopt;
+    unsigned hour = hour_;
+    if (pm_) hour = hour % 12 + (*pm_ ? 12 : 0);
+    const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+    const std::int64_t minutes = std::int64_t{hour} * 60 + minute_ - ahead;
+    return days * Timestamp::kDay + (minutes * 60 + second_) * 1'000'000 + micro_;
+  }
+  /// Nothing: 64 bits of microseconds cannot hold it. The first second that they reach is there in part, so it counts from its end.
+  std::optional<std::int64_t> since_epoch() const {
+    const bool before = *epoch_ < 0;
+    std::int64_t time = 0;
+    if (__builtin_mul_overflow(*epoch_ + (before ? 1 : 0), std::int64_t{1'000'000}, &time) ||
+        __builtin_add_overflow(time, std::int64_t{micro_} - (before ? 1'000'000 : 0), &time))
+      return std::nullopt;
+    return time;
+  }
   bool epoch() {
-    constexpr std::size_t kMostDigits = 12;  // beyond which microseconds do not fit
+    constexpr std::size_t kMostDigits = 15;  // of the days that a Date can have
     const bool before = take('-');
     std::int64_t value = 0;
     std::size_t digits = 0;
@@ -172,12 +183,12 @@ class FormReader {
   std::optional<std::int64_t> epoch_;
 };
 
-void append_word(std::string& line, char word, Timestamp value) {
+/// `passed`: microseconds of the day.
+void append_word(std::string& line, char word, Date date, std::int64_t passed) {
   const auto out = std::back_inserter(line);
-  const Date date = value.date();
-  const std::int64_t passed = value.microseconds_of_day(), seconds = passed / 1'000'000, hour = seconds / 3600;
+  const std::int64_t seconds = passed / 1'000'000, hour = seconds / 3600;
   if (word == 'Y') fmt::format_to(out, "{:04}", date.year());
-  if (word == 'y') fmt::format_to(out, "{:02}", date.year() % 100);
+  if (word == 'y') fmt::format_to(out, "{:02}", (date.year() % 100 + 100) % 100);
   if (word == 'm') fmt::format_to(out, "{:02}", date.month());
   if (word == 'd') fmt::format_to(out, "{:02}", date.day());
   if (word == 'b') line.append(kMonths[date.month() - 1].substr(0, 3));
@@ -189,8 +200,22 @@ void append_word(std::string& line, char word, Timestamp value) {
   if (word == 'S') fmt::format_to(out, "{:02}", seconds % 60);
   if (word == 'f') fmt::format_to(out, "{:06}", passed % 1'000'000);
   if (word == 'z') line.append("+0000");
-  if (word == 's') fmt::format_to(out, "{}", std::int64_t{date.days} * 86'400 + seconds);
+  if (word == 's') fmt::format_to(out, "{}", date.days * kDaySeconds + seconds);
   if (word == '%') line.push_back('%');
+}
+
+void append_form(std::string& line, std::string_view format, Date date, std::int64_t passed) {
+  for (std::size_t at = 0; at < format.size(); ++at) {
+    if (format[at] != '%') {
+      line.push_back(format[at]);
+      continue;
+    }
+    const char word = format[++at];
+    if (const auto parts = composed(word); !parts.empty())
+      append_form(line, parts, date, passed);
+    else
+      append_word(line, word, date, passed);
+  }
 }
 
 }  // namespace
@@ -224,22 +249,14 @@ bool parse_time(std::string_view text, std::string_view format, Date& value) {
   FormReader in(text);
   if (!in.read(format) || !in.at_end()) return false;
   const auto days = in.days();
-  if (days) value.days = static_cast<std::int32_t>(*days);
-  return days.has_value();
+  if (!days || *days != static_cast<std::int32_t>(*days)) return false;
+  value.days = static_cast<std::int32_t>(*days);
+  return true;
 }
 
+void append_time(std::string& line, std::string_view format, Date value) { append_form(line, format, value, 0); }
 void append_time(std::string& line, std::string_view format, Timestamp value) {
-  for (std::size_t at = 0; at < format.size(); ++at) {
-    if (format[at] != '%') {
-      line.push_back(format[at]);
-      continue;
-    }
-    const char word = format[++at];
-    if (const auto parts = composed(word); !parts.empty())
-      append_time(line, parts, value);
-    else
-      append_word(line, word, value);
-  }
+  append_form(line, format, value.date(), value.microseconds_of_day());
 }
 
 }  // namespace weft::detail

@@ -31,7 +31,9 @@ struct CsvFormat {
   /// Fields that are days or moments in another form than ISO 8601: {{"day", "%d.%m.%Y"}}. The form has the words of strptime():
   /// %Y %y %m %b %B %d %H %I %p %M %S %f %z %s %F %T %%.
   std::map<std::string, std::string> times = {};
-  /// Texts that mean that the value is missing, quoted or not.
+  /// Texts that mean that the value is missing, quoted or not. Such a value is written as the empty text if that is one of them or
+  /// if there are none, otherwise as the first. A value whose text is one of them is written as it is, and is missing when it is
+  /// read again: choose texts that no value has.
   std::vector<std::string> missing = {""};
   /// Spaces and tabs around numbers and truth values are ignored.
   bool trim = false;

@@ -15,8 +15,9 @@ namespace weft {
 struct Date {
   std::int32_t days = 0;  // since 1970-01-01
 
-  /// std::invalid_argument when there is no such day.
+  /// The years are -32767 to 32767. std::invalid_argument when there is no such day.
   static Date of(int year, unsigned month, unsigned day);
+  // Of any number of days, also beyond those years.
   int year() const;
   unsigned month() const;
   unsigned day() const;
@@ -27,10 +28,11 @@ struct Date {
 struct Timestamp {
   std::int64_t microseconds = 0;  // since 1970-01-01T00:00:00Z
 
-  static Timestamp of(Date date, std::int64_t seconds_of_day = 0) { return {date.days * kDay + seconds_of_day * 1'000'000}; }
+  /// std::invalid_argument when 64 bits of microseconds, 292,000 years, cannot hold it.
+  static Timestamp of(Date date, std::int64_t seconds_of_day = 0);
   /// The day that it is in, and what has passed of that.
   Date date() const;
-  std::int64_t microseconds_of_day() const { return microseconds - date().days * kDay; }
+  std::int64_t microseconds_of_day() const;
   friend auto operator<=>(const Timestamp&, const Timestamp&) = default;
 
   static constexpr std::int64_t kDay = 86'400'000'000;
@@ -43,6 +45,8 @@ bool parse_time(std::string_view text, Date& value);
 /// the zone, "Z" or "+01:00". Without a zone it is UTC.
 bool parse_time(std::string_view text, Timestamp& value);
 
+/// "2026-11-28", "-044-03-15", "12026-11-28"; a day beyond the years of Date::of() is "day 20000000". Only years of four digits are
+/// read.
 template <>
 struct LineFormat<Date> {
   static void append(std::string& line, Date value);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 
+#include "engine/api/path_columns.hpp"
 #include "storage/partition_path.hpp"
 #include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
@@ -44,6 +45,29 @@ TEST(PathChoice, DropsFilesOfAnyStoreWithTheirVersions) {
   EXPECT_EQ(files.paths, (std::vector<std::string>{"s3://b/year=2027/x", "weft://t/year=2026/x"}));
   ASSERT_EQ(files.versions.size(), 2u);
   EXPECT_EQ(files.versions[1].bytes, files.paths[1].size());
+}
+
+struct Real {
+  float f = 0;
+  double d = 0;
+  std::string s;
+};
+
+TEST(PathColumns, AFloatIsTheOneNearestToTheDigitsOfItsDirectory) {
+  namespace pq = storage::parquet;
+  const std::vector<std::string> names{"f", "d", "s"};
+  const detail::ParquetInput input{detail::shape_of_row<Real>(names), {}};
+  detail::PathColumns columns(input, "t/f=7.038531e-26/d=7.038531e-26/x.parquet");
+  const std::vector<std::string_view> texts{"a", "b"};
+  pq::Batch in_file{2, {}};
+  in_file.columns.emplace_back().texts = texts;
+  const pq::Batch batch = columns.with(in_file);
+  Real row;
+  detail::ParquetProblem problem;
+  ASSERT_TRUE(detail::read_parquet_row(batch.columns, 1, row, problem, kFieldNames<Real>));
+  EXPECT_EQ(row.f, 7.038531e-26F);
+  EXPECT_EQ(row.d, 7.038531e-26);
+  EXPECT_EQ(row.s, "b");
 }
 
 struct Partitions : testing::Test {

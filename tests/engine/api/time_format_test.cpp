@@ -1,11 +1,15 @@
 // Days and times in forms of the user's, and the other options of how CSV is written: quotes, escapes, one file.
 #include "weft/detail/time_format.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <optional>
 #include <random>
+#include <tuple>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 
@@ -74,6 +78,88 @@ TEST(TimeFormat, RefusesOtherTexts) {
   EXPECT_EQ(moment_in("", "%s"), std::nullopt);
   for (const std::string format : {"", "%Y-%m", "%H:%M", "%Y-%m-%d %", "%Y-%m-%q", "%F %I", "%F %p"})
     EXPECT_THROW(detail::check_time_format(format, "test"), std::invalid_argument) << format;
+}
+
+TEST(Dates, ThatTheCalendarDoesNotHaveAreRefused) {
+  const auto refused = [](int year, unsigned month, unsigned day) {
+    EXPECT_THROW((void)Date::of(year, month, day), std::invalid_argument) << year << "-" << month << "-" << day;
+  };
+  refused(2026, 257, 1), refused(2026, 1, 257), refused(2026, 0, 1), refused(2026, 13, 1), refused(2026, 1, 0),
+      refused(2025, 2, 29);
+  refused(2026, 1U << 31, 1), refused(2026, 1, ~0U), refused(2026, 4, 31), refused(2100, 2, 29);
+  refused(99999, 12, 31), refused(40000, 1, 1), refused(32768, 1, 1), refused(-32768, 1, 1), refused(67562, 1, 1),
+      refused(-63510, 1, 1);
+  EXPECT_EQ(Date::of(32767, 12, 31).days, 11'248'737);
+  EXPECT_EQ(Date::of(-32767, 1, 1).days, -12'687'428);
+  EXPECT_EQ(Date::of(2000, 2, 29).days, 11'016);
+}
+
+TEST(Dates, OfAnyNumberOfDaysHaveAYearAMonthAndADay) {
+  const auto parts = [](std::int32_t days) { return std::tuple(Date{days}.year(), Date{days}.month(), Date{days}.day()); };
+  EXPECT_EQ(parts(INT32_MAX), std::tuple(5'881'580, 7U, 11U));
+  EXPECT_EQ(parts(INT32_MIN), std::tuple(-5'877'641, 6U, 23U));
+  EXPECT_EQ(parts(11'248'738), std::tuple(32'768, 1U, 1U));
+  EXPECT_EQ(parts(-12'687'429), std::tuple(-32'768, 12U, 31U));
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto days = static_cast<std::int32_t>(random());
+    if (days == INT32_MAX) continue;
+    const auto [year, month, day] = parts(days);
+    const auto next = parts(days + 1);
+    const bool last = next != std::tuple(year, month, day + 1);
+    ASSERT_EQ(next, !last        ? std::tuple(year, month, day + 1)
+                    : month < 12 ? std::tuple(year, month + 1, 1U)
+                                 : std::tuple(year + 1, 1U, 1U));
+    // Years repeat every 400, and in the first four hundred std::chrono has them.
+    const int like = 2000 + (year % 400 + 400) % 400;
+    ASSERT_EQ((std::int64_t{days} - Date::of(like, month, day).days) * 400, (std::int64_t{year} - like) * 146'097) << days;
+    ASSERT_EQ(last,
+              day >= 28 &&
+                  !std::chrono::year_month_day(std::chrono::year(like), std::chrono::month(month), std::chrono::day(day + 1)).ok());
+  }
+}
+
+TEST(Dates, BeyondWhatMicrosecondsHoldAreWrittenAsThemselvesAndAreNoMoments) {
+  for (const std::int32_t days :
+       {INT32_MIN, -106'751'993, -106'751'992, -719'529, -1, 0, 11'248'738, 106'751'991, 106'751'992, INT32_MAX}) {
+    std::string text, seconds;
+    detail::append_time(text, "%d.%m.%Y", Date{days});
+    EXPECT_EQ(text, fmt::format("{:02}.{:02}.{:04}", Date{days}.day(), Date{days}.month(), Date{days}.year()));
+    detail::append_time(seconds, "%s", Date{days});
+    EXPECT_EQ(seconds, std::to_string(std::int64_t{days} * 86'400));
+    Date read;
+    EXPECT_TRUE(detail::parse_time(seconds, "%s", read)) << seconds;
+    EXPECT_EQ(read, Date{days});
+    if (days > -106'751'992 && days < 106'751'992)
+      EXPECT_EQ(Timestamp::of(Date{days}).date(), Date{days});
+    else
+      EXPECT_THROW((void)Timestamp::of(Date{days}), std::invalid_argument) << days;
+  }
+  Date read{77};
+  EXPECT_FALSE(detail::parse_time(std::to_string((std::int64_t{INT32_MAX} + 1) * 86'400), "%s", read));
+  EXPECT_EQ(read, Date{77});
+  EXPECT_THROW((void)Timestamp::of(Date{}, INT64_MAX), std::invalid_argument);
+  EXPECT_THROW((void)Timestamp::of(Date{106'751'991}, 14'455), std::invalid_argument);
+  EXPECT_EQ(Timestamp::of(Date{106'751'991}, 14'454).microseconds, 9'223'372'036'854'000'000);
+}
+
+TEST(Moments, AtBothEndsHaveTheirDayAndTime) {
+  EXPECT_EQ(Timestamp{INT64_MIN}.microseconds_of_day(), 71'945'224'192);
+  EXPECT_EQ(Timestamp{INT64_MAX}.microseconds_of_day(), 14'454'775'807);
+  for (const std::int64_t time : {INT64_MIN, INT64_MIN + 1, std::int64_t{-1'000'001}, std::int64_t{-1}, std::int64_t{0},
+                                  std::int64_t{999'999'999'999'999'999}, INT64_MAX - 1, INT64_MAX}) {
+    std::string text;
+    detail::append_time(text, "%s %f", Timestamp{time});
+    Timestamp read{77};
+    EXPECT_TRUE(detail::parse_time(text, "%s %f", read)) << text;
+    EXPECT_EQ(read.microseconds, time) << text;
+  }
+  for (const std::string text : {"9223372036854 775808", "-9223372036855 224191", "9223372036855 0", "-9223372036856 999999",
+                                 "999999999999999 0", "-999999999999999 0"}) {
+    Timestamp read{77};
+    EXPECT_FALSE(detail::parse_time(text, "%s %f", read)) << text;
+    EXPECT_EQ(read, Timestamp{77});
+  }
 }
 
 struct Entry {

@@ -153,6 +153,8 @@ struct CsvSource {
 struct CsvStyle {
   char delimiter = ',', quote = '"', escape = '"';
   std::vector<std::string> times{};  // by field
+  std::string missing{};             // the cell of a value that is missing
+  bool any_quoted = false;           // the delimiter or the quote may be part of a number, a truth value, a day or a moment
 };
 CsvStyle csv_style(std::span<const std::string_view> fields, const CsvFormat& format);
 
@@ -161,19 +163,33 @@ void append_csv_text(std::string& line, std::string_view text, const CsvStyle& s
 /// The line of column names.
 void append_csv_header(std::string& line, std::span<const std::string_view> fields, const CsvFormat& format);
 
+/// Numbers, truth values, days and moments, without quotes.
+template <class Field>
+void append_csv_value(std::string& line, const Field& field, std::string_view time_form) {
+  if constexpr (std::is_same_v<Field, bool>) {
+    line.append(field ? "true" : "false");
+  } else if constexpr (TimeField<Field>) {
+    time_form.empty() ? LineFormat<Field>::append(line, field) : append_time(line, time_form, field);
+  } else if constexpr (std::is_same_v<Field, char>) {
+    LineFormat<std::int32_t>::append(line, field);  // as it is read: a number
+  } else {
+    LineFormat<Field>::append(line, field);
+  }
+}
+
 template <class Field>
 void append_csv_cell(std::string& line, const Field& field, const CsvStyle& style, std::size_t index) {
   if constexpr (kIsOptional<Field>) {
-    if (field) append_csv_cell(line, *field, style, index);
-  } else if constexpr (std::is_same_v<Field, bool>) {
-    line.append(field ? "true" : "false");
-  } else if constexpr (TimeField<Field>) {
-    if (style.times[index].empty()) return LineFormat<Field>::append(line, field);
+    if (field)
+      append_csv_cell(line, *field, style, index);
+    else
+      append_csv_text(line, style.missing, style);
+  } else if constexpr (std::is_arithmetic_v<Field> || TimeField<Field>) {
+    if (!style.any_quoted && (!TimeField<Field> || style.times[index].empty())) [[likely]]
+      return append_csv_value(line, field, {});
     std::string text;
-    append_time(text, style.times[index], field);
+    append_csv_value(text, field, style.times[index]);
     append_csv_text(line, text, style);
-  } else if constexpr (std::is_arithmetic_v<Field>) {
-    LineFormat<Field>::append(line, field);
   } else {
     append_csv_text(line, field, style);
   }

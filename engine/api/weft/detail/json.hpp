@@ -28,6 +28,7 @@ namespace weft::detail {
 /// A value of a parsed line, valid during the call that passes it.
 struct JsonNode {
   const void* element;
+  std::string_view* rest;  // of the line: where the text of a number is to be looked for
 };
 
 // False: the value is of another type, or does not fit.
@@ -36,6 +37,8 @@ bool json_bool(JsonNode node, bool& value);
 bool json_signed(JsonNode node, std::int64_t& value);
 bool json_unsigned(JsonNode node, std::uint64_t& value);
 bool json_number(JsonNode node, double& value);
+/// The float nearest to the number, which json_number() gave as `wide`. Values are asked for in the order of the line.
+float json_float(JsonNode node, double wide);
 bool json_text(JsonNode node, std::string_view& value);
 /// Calls visit(self, element) for each element until it returns false.
 bool json_each(JsonNode node, void* self, bool (*visit)(void* self, JsonNode element));
@@ -111,7 +114,10 @@ bool read_json_value(JsonNode node, T& value, JsonProblem& problem) {
   } else if constexpr (std::floating_point<T>) {
     double wide = 0;
     const bool number = json_number(node, wide);
-    value = static_cast<T>(wide);
+    if constexpr (std::same_as<T, float>)
+      value = json_float(node, wide);
+    else
+      value = static_cast<T>(wide);
     // As in CSV: neither infinite nor zero instead of a number that the field cannot hold.
     right =
         number && value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max() && (value != 0 || wide == 0);

@@ -18,6 +18,6 @@ void check_time_format(std::string_view format, const std::string& what);
 bool parse_time(std::string_view text, std::string_view format, Date& value);
 bool parse_time(std::string_view text, std::string_view format, Timestamp& value);
 void append_time(std::string& line, std::string_view format, Timestamp value);
-inline void append_time(std::string& line, std::string_view format, Date value) { append_time(line, format, Timestamp::of(value)); }
+void append_time(std::string& line, std::string_view format, Date value);
 
 }  // namespace weft::detail
