@@ -184,6 +184,31 @@ TEST_F(Parquet, RowsThatDoNotFitAreBadRecords) {
   EXPECT_NE(first.find("column 'price': no value, but a number is wanted"), std::string::npos) << first;
 }
 
+struct Single {
+  float value = 0;
+};
+
+TEST_F(Parquet, ADoubleThatAFloatCannotHoldIsABadRecord) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kLargest = std::numeric_limits<float>::max();
+  const std::vector<Number> numbers{{1e39},     {-1e39},     {1e300},     {1e-50}, {-1e-50}, {0.1},          {0},
+                                    {kLargest}, {-kLargest}, {kInfinity}, {1e-45}, {-0.0},   {std::nan("")}, {-kInfinity}};
+  run([&](Flow& flow) { flow.from_vector(numbers, 1).write_parquet(path("numbers")); });
+  std::vector<Single> rows;
+  const LocalReport report = run([&](Flow& flow) {
+    auto found = flow.read_parquet<Single>(path("numbers")).collect();
+    flow.on_driver([&] { rows = std::move(found); });
+  });
+  EXPECT_EQ(report.bad_records, 5u) << "infinite, or zero, instead of a number";
+  ASSERT_EQ(rows.size(), 9u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto expected = static_cast<float>(numbers[i + 5].value);
+    EXPECT_TRUE(rows[i].value == expected || (std::isnan(rows[i].value) && std::isnan(expected))) << i;
+    EXPECT_EQ(std::signbit(rows[i].value), std::signbit(expected)) << i;
+  }
+  const std::string first = report.bad_record_examples.empty() ? "" : report.bad_record_examples.front();
+  EXPECT_NE(first.find("column 'value': its value is not a number that fits its field"), std::string::npos) << first;
+}
+
 struct Wrong {
   std::string id;
 };
