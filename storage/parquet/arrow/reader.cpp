@@ -179,6 +179,8 @@ Result<void> open_file(std::unique_ptr<Source> source, const std::string& path, 
     properties.set_buffer_size(kReadAhead);
     ::parquet::ArrowReaderProperties of_arrow(false);
     of_arrow.set_pre_buffer(false);
+    // In nanoseconds, years before 1678 and after 2262 wrap around.
+    of_arrow.set_coerce_int96_timestamp_unit(::arrow::TimeUnit::MICRO);
     auto parquet = ::parquet::ParquetFileReader::Open(arrow_file(std::move(source), kept), properties);
     return ::parquet::arrow::FileReader::Make(::arrow::default_memory_pool(), std::move(parquet), of_arrow).Value(&file);
   };

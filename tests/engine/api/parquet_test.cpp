@@ -405,6 +405,19 @@ TEST_F(Parquet, DaysAndTimesAreThoseOfParquetAndDirectoriesAreWrittenByName) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("by")), {}), 31) << "30 names, and _SUCCESS";
 }
 
+struct Stamp {
+  std::int64_t id = 0;
+  std::optional<Timestamp> at;
+  friend bool operator==(const Stamp&, const Stamp&) = default;
+};
+
+TEST_F(Parquet, TimesOf96BitsHaveAnyYear) {
+  const std::string file = PARQUET_FILES "/times_of_96_bits.parquet";
+  const Timestamp last{Timestamp::of(Date::of(10000, 1, 1)).microseconds - 1}, first = Timestamp::of(Date::of(1, 1, 1));
+  EXPECT_EQ(read<Stamp>(file), (std::vector<Stamp>{{1, last}, {2, first}, {3, std::nullopt}}));
+  EXPECT_EQ(read<Stamp>(file, {.where = {column("at") > "2026-11-28"}}), (std::vector<Stamp>{{1, last}}));
+}
+
 struct Placed {
   std::string text;
   std::int32_t id = 0;
