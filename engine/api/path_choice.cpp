@@ -1,9 +1,14 @@
 #include "engine/api/path_choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
+#include <concepts>
+#include <limits>
 #include <map>
 #include <set>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -27,13 +32,50 @@ std::optional<std::int64_t> time_in(std::string_view text) {
   return number_of(time);
 }
 
+using Number = std::variant<std::int64_t, std::uint64_t, double>;
+
+template <class T>
+std::optional<Number> some(const std::optional<T>& number) {
+  return number ? std::optional<Number>(*number) : std::nullopt;
+}
+
 /// What the text is as a number that conditions compare: a day or a moment is one, too.
-std::optional<std::int64_t> whole_in(CellClass kind, std::string_view text) {
-  if (kind == CellClass::day) return time_in<Date>(text);
-  if (kind == CellClass::moment) return time_in<Timestamp>(text);
+std::optional<Number> number_in(CellClass kind, std::string_view text) {
+  if (kind == CellClass::day) return some(time_in<Date>(text));
+  if (kind == CellClass::moment) return some(time_in<Timestamp>(text));
   bool truth = false;
-  if (kind == CellClass::truth) return read_cell(text, truth) ? std::optional<std::int64_t>(truth ? 1 : 0) : std::nullopt;
-  return parse_number<std::int64_t>(text);
+  if (kind == CellClass::truth) return read_cell(text, truth) ? std::optional<Number>(std::int64_t{truth}) : std::nullopt;
+  if (const auto whole = parse_number<std::int64_t>(text)) return *whole;
+  if (const auto whole = parse_number<std::uint64_t>(text)) return *whole;
+  return some(parse_number<double>(text));
+}
+
+Number number_of(const Condition& condition) {
+  if (condition.kind == Kind::real_number) return condition.real;
+  if (condition.kind == Kind::unsigned_number) return condition.unsigned_whole;
+  return condition.whole;
+}
+
+std::partial_ordering order_of(double a, double b) { return a <=> b; }
+template <std::integral A, std::integral B>
+std::partial_ordering order_of(A a, B b) {
+  if (std::cmp_equal(a, b)) return std::partial_ordering::equivalent;
+  return std::cmp_less(a, b) ? std::partial_ordering::less : std::partial_ordering::greater;
+}
+/// Exact, although neither type has all numbers of the other.
+template <std::integral A>
+std::partial_ordering order_of(A a, double b) {
+  constexpr double kBeyond = std::signed_integral<A> ? 0x1p63 : 0x1p64;
+  if (std::isnan(b)) return std::partial_ordering::unordered;
+  if (b >= kBeyond) return std::partial_ordering::less;
+  if (b < static_cast<double>(std::numeric_limits<A>::min())) return std::partial_ordering::greater;
+  const double floor = std::floor(b);
+  const std::partial_ordering order = a <=> static_cast<A>(floor);
+  return order == 0 && floor < b ? std::partial_ordering::less : order;
+}
+template <std::integral B>
+std::partial_ordering order_of(double a, B b) {
+  return 0 <=> order_of(b, a);
 }
 
 /// Nothing: they cannot be compared.
@@ -42,16 +84,13 @@ std::optional<std::partial_ordering> compared(CellClass kind, std::string_view t
   if (compares_text(condition)) {
     if (kind == CellClass::number || kind == CellClass::truth) return std::nullopt;
     if (!time) return text <=> condition.text;
-    const auto left = whole_in(kind, text), right = whole_in(kind, condition.text);
-    return left && right ? std::optional<std::partial_ordering>(*left <=> *right) : std::nullopt;
+  } else if (kind == CellClass::text) {
+    return std::nullopt;
   }
-  if (kind == CellClass::text) return std::nullopt;
-  const auto whole = whole_in(kind, text);
-  const bool real = condition.kind == Kind::real_number;
-  if (whole && !real) return *whole <=> condition.whole;
-  const auto number = whole ? static_cast<double>(*whole) : parse_number<double>(text);
-  if (!number || (!whole && (time || kind == CellClass::truth))) return std::nullopt;
-  return *number <=> (real ? condition.real : static_cast<double>(condition.whole));
+  const auto left = number_in(kind, text);
+  const auto right = compares_text(condition) ? number_in(kind, condition.text) : std::optional(number_of(condition));
+  if (!left || !right) return std::nullopt;
+  return std::visit([](auto a, auto b) { return order_of(a, b); }, *left, *right);
 }
 
 bool holds(Comparison comparison, std::partial_ordering order) {

@@ -92,7 +92,10 @@ class ParquetColumn {
     static_assert(std::integral<V> || std::floating_point<V> || std::convertible_to<const V&, std::string>,
                   "weft column: it is compared with a number or a text");
     Condition condition{name_, comparison};
-    if constexpr (std::integral<V>) {
+    if constexpr (std::unsigned_integral<V>) {
+      condition.kind = storage::parquet::Kind::unsigned_number;
+      condition.unsigned_whole = value;
+    } else if constexpr (std::integral<V>) {
       condition.whole = static_cast<std::int64_t>(value);
     } else if constexpr (std::floating_point<V>) {
       condition.kind = storage::parquet::Kind::real_number;

@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "storage/parquet/module.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/whole_file.hpp"
 
 namespace weft::test {
 namespace {
@@ -338,19 +339,6 @@ TEST_F(Parquet, IsSortedByWhatItsSampleSays) {
   ASSERT_EQ(ids.size(), orders.size());
   EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
 }
-
-/// The bytes of a file for the module.
-class WholeFile : public storage::parquet::Source {
- public:
-  explicit WholeFile(std::string bytes) : bytes_(std::move(bytes)) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read(std::uint64_t offset, MutableBytes into) override {
-    return bytes_.copy(reinterpret_cast<char*>(into.data()), into.size(), offset);
-  }
-
- private:
-  std::string bytes_;
-};
 
 /// However few rows fill memory: batches end by bytes, on the way out and in.
 TEST_F(Parquet, LargeTextsAreWrittenAndReadAFewRowsAtATime) {

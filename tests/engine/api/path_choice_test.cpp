@@ -9,6 +9,7 @@
 #include <weft/weft.h>
 
 #include "storage/partition_path.hpp"
+#include "tests/engine/api/condition_sweep.hpp"
 #include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
 
@@ -29,6 +30,40 @@ TEST(PartitionPath, SaysWhatDirectoriesMean) {
   std::vector<std::pair<std::string, std::optional<std::string>>> found;
   for (const auto& [key, value] : values) found.emplace_back(key, value);
   EXPECT_EQ(found, (decltype(found){{"a", "b"}, {"year", "2026"}, {"100%", "%zz%4"}, {"d=", std::nullopt}}));
+}
+
+/// Of the directories VALUE, for a field of that type or none.
+template <class T>
+bool meets(const std::string& value, const Condition& condition) {
+  const std::vector<std::string> names{"value"};
+  const auto fields = detail::path_fields("read_csv", detail::kCellTypes<std::tuple<T&>>, names, {condition}, true, false);
+  storage::InputFiles files;
+  files.paths.push_back("s3://b/value=" + value + "/x");
+  files.versions.emplace_back();
+  const auto chosen = fields->choose(files);
+  EXPECT_TRUE(chosen) << chosen.error().to_string();
+  return !files.paths.empty();
+}
+
+TEST(PathChoice, ComparesNumbersExactlyWhateverTheirKinds) {
+  struct Value {
+    std::string text;
+    long double number;
+  };
+  const std::vector<Value> signed_ones{
+      {"-9223372036854775808", -0x1p63L},  {"-1", -1}, {"0", 0}, {"7", 7}, {"9007199254740993", 0x1p53L + 1},
+      {"9223372036854775807", 0x1p63L - 1}};
+  const std::vector<Value> unsigned_ones{
+      {"5", 5}, {"9223372036854775808", 0x1p63L}, {"9223372036854775813", 0x1p63L + 5}, {"18446744073709551615", 0x1p64L - 1}};
+  const std::vector<Value> reals{{"-0.5", -0.5}, {"5.5", 5.5}, {"1e300", 1e300}, {"0.1", 0.1}, {"nan", std::nan("")}};
+  each_condition("value", [&](const Condition& condition, const auto& should_hold, const std::string& words) {
+    for (const Value& value : signed_ones)
+      EXPECT_EQ(meets<std::int64_t>(value.text, condition), should_hold(value.number)) << value.text << ": " << words;
+    for (const Value& value : unsigned_ones)
+      EXPECT_EQ(meets<std::uint64_t>(value.text, condition), should_hold(value.number)) << value.text << ": " << words;
+    for (const Value& value : reals)
+      EXPECT_EQ(meets<double>(value.text, condition), should_hold(value.number)) << value.text << ": " << words;
+  });
 }
 
 TEST(PathChoice, DropsFilesOfAnyStoreWithTheirVersions) {

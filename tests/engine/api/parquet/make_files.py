@@ -2,6 +2,7 @@
 """Makes the Parquet files of this directory, of kinds that weft does not write: run it with the interpreter of scripts/setup --parquet-ci."""
 import datetime
 import pathlib
+import struct
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,11 +14,23 @@ def write(name, columns, **options):
     pq.write_table(pa.table(columns), HERE / name, store_schema=False, use_dictionary=False, compression="none", **options)
 
 
+def exchange(name, one, other):
+    """Two texts of bytes, wherever they are behind the pages."""
+    path = HERE / name
+    content = path.read_bytes()
+    footer = len(content) - 8 - struct.unpack("<I", content[-8:-4])[0]
+    path.write_bytes(content[:footer] + content[footer:].replace(one, b"????????").replace(other, one).replace(b"????????", other))
+
+
 def main():
     write("times_of_96_bits.parquet", {
         "id": pa.array([1, 2, 3], pa.int64()),
         "at": pa.array([datetime.datetime(9999, 12, 31, 23, 59, 59, 999999), datetime.datetime(1, 1, 1), None], pa.timestamp("us")),
     }, use_deprecated_int96_timestamps=True)
+    # As if they were compared as numbers with a sign.
+    numbers = [2**63 + 5, 0x1234567]
+    write("statistics_of_another_order.parquet", {"id": pa.array([1, 2], pa.int64()), "h": pa.array(numbers, pa.uint64())})
+    exchange("statistics_of_another_order.parquet", *(struct.pack("<Q", number) for number in numbers))
 
 
 main()

@@ -1,0 +1,152 @@
+#include "storage/parquet/arrow/bounds.hpp"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <arrow/type.h>
+#include <arrow/type_traits.h>
+#include <fmt/format.h>
+
+#include "storage/parquet/arrow/times.hpp"
+
+namespace weft::storage::parquet {
+namespace {
+
+using ::arrow::Type;
+
+/// Compared with a number that is larger (`above`), or less, than all numbers that there are.
+Bound beyond_all(Comparison comparison, bool above) {
+  switch (comparison) {
+    case Comparison::equal:
+      return {comparison, Always{false}};
+    case Comparison::not_equal:
+      return {comparison, Always{true}};
+    case Comparison::less:
+    case Comparison::less_or_equal:
+      return {comparison, Always{above}};
+    default:
+      return {comparison, Always{!above}};
+  }
+}
+
+/// Compared with `floor` itself (`exact`), or with what is between it and the next number that there is.
+template <class T>
+Bound bound_at(Comparison comparison, T floor, bool exact) {
+  if (exact) return {comparison, floor};
+  switch (comparison) {
+    case Comparison::equal:
+      return {comparison, Always{false}};
+    case Comparison::not_equal:
+      return {comparison, Always{true}};
+    case Comparison::less:
+    case Comparison::less_or_equal:
+      return {Comparison::less_or_equal, floor};
+    default:
+      return {Comparison::greater, floor};
+  }
+}
+
+/// Whole numbers of the type with a real one.
+template <class T>
+Bound whole_bound(Comparison comparison, double real) {
+  constexpr double kBeyond = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
+  if (std::isnan(real)) return {comparison, Always{comparison == Comparison::not_equal}};
+  if (real >= kBeyond) return beyond_all(comparison, true);
+  if (real < static_cast<double>(std::numeric_limits<T>::min())) return beyond_all(comparison, false);
+  const double floor = std::floor(real);
+  return bound_at(comparison, static_cast<T>(floor), floor == real);
+}
+
+Bound signed_bound(const Condition& condition) {
+  if (condition.kind == Kind::real_number) return whole_bound<std::int64_t>(condition.comparison, condition.real);
+  if (condition.kind == Kind::signed_number) return {condition.comparison, condition.whole};
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (condition.unsigned_whole > kMost) return beyond_all(condition.comparison, true);
+  return {condition.comparison, static_cast<std::int64_t>(condition.unsigned_whole)};
+}
+
+Bound unsigned_bound(const Condition& condition) {
+  if (condition.kind == Kind::real_number) return whole_bound<std::uint64_t>(condition.comparison, condition.real);
+  if (condition.kind == Kind::unsigned_number) return {condition.comparison, condition.unsigned_whole};
+  if (condition.whole < 0) return beyond_all(condition.comparison, false);
+  return {condition.comparison, static_cast<std::uint64_t>(condition.whole)};
+}
+
+/// Reals with a whole number, which may lie between two of them.
+template <class T>
+Bound real_bound(Comparison comparison, T whole) {
+  constexpr double kBeyond = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
+  const auto nearest = static_cast<double>(whole);
+  const bool above = nearest >= kBeyond || static_cast<T>(nearest) > whole;
+  const double floor = above ? std::nextafter(nearest, -std::numeric_limits<double>::infinity()) : nearest;
+  return bound_at(comparison, floor, !above && static_cast<T>(nearest) == whole);
+}
+
+Bound real_bound(const Condition& condition) {
+  if (condition.kind == Kind::real_number) return {condition.comparison, condition.real};
+  if (condition.kind == Kind::signed_number) return real_bound(condition.comparison, condition.whole);
+  return real_bound(condition.comparison, condition.unsigned_whole);
+}
+
+bool is_time(const ::arrow::DataType& type) { return ::arrow::is_date(type.id()) || type.id() == Type::TIMESTAMP; }
+
+}  // namespace
+
+std::optional<Kind> compared_kind(const ::arrow::DataType& type) {
+  switch (type.id()) {
+    case Type::NA:
+    case Type::INT8:
+    case Type::INT16:
+    case Type::INT32:
+    case Type::INT64:
+    case Type::UINT8:
+    case Type::UINT16:
+    case Type::UINT32:
+    case Type::DATE32:
+    case Type::DATE64:
+    case Type::TIMESTAMP:
+    case Type::TIME32:
+    case Type::TIME64:
+    case Type::DURATION:
+      return Kind::signed_number;
+    case Type::UINT64:
+      return Kind::unsigned_number;
+    case Type::HALF_FLOAT:
+    case Type::FLOAT:
+    case Type::DOUBLE:
+    case Type::DECIMAL32:
+    case Type::DECIMAL64:
+    case Type::DECIMAL128:
+    case Type::DECIMAL256:
+      return Kind::real_number;
+    case Type::STRING:
+    case Type::BINARY:
+    case Type::LARGE_STRING:
+    case Type::LARGE_BINARY:
+    case Type::STRING_VIEW:
+    case Type::BINARY_VIEW:
+    case Type::FIXED_SIZE_BINARY:
+      return Kind::text;
+    default:
+      return std::nullopt;
+  }
+}
+
+Result<Bound> bound_of(const Condition& condition, const ::arrow::DataType& type, const std::string& path) {
+  const auto kind = compared_kind(type);
+  const bool of_text = condition.kind == Kind::text;
+  if (type.id() == Type::NA) return Bound{condition.comparison, Always{false}};
+  if (kind == Kind::signed_number && !of_text) return signed_bound(condition);
+  if (kind == Kind::unsigned_number && !of_text) return unsigned_bound(condition);
+  if (kind == Kind::real_number && !of_text) return real_bound(condition);
+  if (kind == Kind::text && of_text) return Bound{condition.comparison, condition.text};
+  if (is_time(type) && of_text) {
+    if (const auto moment = microseconds_of(condition.text))
+      return Bound{condition.comparison, ::arrow::is_date(type.id()) ? days_of_milliseconds(*moment / 1000) : *moment};
+  }
+  return fail(Code::invalid_argument, fmt::format("{}: column '{}' is of type {}, and where compares it with a {}", path,
+                                                  condition.column, type.ToString(), of_text ? "text" : "number"));
+}
+
+}  // namespace weft::storage::parquet

@@ -1,0 +1,232 @@
+// Conditions on columns of Parquet files, compared with a loop over the values. tests/rows/conditions_test.py does it for the types
+// that weft does not write, and for Bloom filters.
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <weft/weft.h>
+
+#include "storage/parquet/module.hpp"
+#include "tests/engine/api/condition_sweep.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/whole_file.hpp"
+
+namespace weft::test {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+struct ParquetConditions : testing::Test {
+  void SetUp() override {
+    if (const auto module = storage::parquet::load_module(); !module) GTEST_SKIP() << module.error().to_string();
+  }
+  std::string path(const std::string& name) const { return scratch.path() + "/" + name; }
+  static void run(const std::function<void(Flow&)>& define) {
+    const auto report = run_locally(define, {.threads = 2, .memory_bytes = 64u << 20});
+    ASSERT_TRUE(report) << report.error().to_string();
+  }
+
+  /// A file, which is opened again for each condition.
+  struct File {
+    std::string path, bytes;
+  };
+  template <class Row>
+  std::vector<File> write(const std::vector<Row>& rows, std::uint32_t files) const {
+    run([&](Flow& flow) { flow.from_vector(rows, files).write_parquet(path("rows")); });
+    std::vector<File> written;
+    for (std::uint32_t i = 0; i < files; ++i) {
+      const std::string file = path(fmt::format("rows/part-{:05}.parquet", i));
+      written.push_back({file, read_file(file)});
+    }
+    return written;
+  }
+  /// By make_files.py.
+  static File made(const std::string& name) {
+    const std::string file = PARQUET_FILES "/" + name + ".parquet";
+    return {file, read_file(file)};
+  }
+  static Result<std::unique_ptr<storage::parquet::Reader>> open(const File& file, const std::vector<Condition>& where) {
+    storage::parquet::Shape row;
+    row.children.push_back({"id", storage::parquet::Kind::signed_number});
+    return storage::parquet::load_module().value()->open(std::make_unique<WholeFile>(file.bytes), file.path, row, where);
+  }
+  /// Of the rows that meet the conditions. Counts the row groups that were skipped.
+  Ids ids(const std::vector<File>& files, const std::vector<Condition>& where) {
+    Ids found;
+    for (const File& file : files) {
+      const auto reader = open(file, where);
+      if (!reader) {
+        ADD_FAILURE() << reader.error().to_string();
+        return found;
+      }
+      for (std::size_t group = 0; group < (*reader)->row_groups().size(); ++group) {
+        if (!(*reader)->may_have_wanted(group)) {
+          ++skipped;
+          continue;
+        }
+        EXPECT_TRUE((*reader)->read(group, [&](const storage::parquet::Batch& batch) -> Result<void> {
+          for (std::size_t row = 0; row < batch.rows; ++row)
+            if (batch.wanted.empty() || batch.wanted[row] != 0) found.push_back(batch.columns[0].signed_numbers[row]);
+          return {};
+        }));
+      }
+    }
+    return found;
+  }
+  static std::string refused(const File& file, const Condition& condition) {
+    const auto reader = open(file, {condition});
+    if (reader) return "";
+    EXPECT_EQ(reader.error().code(), Code::invalid_argument);
+    return reader.error().to_string();
+  }
+
+  ScratchDirectory scratch;
+  std::size_t skipped = 0;
+};
+
+struct Numbers {
+  std::int64_t id = 0;
+  std::optional<std::int8_t> i8;
+  std::optional<std::int16_t> i16;
+  std::optional<std::int32_t> i32;
+  std::optional<std::int64_t> i64;
+  std::optional<std::uint8_t> u8;
+  std::optional<std::uint16_t> u16;
+  std::optional<std::uint32_t> u32;
+  std::optional<std::uint64_t> u64;
+  std::optional<float> f32;
+  std::optional<double> f64;
+};
+
+template <class T>
+std::vector<T> edges() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> values;
+  if constexpr (std::floating_point<T>) {
+    values = {-Limits::infinity(),
+              Limits::lowest(),
+              T(-0x1p63),
+              T(-5.5),
+              T(-1),
+              T(-0.5),
+              T(-0.0),
+              T(0),
+              Limits::denorm_min(),
+              T(0.1),
+              T(5),
+              T(7),
+              T(10),
+              255,
+              0x1p24f,
+              0x1p53f,
+              T(0x1p63f),
+              T(0x1p64f),
+              Limits::max(),
+              Limits::infinity(),
+              Limits::quiet_NaN()};
+  } else {
+    values = {Limits::min(), T(Limits::min() + 1), T(0), T(1), T(5), T(7), T(10), T(Limits::max() - 1), Limits::max()};
+    if constexpr (std::signed_integral<T>) values.insert(values.begin() + 2, {T(-5), T(-1)});
+    if constexpr (sizeof(T) == 8) {
+      constexpr T kExact = T{1} << 53;
+      values.insert(values.end() - 2, {kExact, kExact + 1, kExact + 2});
+      if constexpr (std::unsigned_integral<T>) values.insert(values.end() - 2, {(T{1} << 63) - 1, T{1} << 63, (T{1} << 63) + 5});
+    }
+  }
+  return values;
+}
+
+TEST_F(ParquetConditions, OnNumbersAreExactWhateverTheKindsOfBothSides) {
+  std::vector<Numbers> rows(24);
+  std::vector<std::pair<std::string, std::vector<std::optional<long double>>>> columns;
+  const auto add = [&]<class T>(const std::string& name, std::optional<T> Numbers::*field) {
+    const std::vector<T> values = edges<T>();
+    auto& column = columns.emplace_back(name, decltype(columns)::value_type::second_type(rows.size())).second;
+    ASSERT_LE(values.size(), rows.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      rows[i].*field = values[i];
+      column[i] = values[i];
+    }
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].id = static_cast<std::int64_t>(i);
+  add("i8", &Numbers::i8);
+  add("i16", &Numbers::i16);
+  add("i32", &Numbers::i32);
+  add("i64", &Numbers::i64);
+  add("u8", &Numbers::u8);
+  add("u16", &Numbers::u16);
+  add("u32", &Numbers::u32);
+  add("u64", &Numbers::u64);
+  add("f32", &Numbers::f32);
+  add("f64", &Numbers::f64);
+  const auto files = write(rows, 8);  // of three rows, with statistics of their own
+  std::size_t conditions = 0;
+  for (const auto& [name, values] : columns) {
+    each_condition(name, [&, &values = values](const Condition& condition, const auto& should_hold, const std::string& words) {
+      Ids expected;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (values[i] && should_hold(*values[i])) expected.push_back(static_cast<std::int64_t>(i));
+      EXPECT_EQ(ids(files, {condition}), expected) << words;
+      ++conditions;
+    });
+  }
+  EXPECT_GT(conditions, 3'000u);
+  EXPECT_GT(skipped, conditions) << "row groups are excluded";
+}
+
+struct Hash {
+  std::int64_t id = 0;
+  std::uint64_t h = 0;
+};
+
+TEST_F(ParquetConditions, KeepNumbersWithoutSignThatAreBeyondThoseWithOne) {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63, kMost = std::numeric_limits<std::uint64_t>::max();
+  const std::vector<Hash> rows{{1, 5}, {2, kHalf + 5}, {3, kMost}};
+  run([&](Flow& flow) { flow.from_vector(rows, 1).write_parquet(path("rows")); });
+  const auto kept = [&](const Condition& condition) {
+    Ids found;
+    run([&](Flow& flow) {
+      for (const Hash& row : flow.read_parquet<Hash>(path("rows"), {.where = {condition}}).collect()) found.push_back(row.id);
+    });
+    return found;
+  };
+  EXPECT_EQ(kept(column("h") > 10), (Ids{2, 3}));
+  EXPECT_EQ(kept(column("h") != 7), (Ids{1, 2, 3}));
+  EXPECT_EQ(kept(column("h") >= kHalf), (Ids{2, 3}));
+  EXPECT_EQ(kept(column("h") == kMost), (Ids{3}));
+  EXPECT_EQ(kept(column("h") < -1), Ids());
+  EXPECT_EQ(kept(column("id") < kMost), (Ids{1, 2, 3}));
+}
+
+TEST_F(ParquetConditions, StatisticsOfAnotherOrderExcludeNothing) {
+  const auto file = made("statistics_of_another_order");
+  EXPECT_EQ(ids({file}, {column("h") > 10}), (Ids{1, 2}));
+  EXPECT_EQ(ids({file}, {column("h") < 0x1234568}), (Ids{2}));
+  EXPECT_EQ(ids({file}, {column("h") == (std::uint64_t{1} << 63) + 5}), (Ids{1}));
+}
+
+struct Texts {
+  std::int64_t id = 0;
+  std::string name;
+  bool flag = false;
+  std::vector<int> list;
+};
+
+TEST_F(ParquetConditions, ThatCannotBeComparedAreRefused) {
+  const auto file = write(std::vector<Texts>{{1, "a", true, {}}}, 1)[0];
+  const auto expect = [&](const Condition& condition, const std::string& words) {
+    const std::string said = refused(file, condition);
+    EXPECT_TRUE(said.find(file.path + ": " + words) != std::string::npos) << said;
+  };
+  expect(column("name") > 3, "column 'name' is of type string, and where compares it with a number");
+  expect(column("name") > 3u, "column 'name' is of type string, and where compares it with a number");
+  expect(column("id") > "3", "column 'id' is of type int64, and where compares it with a text");
+  expect(column("flag") == 1, "column 'flag' is of type bool, and where compares it with a number");
+  expect(column("list") == 1, "column 'list' is of type list<element: int32 not null>, and where compares it with a number");
+  expect(column("nothing") == 1, "there is no column 'nothing' among 'id', 'name'");
+}
+
+}  // namespace
+}  // namespace weft::test
