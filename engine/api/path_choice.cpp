@@ -24,12 +24,19 @@ using storage::parquet::Condition;
 using storage::parquet::Kind;
 
 bool compares_text(const Condition& condition) { return condition.kind == Kind::text; }
+bool is_time(CellClass kind) { return kind == CellClass::day || kind == CellClass::moment; }
 
 template <class T>
 std::optional<std::int64_t> time_in(std::string_view text) {
   T time;
   if (!parse_time(text, time)) return std::nullopt;
   return number_of(time);
+}
+
+/// With which a day begins: so it is compared with a moment.
+std::optional<std::int64_t> midnight_of(std::string_view text) {
+  const auto days = time_in<Date>(text);
+  return days ? std::optional(*days * Timestamp::kDay) : std::nullopt;
 }
 
 using Number = std::variant<std::int64_t, std::uint64_t, double>;
@@ -80,17 +87,16 @@ std::partial_ordering order_of(double a, B b) {
 
 /// Nothing: they cannot be compared.
 std::optional<std::partial_ordering> compared(CellClass kind, std::string_view text, const Condition& condition) {
-  const bool time = kind == CellClass::day || kind == CellClass::moment;
   if (compares_text(condition)) {
     if (kind == CellClass::number || kind == CellClass::truth) return std::nullopt;
-    if (!time) return text <=> condition.text;
-  } else if (kind == CellClass::text) {
-    return std::nullopt;
+    if (!is_time(kind)) return text <=> condition.text;
+    const auto left = kind == CellClass::day ? midnight_of(text) : time_in<Timestamp>(text);
+    const auto right = time_in<Timestamp>(condition.text);
+    return left && right ? std::optional<std::partial_ordering>(*left <=> *right) : std::nullopt;
   }
-  const auto left = number_in(kind, text);
-  const auto right = compares_text(condition) ? number_in(kind, condition.text) : std::optional(number_of(condition));
-  if (!left || !right) return std::nullopt;
-  return std::visit([](auto a, auto b) { return order_of(a, b); }, *left, *right);
+  const auto number = kind == CellClass::text ? std::nullopt : number_in(kind, text);
+  if (!number) return std::nullopt;
+  return std::visit([](auto a, auto b) { return order_of(a, b); }, *number, number_of(condition));
 }
 
 bool holds(Comparison comparison, std::partial_ordering order) {
@@ -140,7 +146,13 @@ Result<bool> PathFields::meets_conditions(const std::string& path) const {
     for (const PartitionValue& value : values) {
       if (value.key != condition.column) continue;
       found = true;
-      const auto one = meets(type_of(value.key), value, condition);
+      const CellType* const type = type_of(value.key);
+      const auto one = meets(type, value, condition);
+      if (!one && compares_text(condition) && type != nullptr && is_time(type->kind) && !time_in<Timestamp>(condition.text))
+        return fail(Code::invalid_argument,
+                    fmt::format("{}: where compares column '{}' with a text, '{}', that is neither a date (2026-11-28) nor a time "
+                                "(2026-11-28T04:40:27Z)",
+                                source, condition.column, escaped(condition.text)));
       if (!one)
         return fail(Code::invalid_argument,
                     fmt::format("{}: where compares column '{}' with a {}, but a directory on the way to {} says '{}'", source,

@@ -116,7 +116,8 @@ struct ParquetFormat {
   std::map<std::string, std::string> names = {};
   /// Only rows for which all of these hold are read: {column("year") == 2026, column("price") >= 10}. Row groups of which the file
   /// says that they have no such row are skipped. A missing value meets no condition. Days and times compare with numbers (days
-  /// since 1970, microseconds since then) and with texts ("2026-11-28", "2026-11-28T04:40:27").
+  /// since 1970, microseconds since then) and with texts that a Timestamp is read from ("2026-11-28", "2026-11-28T04:40:27.5Z"):
+  /// a day as its midnight.
   std::vector<storage::parquet::Condition> where = {};
   /// As of CsvFormat. `where` names directories or columns: files in directories that do not meet it are not opened.
   bool hive_partitions = true;

@@ -8,7 +8,8 @@
 #include <arrow/type_traits.h>
 #include <fmt/format.h>
 
-#include "storage/parquet/arrow/times.hpp"
+#include "base/iso_time.hpp"
+#include "base/text.hpp"
 
 namespace weft::storage::parquet {
 namespace {
@@ -91,6 +92,16 @@ Bound real_bound(const Condition& condition) {
 
 bool is_time(const ::arrow::DataType& type) { return ::arrow::is_date(type.id()) || type.id() == Type::TIMESTAMP; }
 
+/// Days are compared as the midnights that they begin with. Nothing: the text is no time.
+std::optional<Bound> time_bound(const Condition& condition, bool days) {
+  constexpr std::int64_t kDay = 86'400'000'000;
+  const auto moment = microseconds_in(condition.text);
+  if (!moment) return std::nullopt;
+  if (!days) return Bound{condition.comparison, *moment};
+  const std::int64_t passed = (*moment % kDay + kDay) % kDay;  // of the day
+  return bound_at(condition.comparison, (*moment - passed) / kDay, passed == 0);
+}
+
 }  // namespace
 
 std::optional<Kind> compared_kind(const ::arrow::DataType& type) {
@@ -142,8 +153,12 @@ Result<Bound> bound_of(const Condition& condition, const ::arrow::DataType& type
   if (kind == Kind::real_number && !of_text) return real_bound(condition);
   if (kind == Kind::text && of_text) return Bound{condition.comparison, condition.text};
   if (is_time(type) && of_text) {
-    if (const auto moment = microseconds_of(condition.text))
-      return Bound{condition.comparison, ::arrow::is_date(type.id()) ? days_of_milliseconds(*moment / 1000) : *moment};
+    if (auto bound = time_bound(condition, ::arrow::is_date(type.id()))) return *std::move(bound);
+    return fail(
+        Code::invalid_argument,
+        fmt::format("{}: where compares column '{}' of type {} with a text, '{}', that is neither a date (2026-11-28) nor a time "
+                    "(2026-11-28T04:40:27Z)",
+                    path, condition.column, type.ToString(), escaped(condition.text)));
   }
   return fail(Code::invalid_argument, fmt::format("{}: column '{}' is of type {}, and where compares it with a {}", path,
                                                   condition.column, type.ToString(), of_text ? "text" : "number"));

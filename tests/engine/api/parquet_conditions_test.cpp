@@ -207,6 +207,80 @@ TEST_F(ParquetConditions, StatisticsOfAnotherOrderExcludeNothing) {
   EXPECT_EQ(ids({file}, {column("h") == (std::uint64_t{1} << 63) + 5}), (Ids{1}));
 }
 
+struct Times {
+  std::int64_t id = 0;
+  std::optional<Date> day;
+  Timestamp at;
+};
+
+TEST_F(ParquetConditions, OnTimesTakeTextsOfEveryForm) {
+  std::vector<Times> rows;
+  const auto noon = [](int day) { return Timestamp::of(Date::of(2026, 11, static_cast<unsigned>(day)), 12 * 3600).microseconds; };
+  for (int day = 26; day <= 29; ++day) rows.push_back({day, Date::of(2026, 11, static_cast<unsigned>(day)), {noon(day)}});
+  rows.push_back({1, std::nullopt, {noon(28) + 500'000}});
+  rows.push_back({2, Date::of(1969, 12, 31), {-1}});
+  rows.push_back({3, Date::of(1, 1, 1), Timestamp::of(Date::of(9999, 12, 31))});
+  const auto files = write(rows, 3);
+  const auto expect = [&](const Condition& condition, Ids expected) {
+    EXPECT_EQ(ids(files, {condition}), expected) << condition.text;
+  };
+  expect(column("day") < "2026-11-28", {26, 27, 2, 3});
+  expect(column("day") < "2026-11-28T12:00:00", {26, 27, 28, 2, 3});
+  expect(column("day") <= "2026-11-28T12:00:00", {26, 27, 28, 2, 3});
+  expect(column("day") >= "2026-11-28T12:00:00", {29});
+  expect(column("day") > "2026-11-28T00:00:00.000001", {29});
+  expect(column("day") == "2026-11-28T12:00:00", {});
+  expect(column("day") != "2026-11-28T12:00:00", {26, 27, 28, 29, 2, 3});
+  expect(column("day") == "2026-11-28 00:00", {28});
+  expect(column("day") == "2026-11-28T01:00+01:00", {28});
+  expect(column("day") > "1969-12-30T23:59:59Z", {26, 27, 28, 29, 2});
+  expect(column("day") > "1969-12-31T00:00:01Z", {26, 27, 28, 29});
+  expect(column("day") <= Date::of(1969, 12, 31).days, {2, 3});
+  expect(column("day") < 0.5, {2, 3});
+  for (const std::string text : {"2026-11-28T12:00:00", "2026-11-28 12:00", "2026-11-28T12:00:00Z", "2026-11-28T12:00:00.000Z",
+                                 "2026-11-28T12:00:00.000000999", "2026-11-28T14:30:00+02:30", "2026-11-28T07:00-0500"})
+    expect(column("at") == text, {28});
+  expect(column("at") > "2026-11-28T12:00:00.499999Z", {29, 1, 3});
+  expect(column("at") <= "2026-11-28T12:00:00.5", {26, 27, 28, 1, 2});
+  expect(column("at") < "1970-01-01", {2});
+  expect(column("at") >= "1969-12-31T23:59:59.999999", {26, 27, 28, 29, 1, 2, 3});
+  for (const std::string text :
+       {"yesterday", "2026-11-8", "28.11.2026", "2026-02-29", "2026-11-28T25:00", "2026-11-28T12", "2026-11-28Z",
+        "2026-11-28 12:00 +01:00", "2026-11-28T12:00:00.1234567890", " 2026-11-28", "2026-11-28\n", ""}) {
+    for (const auto& [name, type] : {std::pair("day", "date32[day]"), std::pair("at", "timestamp[us, tz=UTC]")}) {
+      const std::string said = refused(files[0], column(name) > text);
+      EXPECT_EQ(said.substr(0, said.find('\'')), files[0].path + ": where compares column ") << said;
+      EXPECT_NE(said.find(fmt::format("column '{}' of type {} with a text, '", name, type)), std::string::npos) << said;
+      EXPECT_NE(said.find("', that is neither a date (2026-11-28) nor a time (2026-11-28T04:40:27Z)"), std::string::npos) << said;
+      EXPECT_EQ(said.find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST_F(ParquetConditions, OnTimesOfOtherUnitsSeeMicrosecondsInRowsStatisticsAndFilters) {
+  const auto file = made("times_of_other_units");
+  const auto expect = [&](const Condition& condition, Ids expected) { EXPECT_EQ(ids({file}, {condition}), expected); };
+  expect(column("duration") >= 1'000'000, {2});
+  expect(column("duration") == 5'000'000, {2});
+  expect(column("duration") < 0, {1});
+  expect(column("duration") == -1'000, {1});
+  expect(column("ns") == 0, {2});
+  expect(column("ns") == -1, {1});
+  expect(column("ns") == "2025-11-28T12:00:27.123456", {3});
+  expect(column("ns") > "2025-11-28T12:00:27.123455999Z", {3});
+  expect(column("ms") == -1'000, {1});
+  expect(column("ms") == 5'000, {2});
+  expect(column("ms") == 5, {});
+  expect(column("ms") == "2025-11-28 12:00:27.123", {3});
+  expect(column("clock") == 5'000'000, {2});
+  expect(column("clock") > 5'000'000, {3});
+  expect(column("day") == "2025-11-28", {3});
+  expect(column("day") == 0u, {2});
+  skipped = 0;
+  expect(column("day") == 20'419, {});
+  EXPECT_EQ(skipped, 3u);
+}
+
 struct Texts {
   std::int64_t id = 0;
   std::string name;

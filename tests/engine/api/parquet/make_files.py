@@ -11,7 +11,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def write(name, columns, **options):
-    pq.write_table(pa.table(columns), HERE / name, store_schema=False, use_dictionary=False, compression="none", **options)
+    pq.write_table(pa.table(columns), HERE / name, **{"store_schema": False, "use_dictionary": False, "compression": "none", **options})
 
 
 def exchange(name, one, other):
@@ -27,6 +27,13 @@ def main():
         "id": pa.array([1, 2, 3], pa.int64()),
         "at": pa.array([datetime.datetime(9999, 12, 31, 23, 59, 59, 999999), datetime.datetime(1, 1, 1), None], pa.timestamp("us")),
     }, use_deprecated_int96_timestamps=True)
+    # A row group for each row. In its schema Arrow notes which column has durations.
+    few = {"ndv": 4, "fpp": 0.01}
+    write("times_of_other_units.parquet", {
+        "id": pa.array([1, 2, 3], pa.int64()), "duration": pa.array([-1, 5000, 7], pa.duration("ms")),
+        "ns": pa.array([-1, 999, 1764331227123456789], pa.timestamp("ns")), "ms": pa.array([-1, 5, 1764331227123], pa.timestamp("ms")),
+        "clock": pa.array([1, 5000, 86399999], pa.time32("ms")), "day": pa.array([-1, 0, 20420], pa.date32()),
+    }, row_group_size=1, store_schema=True, bloom_filter_options={name: few for name in ("duration", "ns", "ms", "clock", "day")})
     # As if they were compared as numbers with a sign.
     numbers = [2**63 + 5, 0x1234567]
     write("statistics_of_another_order.parquet", {"id": pa.array([1, 2], pa.int64()), "h": pa.array(numbers, pa.uint64())})
