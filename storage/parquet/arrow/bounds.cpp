@@ -1,8 +1,11 @@
 #include "storage/parquet/arrow/bounds.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
@@ -90,6 +93,83 @@ Bound real_bound(const Condition& condition) {
   return real_bound(condition.comparison, condition.unsigned_whole);
 }
 
+/// The number of these digits behind a point, `whole` of them before it.
+struct DecimalText {
+  bool negative = false;
+  std::string digits{};  // without zeros at either end
+  std::int64_t whole = 0;
+};
+
+/// "-9.50", "1e3". Nothing: the text is no number.
+std::optional<DecimalText> decimal_in(std::string_view text) {
+  constexpr std::int64_t kFar = 1'000'000'000;  // beyond which an exponent says no more
+  DecimalText number;
+  const auto take = [&](std::string_view any) {
+    if (text.empty() || any.find(text[0]) == std::string_view::npos) return false;
+    text.remove_prefix(1);
+    return true;
+  };
+  const auto take_digits = [&](std::string& into) {
+    while (!text.empty() && text[0] >= '0' && text[0] <= '9') {
+      into.push_back(text[0]);
+      text.remove_prefix(1);
+    }
+  };
+  number.negative = text.starts_with('-');
+  take("+-");
+  take_digits(number.digits);
+  number.whole = static_cast<std::int64_t>(number.digits.size());
+  if (take(".")) take_digits(number.digits);
+  if (number.digits.empty()) return std::nullopt;
+  if (take("eE")) {
+    const bool down = text.starts_with('-');
+    take("+-");
+    std::string exponent;
+    take_digits(exponent);
+    if (exponent.empty()) return std::nullopt;
+    const std::int64_t by = std::min(parse_number<std::int64_t>(exponent).value_or(kFar), kFar);
+    number.whole += down ? -by : by;
+  }
+  if (!text.empty()) return std::nullopt;
+  const std::size_t zeros = std::min(number.digits.find_first_not_of('0'), number.digits.size());
+  number.digits.erase(0, zeros);
+  number.digits.erase(number.digits.find_last_not_of('0') + 1);
+  number.whole -= static_cast<std::int64_t>(zeros);
+  return number;
+}
+
+/// Exact at any scale. Nothing: the text is no number.
+std::optional<Bound> decimal_bound(Comparison comparison, std::string_view text, const ::arrow::DecimalType& type) {
+  const auto number = decimal_in(text);
+  if (!number) return std::nullopt;
+  if (number->digits.empty()) return Bound{comparison, ::arrow::Decimal256(0)};
+  const std::int64_t most =
+      type.id() == Type::DECIMAL256 ? ::arrow::Decimal256Type::kMaxPrecision : ::arrow::Decimal128Type::kMaxPrecision;
+  const std::int64_t kept = number->whole + type.scale();  // of the digits; the others are less than one at the column's scale
+  if (kept > most) return beyond_all(comparison, !number->negative);
+  std::string digits = number->digits.substr(0, static_cast<std::size_t>(std::max<std::int64_t>(kept, 0)));
+  const bool exact = digits.size() == number->digits.size();
+  digits.resize(static_cast<std::size_t>(std::max<std::int64_t>(kept, 0)), '0');
+  ::arrow::Decimal256 floor = digits.empty() ? ::arrow::Decimal256(0) : ::arrow::Decimal256::FromString(digits).ValueOrDie();
+  if (number->negative && !exact) floor += 1;
+  if (number->negative) floor.Negate();
+  return bound_at(comparison, floor, exact);
+}
+
+std::optional<Bound> decimal_bound(const Condition& condition, const ::arrow::DataType& type) {
+  const auto& decimal = static_cast<const ::arrow::DecimalType&>(type);
+  switch (condition.kind) {
+    case Kind::text:
+      return decimal_bound(condition.comparison, condition.text, decimal);
+    case Kind::real_number:  // decimals are compared as the nearest reals: 0.10 is equal to 0.1, which is more than a tenth
+      return Bound{condition.comparison, condition.real};
+    case Kind::unsigned_number:
+      return decimal_bound(condition.comparison, std::to_string(condition.unsigned_whole), decimal);
+    default:
+      return decimal_bound(condition.comparison, std::to_string(condition.whole), decimal);
+  }
+}
+
 bool is_time(const ::arrow::DataType& type) { return ::arrow::is_date(type.id()) || type.id() == Type::TIMESTAMP; }
 
 /// Days are compared as the midnights that they begin with. Nothing: the text is no time.
@@ -147,6 +227,12 @@ std::optional<Kind> compared_kind(const ::arrow::DataType& type) {
 Result<Bound> bound_of(const Condition& condition, const ::arrow::DataType& type, const std::string& path) {
   const auto kind = compared_kind(type);
   const bool of_text = condition.kind == Kind::text;
+  if (::arrow::is_decimal(type.id())) {
+    if (auto bound = decimal_bound(condition, type)) return *std::move(bound);
+    return fail(Code::invalid_argument,
+                fmt::format("{}: where compares column '{}' of type {} with a text, '{}', that is no number (9.5)", path,
+                            condition.column, type.ToString(), escaped(condition.text)));
+  }
   if (type.id() == Type::NA) return Bound{condition.comparison, Always{false}};
   if (kind == Kind::signed_number && !of_text) return signed_bound(condition);
   if (kind == Kind::unsigned_number && !of_text) return unsigned_bound(condition);

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include <arrow/type_fwd.h>
+#include <arrow/util/decimal.h>
 
 #include "base/result.hpp"
 #include "storage/parquet/column.hpp"
@@ -18,11 +19,12 @@ struct Always {
   bool holds = true;
 };
 
-/// A comparison with a value of the column's own kind, which holds for the same values as the condition does exactly: a number that
-/// the kind does not have is replaced by the next one that it has, and one beyond all of them by Always.
+/// A comparison with a value of the column's own kind (of decimals: the digits at the column's scale, or a real number), which
+/// holds for the same values as the condition does exactly: a number that the kind does not have is replaced by the next one that
+/// it has, and one beyond all of them by Always.
 struct Bound {
   Comparison comparison = Comparison::equal;
-  std::variant<Always, std::int64_t, std::uint64_t, double, std::string> value;
+  std::variant<Always, std::int64_t, std::uint64_t, double, std::string, ::arrow::Decimal256> value;
 };
 
 /// The kind of field that values of the type are compared as. Nothing: they are not compared.

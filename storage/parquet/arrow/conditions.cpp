@@ -8,8 +8,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <arrow/array/array_decimal.h>
+#include <arrow/array/array_dict.h>
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
+#include <arrow/util/decimal.h>
 #include <parquet/bloom_filter.h>
 #include <parquet/bloom_filter_reader.h>
 #include <parquet/metadata.h>
@@ -116,27 +120,32 @@ std::int64_t as_read(Number stored, bool is_unsigned, ::arrow::TimeUnit::type un
   return microseconds(is_unsigned ? static_cast<std::int64_t>(static_cast<std::make_unsigned_t<Number>>(stored)) : stored, unit);
 }
 
-/// The digits of a decimal that is stored as big-endian bytes. Nothing: more than fit.
-std::optional<std::int64_t> digits_of(const ::parquet::FixedLenByteArray& bytes, int length) {
-  if (length < 1 || length > 8) return std::nullopt;
-  std::int64_t digits = (bytes.ptr[0] & 0x80) != 0 ? -1 : 0;
-  for (int i = 0; i < length; ++i) digits = static_cast<std::int64_t>(static_cast<std::uint64_t>(digits) << 8 | bytes.ptr[i]);
-  return digits;
+/// Where both are exact.
+std::optional<double> short_real(const ::arrow::Decimal256& digits, std::int32_t scale) {
+  const auto& words = digits.little_endian_array();
+  const auto low = static_cast<std::int64_t>(words[0]);
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (words[i] != static_cast<std::uint64_t>(low >> 63)) return std::nullopt;
+  return short_decimal(low, scale);
 }
 
-bool may_hold_decimal(const Bound& bound, const LogicalType& logical, std::optional<std::int64_t> least,
-                      std::optional<std::int64_t> greatest) {
+bool may_hold_decimal(const Bound& bound, const Stored& stored, const ::arrow::Decimal256& least,
+                      const ::arrow::Decimal256& greatest) {
+  const std::int32_t scale = static_cast<const ::parquet::DecimalLogicalType&>(*stored.logical()).scale();
+  if (!::arrow::is_decimal(stored.type.id()) || static_cast<const ::arrow::DecimalType&>(stored.type).scale() != scale) return true;
+  if (const auto* const digits = std::get_if<::arrow::Decimal256>(&bound.value))
+    return may_hold_between(bound.comparison, least, greatest, *digits);
   const auto* const real = std::get_if<double>(&bound.value);
-  if (real == nullptr || !least || !greatest) return true;
-  const std::int32_t scale = static_cast<const ::parquet::DecimalLogicalType&>(logical).scale();
-  const auto low = short_decimal(*least, scale), high = short_decimal(*greatest, scale);
+  if (real == nullptr) return true;
+  const auto low = short_real(least, scale), high = short_real(greatest, scale);
   return !low || !high || may_hold_between(bound.comparison, *low, *high, *real);
 }
 
 template <class Number>
 bool may_hold_whole(const Bound& bound, const Stored& stored, Number least, Number greatest) {
   const LogicalType* const logical = stored.logical();
-  if (logical != nullptr && logical->is_decimal()) return may_hold_decimal(bound, *logical, least, greatest);
+  if (logical != nullptr && logical->is_decimal())
+    return may_hold_decimal(bound, stored, ::arrow::Decimal256(std::int64_t{least}), ::arrow::Decimal256(std::int64_t{greatest}));
   const auto unit = unit_of(stored);
   if (!unit) return true;
   if (const auto* const whole = std::get_if<std::int64_t>(&bound.value)) {
@@ -183,8 +192,9 @@ bool statistics_leave_room(const Bound& bound, const Stored& stored, const ::par
     case ::parquet::Type::FIXED_LEN_BYTE_ARRAY: {
       if (logical == nullptr || !logical->is_decimal() || column.sort_order() != ::parquet::SortOrder::SIGNED) return true;
       const auto& of = typed<::parquet::FLBAType>(statistics);
-      return may_hold_decimal(bound, *logical, digits_of(of.min(), column.type_length()),
-                              digits_of(of.max(), column.type_length()));
+      const auto low = ::arrow::Decimal256::FromBigEndian(of.min().ptr, column.type_length());
+      const auto high = ::arrow::Decimal256::FromBigEndian(of.max().ptr, column.type_length());
+      return !low.ok() || !high.ok() || may_hold_decimal(bound, stored, *low, *high);
     }
     case ::parquet::Type::BYTE_ARRAY: {
       const auto* const text = std::get_if<std::string>(&bound.value);
@@ -219,6 +229,40 @@ void keep(Comparison comparison, const Values& values, const T& bound, std::span
       return keep_if([&](const T& value) { return value > bound; });
     default:
       return keep_if([&](const T& value) { return value >= bound; });
+  }
+}
+
+/// Its rows that have no value, or one for which the comparison does not hold, lose their marks.
+void keep_decimals(Comparison comparison, const ::arrow::Array& array, const ::arrow::Decimal256& bound,
+                   std::span<std::uint8_t> wanted) {
+  const auto keep_if = [&](auto row_holds) {
+    for (std::size_t row = 0; row < wanted.size(); ++row)
+      if (array.IsNull(static_cast<std::int64_t>(row)) || !row_holds(static_cast<std::int64_t>(row))) wanted[row] = 0;
+  };
+  const auto narrow = [&](auto value_of) {  // to 128 bits, which hold the bounds of such columns, too
+    const auto& words = bound.little_endian_array();
+    const ::arrow::Decimal128 narrow_bound(static_cast<std::int64_t>(words[1]), words[0]);
+    keep_if([&](std::int64_t row) { return holds(comparison, ::arrow::Decimal128(value_of(row)), narrow_bound); });
+  };
+  switch (array.type_id()) {
+    case Type::EXTENSION:
+      return keep_decimals(comparison, *static_cast<const ::arrow::ExtensionArray&>(array).storage(), bound, wanted);
+    case Type::DICTIONARY: {
+      const auto& indices = static_cast<const ::arrow::DictionaryArray&>(array);
+      std::vector<std::uint8_t> values(static_cast<std::size_t>(indices.dictionary()->length()), 1);
+      keep_decimals(comparison, *indices.dictionary(), bound, values);
+      return keep_if([&](std::int64_t row) { return values[static_cast<std::size_t>(indices.GetValueIndex(row))] != 0; });
+    }
+    case Type::DECIMAL32:
+      return narrow([&](std::int64_t row) { return static_cast<const ::arrow::Decimal32Array&>(array).Value(row); });
+    case Type::DECIMAL64:
+      return narrow([&](std::int64_t row) { return static_cast<const ::arrow::Decimal64Array&>(array).Value(row); });
+    case Type::DECIMAL128:
+      return narrow([&](std::int64_t row) { return static_cast<const ::arrow::Decimal128Array&>(array).GetValue(row); });
+    default:
+      return keep_if([&](std::int64_t row) {
+        return holds(comparison, ::arrow::Decimal256(static_cast<const ::arrow::Decimal256Array&>(array).GetValue(row)), bound);
+      });
   }
 }
 
@@ -281,7 +325,16 @@ bool Predicate::may_hold(::parquet::ParquetFileReader& file, int row_group) cons
   return filter == nullptr || bloom_filter_leaves_room(bound_, stored, *filter);
 }
 
+void Predicate::take(const std::shared_ptr<::arrow::Array>& values) {
+  if (std::holds_alternative<::arrow::Decimal256>(bound_.value))
+    decimals_ = values;
+  else
+    values_.take(shape_, values);
+}
+
 void Predicate::keep_where(std::span<std::uint8_t> wanted) const {
+  if (const auto* const digits = std::get_if<::arrow::Decimal256>(&bound_.value))
+    return keep_decimals(bound_.comparison, *decimals_, *digits, wanted);
   const Column& column = values_.column();
   const Comparison comparison = bound_.comparison;
   if (const auto* const text = std::get_if<std::string>(&bound_.value))

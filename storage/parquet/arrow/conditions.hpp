@@ -28,7 +28,7 @@ class Predicate {
   /// Whether a row group's statistics and Bloom filters leave room for rows for which it holds. May throw.
   bool may_hold(::parquet::ParquetFileReader& file, int row_group) const;
   /// The column's values of further rows. May throw.
-  void take(const std::shared_ptr<::arrow::Array>& values) { values_.take(shape_, values); }
+  void take(const std::shared_ptr<::arrow::Array>& values);
   /// Clears the marks of those rows for which it does not hold.
   void keep_where(std::span<std::uint8_t> wanted) const;
 
@@ -38,6 +38,7 @@ class Predicate {
   std::shared_ptr<::arrow::DataType> type_;
   int column_ = 0;  // of the file's leaves
   ArrayColumn values_;
+  std::shared_ptr<::arrow::Array> decimals_;  // in place of `values_`, which has no form for them
 };
 
 }  // namespace weft::storage::parquet

@@ -281,6 +281,72 @@ TEST_F(ParquetConditions, OnTimesOfOtherUnitsSeeMicrosecondsInRowsStatisticsAndF
   EXPECT_EQ(skipped, 3u);
 }
 
+TEST_F(ParquetConditions, OnDecimalsAreExact) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const std::string n15(15, '9'), n38(38, '9'), n66(66, '9'), n10(10, '9');
+  for (const std::string name : {"decimals_as_bytes", "decimals_as_numbers"}) {
+    const auto file = made(name);
+    const auto expect = [&](const Condition& condition, Ids expected) {
+      EXPECT_EQ(ids({file}, {condition}), expected) << name << " " << condition.column << " " << condition.text;
+    };
+    expect(column("price") >= "10", {2, 3});
+    expect(column("price") == "9.5", {1});
+    expect(column("price") == "+0.095e2", {1});
+    expect(column("price") != "9.5", {2, 3, 4});
+    expect(column("price") < "9.501", {1, 4});
+    expect(column("price") > "9.499", {1, 2, 3});
+    expect(column("price") == "9.501", {});
+    expect(column("price") != "9.501", {1, 2, 3, 4});
+    expect(column("price") < "0", {4});
+    expect(column("price") <= "-.01", {4});
+    expect(column("price") < "-0.01", {});
+    expect(column("price") > "-0.011", {1, 2, 3, 4});
+    expect(column("price") < "-1e-300", {4});
+    expect(column("price") >= "-0.001", {1, 2, 3});
+    expect(column("price") <= "1e400", {1, 2, 3, 4});
+    expect(column("price") <= "-1e99999999999999999999", {});
+    expect(column("price") == "1e2", {3});
+    expect(column("price") == "0.00000", {});
+    expect(column("price") >= 10, {2, 3});
+    expect(column("price") == 100u, {3});
+    expect(column("price") >= kMost, {});
+    expect(column("price") == 9.5, {1});
+    expect(column("price") < 9.51, {1, 4});
+    expect(column("price") == -0.01, {4});
+    expect(column("long") == n15 + ".125", {1});
+    expect(column("long") > n15 + ".1249", {1});
+    expect(column("long") < "-" + n15 + ".1249", {2});
+    expect(column("long") == 0, {3});
+    expect(column("wide") == n38, {1});
+    expect(column("wide") > n38 + "e-1", {1, 2});
+    expect(column("wide") < n38, {2, 3, 4, 5});
+    expect(column("wide") == "-" + n38, {3});
+    expect(column("wide") > kMost, {1, 2, 4});
+    expect(column("wide") <= kMost, {3, 5});
+    expect(column("wide") > "1" + std::string(38, '0'), {});
+    expect(column("wider") == n66 + "." + n10, {1});
+    expect(column("wider") >= n66 + "." + n10, {1});
+    expect(column("wider") < n66 + "." + n10, {2, 3, 5});
+    expect(column("wider") > n66 + "." + n10 + "1", {});
+    expect(column("wider") == "-" + n66 + "." + n10, {2});
+    expect(column("wider") < "-" + n66 + "." + n10 + "1", {});
+    expect(column("wider") > "0.00000000009", {1, 3, 5});
+    expect(column("wider") == "1e-10", {3});
+    expect(column("wider") == kMost, {5});
+    expect(column("wider") < "1" + std::string(66, '0'), {1, 2, 3, 5});
+    skipped = 0;
+    expect(column("wider") > 5, {1, 5});
+    EXPECT_EQ(skipped, 3u) << "by statistics of any length";
+    for (const std::string text : {"", ".", "-", "ten", "9,5", "1e", "0x10", " 1", "1 ", "nan", "inf", "--1", "1.2.3"}) {
+      const std::string said = refused(file, column("price") == text);
+      EXPECT_NE(said.find(file.path + ": where compares column 'price' of type decimal128(9, 2) with a text, '" + text +
+                          "', that is no number"),
+                std::string::npos)
+          << said;
+    }
+  }
+}
+
 struct Texts {
   std::int64_t id = 0;
   std::string name;
