@@ -1,9 +1,14 @@
 #include "engine/api/path_choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
+#include <concepts>
+#include <limits>
 #include <map>
 #include <set>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -19,6 +24,7 @@ using storage::parquet::Condition;
 using storage::parquet::Kind;
 
 bool compares_text(const Condition& condition) { return condition.kind == Kind::text; }
+bool is_time(CellClass kind) { return kind == CellClass::day || kind == CellClass::moment; }
 
 template <class T>
 std::optional<std::int64_t> time_in(std::string_view text) {
@@ -27,31 +33,70 @@ std::optional<std::int64_t> time_in(std::string_view text) {
   return number_of(time);
 }
 
+/// With which a day begins: so it is compared with a moment.
+std::optional<std::int64_t> midnight_of(std::string_view text) {
+  const auto days = time_in<Date>(text);
+  return days ? std::optional(*days * Timestamp::kDay) : std::nullopt;
+}
+
+using Number = std::variant<std::int64_t, std::uint64_t, double>;
+
+template <class T>
+std::optional<Number> some(const std::optional<T>& number) {
+  return number ? std::optional<Number>(*number) : std::nullopt;
+}
+
 /// What the text is as a number that conditions compare: a day or a moment is one, too.
-std::optional<std::int64_t> whole_in(CellClass kind, std::string_view text) {
-  if (kind == CellClass::day) return time_in<Date>(text);
-  if (kind == CellClass::moment) return time_in<Timestamp>(text);
+std::optional<Number> number_in(CellClass kind, std::string_view text) {
+  if (kind == CellClass::day) return some(time_in<Date>(text));
+  if (kind == CellClass::moment) return some(time_in<Timestamp>(text));
   bool truth = false;
-  if (kind == CellClass::truth) return read_cell(text, truth) ? std::optional<std::int64_t>(truth ? 1 : 0) : std::nullopt;
-  return parse_number<std::int64_t>(text);
+  if (kind == CellClass::truth) return read_cell(text, truth) ? std::optional<Number>(std::int64_t{truth}) : std::nullopt;
+  if (const auto whole = parse_number<std::int64_t>(text)) return *whole;
+  if (const auto whole = parse_number<std::uint64_t>(text)) return *whole;
+  return some(parse_number<double>(text));
+}
+
+Number number_of(const Condition& condition) {
+  if (condition.kind == Kind::real_number) return condition.real;
+  if (condition.kind == Kind::unsigned_number) return condition.unsigned_whole;
+  return condition.whole;
+}
+
+std::partial_ordering order_of(double a, double b) { return a <=> b; }
+template <std::integral A, std::integral B>
+std::partial_ordering order_of(A a, B b) {
+  if (std::cmp_equal(a, b)) return std::partial_ordering::equivalent;
+  return std::cmp_less(a, b) ? std::partial_ordering::less : std::partial_ordering::greater;
+}
+/// Exact, although neither type has all numbers of the other.
+template <std::integral A>
+std::partial_ordering order_of(A a, double b) {
+  constexpr double kBeyond = std::signed_integral<A> ? 0x1p63 : 0x1p64;
+  if (std::isnan(b)) return std::partial_ordering::unordered;
+  if (b >= kBeyond) return std::partial_ordering::less;
+  if (b < static_cast<double>(std::numeric_limits<A>::min())) return std::partial_ordering::greater;
+  const double floor = std::floor(b);
+  const std::partial_ordering order = a <=> static_cast<A>(floor);
+  return order == 0 && floor < b ? std::partial_ordering::less : order;
+}
+template <std::integral B>
+std::partial_ordering order_of(double a, B b) {
+  return 0 <=> order_of(b, a);
 }
 
 /// Nothing: they cannot be compared.
 std::optional<std::partial_ordering> compared(CellClass kind, std::string_view text, const Condition& condition) {
-  const bool time = kind == CellClass::day || kind == CellClass::moment;
   if (compares_text(condition)) {
     if (kind == CellClass::number || kind == CellClass::truth) return std::nullopt;
-    if (!time) return text <=> condition.text;
-    const auto left = whole_in(kind, text), right = whole_in(kind, condition.text);
+    if (!is_time(kind)) return text <=> condition.text;
+    const auto left = kind == CellClass::day ? midnight_of(text) : time_in<Timestamp>(text);
+    const auto right = time_in<Timestamp>(condition.text);
     return left && right ? std::optional<std::partial_ordering>(*left <=> *right) : std::nullopt;
   }
-  if (kind == CellClass::text) return std::nullopt;
-  const auto whole = whole_in(kind, text);
-  const bool real = condition.kind == Kind::real_number;
-  if (whole && !real) return *whole <=> condition.whole;
-  const auto number = whole ? static_cast<double>(*whole) : parse_number<double>(text);
-  if (!number || (!whole && (time || kind == CellClass::truth))) return std::nullopt;
-  return *number <=> (real ? condition.real : static_cast<double>(condition.whole));
+  const auto number = kind == CellClass::text ? std::nullopt : number_in(kind, text);
+  if (!number) return std::nullopt;
+  return std::visit([](auto a, auto b) { return order_of(a, b); }, *number, number_of(condition));
 }
 
 bool holds(Comparison comparison, std::partial_ordering order) {
@@ -101,7 +146,13 @@ Result<bool> PathFields::meets_conditions(const std::string& path) const {
     for (const PartitionValue& value : values) {
       if (value.key != condition.column) continue;
       found = true;
-      const auto one = meets(type_of(value.key), value, condition);
+      const CellType* const type = type_of(value.key);
+      const auto one = meets(type, value, condition);
+      if (!one && compares_text(condition) && type != nullptr && is_time(type->kind) && !time_in<Timestamp>(condition.text))
+        return fail(Code::invalid_argument,
+                    fmt::format("{}: where compares column '{}' with a text, '{}', that is neither a date (2026-11-28) nor a time "
+                                "(2026-11-28T04:40:27Z)",
+                                source, condition.column, escaped(condition.text)));
       if (!one)
         return fail(Code::invalid_argument,
                     fmt::format("{}: where compares column '{}' with a {}, but a directory on the way to {} says '{}'", source,

@@ -63,6 +63,7 @@ struct Condition {
   std::int64_t whole = 0;
   double real = 0;
   std::string text{};
+  std::uint64_t unsigned_whole = 0;
 };
 
 }  // namespace weft::storage::parquet

@@ -94,7 +94,10 @@ class ParquetColumn {
     static_assert(std::integral<V> || std::floating_point<V> || std::convertible_to<const V&, std::string>,
                   "weft column: it is compared with a number or a text");
     Condition condition{name_, comparison};
-    if constexpr (std::integral<V>) {
+    if constexpr (std::unsigned_integral<V>) {
+      condition.kind = storage::parquet::Kind::unsigned_number;
+      condition.unsigned_whole = value;
+    } else if constexpr (std::integral<V>) {
       condition.whole = static_cast<std::int64_t>(value);
     } else if constexpr (std::floating_point<V>) {
       condition.kind = storage::parquet::Kind::real_number;
@@ -115,7 +118,8 @@ struct ParquetFormat {
   std::map<std::string, std::string> names = {};
   /// Only rows for which all of these hold are read: {column("year") == 2026, column("price") >= 10}. Row groups of which the file
   /// says that they have no such row are skipped. A missing value meets no condition. Days and times compare with numbers (days
-  /// since 1970, microseconds since then) and with texts ("2026-11-28", "2026-11-28T04:40:27").
+  /// since 1970, microseconds since then) and with texts that a Timestamp is read from ("2026-11-28", "2026-11-28T04:40:27.5Z"):
+  /// a day as its midnight.
   std::vector<storage::parquet::Condition> where = {};
   /// As of CsvFormat. `where` names directories or columns: files in directories that do not meet it are not opened.
   bool hive_partitions = true;

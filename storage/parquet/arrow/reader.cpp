@@ -32,6 +32,7 @@ class ArrowReader : public Reader {
   Result<void> read(std::size_t row_group, const std::function<Result<void>(const Batch&)>& visit) override;
 
  private:
+  Result<void> add(const Condition& condition);
   void find_row_groups();
   std::int64_t batch_rows(std::size_t row_group) const;
   Result<bool> next(::arrow::RecordBatchReader& batches);
@@ -41,7 +42,7 @@ class ArrowReader : public Reader {
   std::string path_;
   Shape row_;  // with a column for each condition behind those of the struct
   std::size_t fields_ = 0;
-  std::vector<Condition> conditions_;
+  std::vector<Predicate> predicates_;
   KeptError kept_;
   std::unique_ptr<::parquet::arrow::FileReader> file_;
   Selection selection_;
@@ -70,18 +71,26 @@ Result<void> ArrowReader::open(std::unique_ptr<Source> source, const std::string
   path_ = path;
   row_ = row;
   fields_ = row.children.size();
-  conditions_.assign(conditions.begin(), conditions.end());
   WEFT_TRY(open_file(std::move(source), path, kept_, file_));
   find_row_groups();
-  for (Condition& condition : conditions_) {
-    for (const auto& field : file_->manifest().schema_fields)
-      if (field.field->name() == condition.column) adapt(condition, *field.field->type());
-    row_.children.push_back(shape_of(condition));
-  }
+  for (const Condition& condition : conditions) WEFT_TRY(add(condition));
   WEFT_ASSIGN(selection_, select(row_, file_->manifest(), path));
   auto& leaves = selection_.leaves;  // a column of a condition may be one of the struct's, too
   std::sort(leaves.begin(), leaves.end());
   leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+  return {};
+}
+
+/// What is no column of the file is left to select().
+Result<void> ArrowReader::add(const Condition& condition) {
+  for (const auto& field : file_->manifest().schema_fields) {
+    if (field.field->name() != condition.column) continue;
+    WEFT_ASSIGN(Predicate predicate, Predicate::on(field, condition, path_));
+    row_.children.push_back(predicate.shape());
+    predicates_.push_back(std::move(predicate));
+    return {};
+  }
+  row_.children.push_back({condition.column, Kind::text});
   return {};
 }
 
@@ -106,8 +115,8 @@ bool ArrowReader::may_have_wanted(std::size_t row_group) {
   KeptError ignored;
   // What cannot be read of statistics excludes nothing; damage shows when the rows are read.
   static_cast<void>(guarded(ignored, Code::corrupt, path_, [&]() -> ::arrow::Status {
-    for (const Condition& condition : conditions_)
-      room = room && may_hold(condition, *file_->parquet_reader(), static_cast<int>(row_group));
+    for (const Predicate& predicate : predicates_)
+      room = room && predicate.may_hold(*file_->parquet_reader(), static_cast<int>(row_group));
     return ::arrow::Status::OK();
   }));
   kept_.error.reset();
@@ -141,20 +150,24 @@ Result<void> ArrowReader::read(std::size_t row_group, const std::function<Result
   for (;;) {
     WEFT_ASSIGN(const bool more, next(*batches));
     if (!more) return {};
-    if (!conditions_.empty() && !mark_wanted()) continue;
+    if (!predicates_.empty() && !mark_wanted()) continue;
     WEFT_TRY(visit(batch_));
   }
 }
 
 ::arrow::Status ArrowReader::take(const ::arrow::RecordBatch& arrow) {
-  columns_.resize(row_.children.size());
+  columns_.resize(fields_);
   batch_.rows = static_cast<std::uint64_t>(arrow.num_rows());
   batch_.columns.clear();
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
+  for (std::size_t i = 0; i < row_.children.size(); ++i) {
     const auto array = arrow.GetColumnByName(row_.children[i].name);
     if (array == nullptr) return ::arrow::Status::Invalid("its column '" + row_.children[i].name + "' is not there");
+    if (i >= fields_) {
+      predicates_[i - fields_].take(array);
+      continue;
+    }
     columns_[i].take(row_.children[i], array);
-    if (i < fields_) batch_.columns.push_back(columns_[i].column());
+    batch_.columns.push_back(columns_[i].column());
   }
   batch_.wanted = {};
   return ::arrow::Status::OK();
@@ -163,7 +176,7 @@ Result<void> ArrowReader::read(std::size_t row_group, const std::function<Result
 /// False when no row of the batch is wanted.
 bool ArrowReader::mark_wanted() {
   wanted_.assign(batch_.rows, 1);
-  for (std::size_t i = 0; i < conditions_.size(); ++i) keep_where(conditions_[i], columns_[fields_ + i].column(), wanted_);
+  for (const Predicate& predicate : predicates_) predicate.keep_where(wanted_);
   batch_.wanted = wanted_;
   return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
@@ -179,6 +192,8 @@ Result<void> open_file(std::unique_ptr<Source> source, const std::string& path, 
     properties.set_buffer_size(kReadAhead);
     ::parquet::ArrowReaderProperties of_arrow(false);
     of_arrow.set_pre_buffer(false);
+    // In nanoseconds, years before 1678 and after 2262 wrap around.
+    of_arrow.set_coerce_int96_timestamp_unit(::arrow::TimeUnit::MICRO);
     auto parquet = ::parquet::ParquetFileReader::Open(arrow_file(std::move(source), kept), properties);
     return ::parquet::arrow::FileReader::Make(::arrow::default_memory_pool(), std::move(parquet), of_arrow).Value(&file);
   };

@@ -1,7 +1,6 @@
 #include "storage/parquet/arrow/times.hpp"
 
 #include <chrono>
-#include <cstdio>
 
 #include <arrow/type.h>
 #include <fmt/format.h>
@@ -35,22 +34,6 @@ std::int64_t microseconds(std::int64_t value, ::arrow::TimeUnit::type unit) {
 }
 
 std::int64_t days_of_milliseconds(std::int64_t value) { return divided(value, 86'400'000); }
-
-std::optional<std::int64_t> microseconds_of(std::string_view text) {
-  const std::string copy(text);
-  int year = 0, end = 0;
-  unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (std::sscanf(copy.c_str(), "%4d-%2u-%2u%n", &year, &month, &day, &end) != 3) return std::nullopt;
-  if (static_cast<std::size_t>(end) != copy.size()) {
-    int more = 0;
-    if (std::sscanf(copy.c_str() + end, "%*1[T ]%2u:%2u:%2u%n", &hour, &minute, &second, &more) != 3) return std::nullopt;
-    if (static_cast<std::size_t>(end + more) != copy.size()) return std::nullopt;
-  }
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
-  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return (days * 86'400 + hour * 3600 + minute * 60 + second) * 1'000'000;
-}
 
 std::string text_of_day(std::int64_t days) {
   // The calendar of std::chrono has 16 bits for years.

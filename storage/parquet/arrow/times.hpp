@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include <arrow/type_fwd.h>
 
@@ -13,8 +11,6 @@ namespace weft::storage::parquet {
 /// Rounded down, before 1970 too.
 std::int64_t microseconds(std::int64_t value, ::arrow::TimeUnit::type unit);
 std::int64_t days_of_milliseconds(std::int64_t value);
-/// Of "2026-11-28" or "2026-11-28T04:40:27", since 1970; nothing when it is neither.
-std::optional<std::int64_t> microseconds_of(std::string_view text);
 /// "2026-11-28"
 std::string text_of_day(std::int64_t days_since_1970);
 /// "2026-11-28T04:40:27", with as many digits behind the second as there are, and "Z" where it is of UTC.

@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "storage/parquet/module.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/whole_file.hpp"
 
 namespace weft::test {
 namespace {
@@ -184,6 +185,31 @@ TEST_F(Parquet, RowsThatDoNotFitAreBadRecords) {
   EXPECT_NE(first.find("column 'price': no value, but a number is wanted"), std::string::npos) << first;
 }
 
+struct Single {
+  float value = 0;
+};
+
+TEST_F(Parquet, ADoubleThatAFloatCannotHoldIsABadRecord) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kLargest = std::numeric_limits<float>::max();
+  const std::vector<Number> numbers{{1e39},     {-1e39},     {1e300},     {1e-50}, {-1e-50}, {0.1},          {0},
+                                    {kLargest}, {-kLargest}, {kInfinity}, {1e-45}, {-0.0},   {std::nan("")}, {-kInfinity}};
+  run([&](Flow& flow) { flow.from_vector(numbers, 1).write_parquet(path("numbers")); });
+  std::vector<Single> rows;
+  const LocalReport report = run([&](Flow& flow) {
+    auto found = flow.read_parquet<Single>(path("numbers")).collect();
+    flow.on_driver([&] { rows = std::move(found); });
+  });
+  EXPECT_EQ(report.bad_records, 5u) << "infinite, or zero, instead of a number";
+  ASSERT_EQ(rows.size(), 9u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto expected = static_cast<float>(numbers[i + 5].value);
+    EXPECT_TRUE(rows[i].value == expected || (std::isnan(rows[i].value) && std::isnan(expected))) << i;
+    EXPECT_EQ(std::signbit(rows[i].value), std::signbit(expected)) << i;
+  }
+  const std::string first = report.bad_record_examples.empty() ? "" : report.bad_record_examples.front();
+  EXPECT_NE(first.find("column 'value': its value is not a number that fits its field"), std::string::npos) << first;
+}
+
 struct Wrong {
   std::string id;
 };
@@ -314,19 +340,6 @@ TEST_F(Parquet, IsSortedByWhatItsSampleSays) {
   EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
 }
 
-/// The bytes of a file for the module.
-class WholeFile : public storage::parquet::Source {
- public:
-  explicit WholeFile(std::string bytes) : bytes_(std::move(bytes)) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read(std::uint64_t offset, MutableBytes into) override {
-    return bytes_.copy(reinterpret_cast<char*>(into.data()), into.size(), offset);
-  }
-
- private:
-  std::string bytes_;
-};
-
 /// However few rows fill memory: batches end by bytes, on the way out and in.
 TEST_F(Parquet, LargeTextsAreWrittenAndReadAFewRowsAtATime) {
   Orders orders = some_orders(96);
@@ -378,6 +391,19 @@ TEST_F(Parquet, DaysAndTimesAreThoseOfParquetAndDirectoriesAreWrittenByName) {
     for (const Moment& moment : some) EXPECT_EQ(moment.name, "7");
   });
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("by")), {}), 31) << "30 names, and _SUCCESS";
+}
+
+struct Stamp {
+  std::int64_t id = 0;
+  std::optional<Timestamp> at;
+  friend bool operator==(const Stamp&, const Stamp&) = default;
+};
+
+TEST_F(Parquet, TimesOf96BitsHaveAnyYear) {
+  const std::string file = PARQUET_FILES "/times_of_96_bits.parquet";
+  const Timestamp last{Timestamp::of(Date::of(10000, 1, 1)).microseconds - 1}, first = Timestamp::of(Date::of(1, 1, 1));
+  EXPECT_EQ(read<Stamp>(file), (std::vector<Stamp>{{1, last}, {2, first}, {3, std::nullopt}}));
+  EXPECT_EQ(read<Stamp>(file, {.where = {column("at") > "2026-11-28"}}), (std::vector<Stamp>{{1, last}}));
 }
 
 struct Placed {

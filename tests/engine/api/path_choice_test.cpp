@@ -10,6 +10,7 @@
 
 #include "engine/api/path_columns.hpp"
 #include "storage/partition_path.hpp"
+#include "tests/engine/api/condition_sweep.hpp"
 #include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
 
@@ -30,6 +31,40 @@ TEST(PartitionPath, SaysWhatDirectoriesMean) {
   std::vector<std::pair<std::string, std::optional<std::string>>> found;
   for (const auto& [key, value] : values) found.emplace_back(key, value);
   EXPECT_EQ(found, (decltype(found){{"a", "b"}, {"year", "2026"}, {"100%", "%zz%4"}, {"d=", std::nullopt}}));
+}
+
+/// Of the directories VALUE, for a field of that type or none.
+template <class T>
+bool meets(const std::string& value, const Condition& condition) {
+  const std::vector<std::string> names{"value"};
+  const auto fields = detail::path_fields("read_csv", detail::kCellTypes<std::tuple<T&>>, names, {condition}, true, false);
+  storage::InputFiles files;
+  files.paths.push_back("s3://b/value=" + value + "/x");
+  files.versions.emplace_back();
+  const auto chosen = fields->choose(files);
+  EXPECT_TRUE(chosen) << chosen.error().to_string();
+  return !files.paths.empty();
+}
+
+TEST(PathChoice, ComparesNumbersExactlyWhateverTheirKinds) {
+  struct Value {
+    std::string text;
+    long double number;
+  };
+  const std::vector<Value> signed_ones{
+      {"-9223372036854775808", -0x1p63L},  {"-1", -1}, {"0", 0}, {"7", 7}, {"9007199254740993", 0x1p53L + 1},
+      {"9223372036854775807", 0x1p63L - 1}};
+  const std::vector<Value> unsigned_ones{
+      {"5", 5}, {"9223372036854775808", 0x1p63L}, {"9223372036854775813", 0x1p63L + 5}, {"18446744073709551615", 0x1p64L - 1}};
+  const std::vector<Value> reals{{"-0.5", -0.5}, {"5.5", 5.5}, {"1e300", 1e300}, {"0.1", 0.1}, {"nan", std::nan("")}};
+  each_condition("value", [&](const Condition& condition, const auto& should_hold, const std::string& words) {
+    for (const Value& value : signed_ones)
+      EXPECT_EQ(meets<std::int64_t>(value.text, condition), should_hold(value.number)) << value.text << ": " << words;
+    for (const Value& value : unsigned_ones)
+      EXPECT_EQ(meets<std::uint64_t>(value.text, condition), should_hold(value.number)) << value.text << ": " << words;
+    for (const Value& value : reals)
+      EXPECT_EQ(meets<double>(value.text, condition), should_hold(value.number)) << value.text << ": " << words;
+  });
 }
 
 TEST(PathChoice, DropsFilesOfAnyStoreWithTheirVersions) {
@@ -207,7 +242,38 @@ TEST_F(Partitions, AreOfAnyTypeOfCells) {
   EXPECT_EQ(read_csv<Typed>({.where = {column("day") < Date::of(2026, 3, 1).days}}), (std::vector<Typed>{all[0]}));
   EXPECT_EQ(read_csv<Typed>({.where = {column("rate") > 1}}), (std::vector<Typed>{all[1]}));
   EXPECT_TRUE(has(refused_csv<Typed>({.where = {column("rate") > "1"}}), "where compares column 'rate' with a text"));
-  EXPECT_TRUE(has(refused_csv<Typed>({.where = {column("day") > "yesterday"}}), "where compares column 'day' with a text"));
+  EXPECT_TRUE(has(refused_csv<Typed>({.where = {column("day") > "yester\nday"}}),
+                  "where compares column 'day' with a text, 'yester\\nday', that is neither a date (2026-11-28) nor a time "
+                  "(2026-11-28T04:40:27Z)"));
+}
+
+TEST_F(Partitions, OfDaysAndMomentsCompareWithMoments) {
+  const auto meeting = [&]<class T>(std::type_identity<T>, const std::vector<std::string>& values, const Condition& condition) {
+    std::vector<std::string> met;
+    for (const std::string& value : values)
+      if (meets<T>(value, condition)) met.push_back(value);
+    return met;
+  };
+  using Values = std::vector<std::string>;
+  const Values days{"2026-11-27", "2026-11-28", "2026-11-29"};
+  const auto of_days = [&](const Condition& condition) { return meeting(std::type_identity<Date>(), days, condition); };
+  EXPECT_EQ(of_days(column("value") < "2026-11-28T12:00:00"), (Values{"2026-11-27", "2026-11-28"}));
+  EXPECT_EQ(of_days(column("value") >= "2026-11-28T12:00:00"), (Values{"2026-11-29"}));
+  EXPECT_EQ(of_days(column("value") == "2026-11-28T12:00:00"), Values());
+  EXPECT_EQ(of_days(column("value") == "2026-11-28 00:00Z"), (Values{"2026-11-28"}));
+  const Values moments{"2026-11-28T04:40:27Z", "2026-11-28 04:40:27.5", "2026-11-28T06:40:28+02:00"};
+  const auto of_moments = [&](const Condition& condition) { return meeting(std::type_identity<Timestamp>(), moments, condition); };
+  EXPECT_EQ(of_moments(column("value") < "2026-11-28 05:40:27.5+01:00"), (Values{moments[0]}));
+  EXPECT_EQ(of_moments(column("value") > "2026-11-28"), moments);
+  for (const std::string text : {"2026-11-8", "28.11.2026", "2026-02-29", "2026-11-28T24:00", "2026-11-28Z", ""}) {
+    const std::vector<std::string> names{"day"};
+    const auto fields =
+        detail::path_fields("read_csv", detail::kCellTypes<std::tuple<Date&>>, names, {column("day") == text}, true, false);
+    storage::InputFiles files;
+    files.paths = {"s3://b/day=2026-11-28/x"};
+    files.versions.resize(1);
+    EXPECT_FALSE(fields->choose(files)) << text;
+  }
 }
 
 TEST_F(Partitions, ThatFitNoFieldAreErrorsThatNameTheFile) {

@@ -109,7 +109,17 @@ bool read_parquet_value(const pq::Column& column, std::size_t row, F& value, Par
     } else if constexpr (std::same_as<F, bool>) {
       value = column.booleans[row] != 0;
     } else if constexpr (std::floating_point<F>) {
-      value = static_cast<F>(column.real_numbers[row]);
+      const double wide = column.real_numbers[row];
+      value = static_cast<F>(wide);
+      if constexpr (sizeof(F) < sizeof wide) {
+        // As in CSV and JSON: neither infinite nor zero instead of a number that the field cannot hold.
+        constexpr double kMost = std::numeric_limits<double>::max();
+        const bool infinite = value > std::numeric_limits<F>::max() || value < std::numeric_limits<F>::lowest();
+        if ((infinite && wide >= -kMost && wide <= kMost) || (value == 0 && wide != 0)) [[unlikely]] {
+          problem.wanted = "a number that fits its field";
+          return false;
+        }
+      }
     } else if constexpr (std::integral<F>) {
       const auto wide = [&] {
         if constexpr (std::signed_integral<F>)
