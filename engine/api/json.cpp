@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <system_error>
 
 #include <simdjson.h>
@@ -197,8 +198,16 @@ std::optional<std::string> JsonLines::read(std::string_view line, void* self, Js
   return (problem.member.empty() ? "the line" : "member '" + problem.member + "'") + " is not " + std::string(problem.wanted);
 }
 
+std::vector<std::string> distinct_members(std::vector<std::string> names) {
+  for (auto name = names.begin(); name != names.end(); ++name)
+    if (std::find(names.begin(), name, *name) != name)
+      throw std::invalid_argument("JsonFormat::names: two fields have the member '" + *name +
+                                  "', which an object has once; read it into one field and map() that to both");
+  return names;
+}
+
 std::shared_ptr<const JsonInput> json_input(std::vector<std::string> names, const JsonFormat& format) {
-  return std::make_shared<const JsonInput>(JsonInput{std::move(names), format.hive_partitions});
+  return std::make_shared<const JsonInput>(JsonInput{distinct_members(std::move(names)), format.hive_partitions});
 }
 
 void read_json_lines(TaskContext& context, void* self, void (*enter)(void* self, const std::string& path), JsonRow row) {

@@ -172,16 +172,19 @@ Result<bool> PathFields::meets_conditions(const std::string& path) const {
 Result<void> PathFields::check_values(const std::string& path) const {
   std::set<std::string> seen;
   for (const PartitionValue& value : storage::partition_values(path)) {
-    const CellType* const type = type_of(value.key);
-    if (type == nullptr) continue;
     const auto wrong = [&](const std::string& what) {
       return fail(Code::invalid_argument, fmt::format("{}: the directory '{}={}' on the way to {} {}", source, value.key,
                                                       value.value.value_or("__HIVE_DEFAULT_PARTITION__"), path, what));
     };
-    if (!seen.insert(value.key).second) return wrong("is the second one that gives this field a value");
-    if (type->fits == nullptr) return wrong("gives a value to a field that is a list or a struct");
-    if (!value.value && !type->optional) return wrong("stands for a missing value, but its field is no std::optional");
-    if (value.value && !type->fits(*value.value)) return wrong(fmt::format("is not {}", type->wanted));
+    const bool first = seen.insert(value.key).second;
+    for (std::size_t field = 0; field < names.size(); ++field) {  // several may have it
+      if (names[field] != value.key) continue;
+      const CellType& type = types[field];
+      if (!first) return wrong("is the second one that gives this field a value");
+      if (type.fits == nullptr) return wrong("gives a value to a field that is a list or a struct");
+      if (!value.value && !type.optional) return wrong("stands for a missing value, but its field is no std::optional");
+      if (value.value && !type.fits(*value.value)) return wrong(fmt::format("is not {}", type.wanted));
+    }
   }
   return {};
 }
@@ -229,9 +232,9 @@ void visit_path_values(const std::string& path, const std::vector<std::string>& 
 
 std::vector<PathValue> path_values(std::string_view path, std::span<const std::string> names) {
   std::vector<PathValue> found;
-  for (PartitionValue& value : storage::partition_values(path)) {
-    for (std::size_t field = 0; field < names.size(); ++field)
-      if (names[field] == value.key) found.push_back({field, std::move(value.value)});
+  for (const PartitionValue& value : storage::partition_values(path)) {
+    for (std::size_t field = 0; field < names.size(); ++field)  // several may have it
+      if (names[field] == value.key) found.push_back({field, value.value});
   }
   return found;
 }

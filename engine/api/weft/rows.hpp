@@ -49,7 +49,7 @@ struct CsvFormat {
 };
 
 struct JsonFormat {
-  /// Fields whose member has another name.
+  /// Fields whose member has another name, each its own.
   std::map<std::string, std::string> names = {};
   // As of CsvFormat.
   bool hive_partitions = true;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -196,6 +198,42 @@ TEST_F(Partitions, AreFieldsOfJson) {
 TEST_F(Partitions, AreFieldsOfAnotherName) {
   put("Jahr=2025/Stadt=x/a.csv", "id\n1\n");
   EXPECT_EQ(read_csv({.names = {{"year", "Jahr"}, {"city", "Stadt"}}}), (Visits{{1, 2025, "x"}}));
+}
+
+struct Twice {
+  std::string text;
+  std::int16_t number = 0;
+  std::int64_t id = 0;
+  friend auto operator<=>(const Twice&, const Twice&) = default;
+};
+const std::map<std::string, std::string> kBothYear{{"text", "year"}, {"number", "year"}};
+
+TEST_F(Partitions, MayBeSeveralFieldsAtOnce) {
+  const std::string long_zeros(40, '0');  // a text that a move takes away
+  put("year=" + long_zeros + "2025/a.csv", "id\n1\n2\n");
+  EXPECT_EQ(read_csv<Twice>({.names = kBothYear}),
+            (std::vector<Twice>{{long_zeros + "2025", 2025, 1}, {long_zeros + "2025", 2025, 2}}));
+  const auto values = detail::path_values("year=" + long_zeros + "/x", std::vector<std::string>{"year", "id", "year"});
+  ASSERT_EQ(values.size(), 2u);
+  EXPECT_EQ(values[0].text, long_zeros);
+  EXPECT_EQ(values[1].text, long_zeros);
+  EXPECT_EQ(values[1].field, 2u);
+  put("year=soon/b.csv", "id\n3\n");
+  EXPECT_TRUE(has(refused_csv<Twice>({.names = kBothYear}), "'year=soon'")) << "it fits one of the fields";
+}
+
+TEST_F(Partitions, AndMembersOfSeveralFieldsAreRefusedInJson) {
+  put("a.json", "{\"year\":2025,\"id\":1}\n");
+  const auto refused = [](const std::function<void(Flow&)>& define) {
+    const auto report = run_locally(define, {.threads = 1});
+    return report ? "" : report.error().to_string();
+  };
+  const std::string wanted = "JsonFormat::names: two fields have the member 'year'";
+  EXPECT_TRUE(has(refused([&](Flow& flow) { flow.read_json<Twice>(scratch / "in", {.names = kBothYear}).count(); }), wanted));
+  EXPECT_TRUE(has(refused([&](Flow& flow) {
+                    flow.from_vector(std::vector<Twice>(1)).write_json(scratch / "out", {.names = {{"text", "number"}}});
+                  }),
+                  "have the member 'number'"));
 }
 
 TEST_F(Partitions, OfWhichConditionsRefuseAreNotListed) {

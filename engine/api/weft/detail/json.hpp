@@ -229,6 +229,8 @@ struct JsonInput {
   bool hive_partitions = true;
 };
 
+/// The names of the fields' members. std::invalid_argument when two are the same.
+std::vector<std::string> distinct_members(std::vector<std::string> names);
 std::shared_ptr<const JsonInput> json_input(std::vector<std::string> names, const JsonFormat& format);
 
 /// Sets a field to what a directory says; null: missing.
@@ -336,7 +338,7 @@ void append_json_object(std::string& line, const T& value, const auto& names) {
 /// How rows become lines of JSON.
 template <class T>
 auto json_printer(const JsonFormat& format) {
-  return [names = names_in_files(kFieldNames<T>, format.names)](std::string& buffer, const T& record) {
+  return [names = distinct_members(names_in_files(kFieldNames<T>, format.names))](std::string& buffer, const T& record) {
     append_json_object(buffer, record, names);
     buffer.push_back('\n');
   };

@@ -411,19 +411,25 @@ TEST_F(DriversTest, AJobWhoseOwnDriverComesBackKeepsIt) {
 TEST_F(DriversTest, ARestartedMasterGivesAJobsOwnDriverItsTimeToComeBack) {
   make();
   const auto worker = join(1, 8);
-  submit(1);
+  submit(1), submit(2);
   on_reactor([&] { drivers->take_over(JobId(1)); });
+  DriverState detached;
+  detached.job = JobId(2);
+  detached.wanted = detached.detached = true;
   make();
   on_reactor([&] {
     EXPECT_TRUE(drivers->restore(states[JobId(1)]));
-    drivers->attached(JobId(1));
+    EXPECT_TRUE(drivers->restore(detached));
   });
+  EXPECT_TRUE(eventually([&] { return worker->starts.size() == 1; }));
+  EXPECT_EQ(worker->starts[0].job, JobId(2)) << "nobody but the cluster has a driver for it";
+  on_reactor([&] { drivers->attached(JobId(1)); });
   EXPECT_FALSE(drivers->knows(JobId(1)));
   times.take_over = kAtOnce;
   make();
   states[JobId(1)].wanted = true;
   on_reactor([&] { EXPECT_TRUE(drivers->restore(states[JobId(1)])); });
-  EXPECT_TRUE(eventually([&] { return worker->starts.size() == 1; }));
+  EXPECT_TRUE(eventually([&] { return worker->starts.size() == 2; }));
 }
 
 TEST_F(DriversTest, ADriverWhoseWorkerWasLostWithNothingMoreRecordedIsStartedElsewhere) {
