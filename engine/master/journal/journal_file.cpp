@@ -18,8 +18,8 @@ namespace weft::master {
 
 namespace {
 
-constexpr std::size_t kWrite = 1u << 20;    // bytes at a time
-constexpr std::uint64_t kKept = 16u << 10;  // for the first records of masters that begin on a full disk
+constexpr std::size_t kWrite = 1u << 20;     // bytes at a time
+constexpr std::uint64_t kKept = 16u << 10;   // for the first records of masters that begin on a full disk
 constexpr std::uint64_t kAhead = 64u << 10;  // is reserved at once
 
 /// Where a checkpoint is written.
