@@ -73,7 +73,8 @@ bool Composed::tick(const ClusterView& view, Decisions& decisions) {
       next = view.now() + period;
       changed = part->tick(view, decisions) || changed;
     }
-    decisions.wake_at(part->next_tick(next));
+    const Time wanted = part->next_tick(next);
+    decisions.wake_at(wanted > view.now() ? wanted : next);  // one that was just called is not called at once again
   }
   return changed;
 }

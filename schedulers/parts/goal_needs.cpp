@@ -164,6 +164,7 @@ void add_stage(const StageOnClasses& stage, double slots, double seconds, const 
   if (!stage.fast.empty()) share_out(stage, slots, available, needs);
   const double alone =
       stage.fast.empty() ? 0 : stage.work() / std::clamp(available[stage.fast.front()], 1.0, std::max(1.0, stage.tasks));
+  const bool elsewhere = !stage.stage->pending.avoiding().empty();  // a task that failed on the only fast node
   for (std::size_t i = 0; i < needs.of_class.size(); ++i) {
     GoalNeeds::OfClass& on = needs.of_class[i];
     const bool fast = std::find(stage.fast.begin(), stage.fast.end(), i) != stage.fast.end();
@@ -176,7 +177,7 @@ void add_stage(const StageOnClasses& stage, double slots, double seconds, const 
       on.running += stage.running[i];
       on.prefers = on.prefers && fast;
       on.scale = stage.lengths[0] / stage.lengths[i];
-      on.useful = on.useful && (fast || stage.lengths[i] * (1 + margin) <= std::max(alone, seconds));
+      on.useful = on.useful && (fast || elsewhere || stage.lengths[i] * (1 + margin) <= std::max(alone, seconds));
     }
   }
 }

@@ -75,7 +75,8 @@ Resources TaskUse::use_of(const ClusterView& view, const JobInfo& job, const Sta
     const auto nodes = static_cast<double>(std::max<std::size_t>(1, view.nodes().size()));
     const Resources node = capacity({}, view.capacity() * (1 / nodes)).use;
     for (const auto& kind : kResourceKinds) {
-      if (use.*kind.amount <= 0) use.*kind.amount = node.*kind.amount * kUnknownPart;
+      if (use.*kind.amount <= 0 && kind.amount != &Resources::accelerator)  // devices are for those that demand them
+        use.*kind.amount = node.*kind.amount * kUnknownPart;
     }
   }
   if (!stage.reads_shuffle || !fetches(job, stage)) return use;

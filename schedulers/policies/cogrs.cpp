@@ -1,6 +1,7 @@
 #include "schedulers/policies/cogrs.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -106,7 +107,7 @@ class Cogrs final : public Placement {
     }
   }
 
-  /// Adds the task to those to choose from. One that is not pending any more is removed when it is met.
+  /// Adds the task to those to choose from. One that runs or has finished is removed when it is met.
   static void list(Plan& plan, std::uint32_t task) {
     if (task >= plan.reduces.size()) return;
     const Reduce& reduce = plan.reduces[task];
@@ -117,13 +118,21 @@ class Cogrs final : public Placement {
 
   static bool may_run(const StageInfo& stage, std::uint32_t task) { return stage.pending.unconstrained().contains(task); }
 
+  /// Not one that pauses after a failure, or avoids a node: nothing tells when it may run.
+  static bool is_over(const StageInfo& stage, std::uint32_t task) {
+    const TaskState state = stage.tasks[task].state;
+    return state == TaskState::running || state == TaskState::finished;
+  }
+
   static std::optional<std::uint32_t> at_centre(const StageInfo& stage, Plan& plan, NodeId node) {
     auto found = plan.by_centre.find(node);
     if (found == plan.by_centre.end()) return std::nullopt;
     auto& tasks = found->second;
-    while (!tasks.empty() && !may_run(stage, tasks.begin()->second)) tasks.erase(tasks.begin());
-    if (!tasks.empty()) return tasks.begin()->second;
-    plan.by_centre.erase(found);
+    for (auto entry = tasks.begin(); entry != tasks.end();) {
+      if (may_run(stage, entry->second)) return entry->second;
+      entry = is_over(stage, entry->second) ? tasks.erase(entry) : std::next(entry);
+    }
+    if (tasks.empty()) plan.by_centre.erase(found);
     return std::nullopt;
   }
 
@@ -133,7 +142,7 @@ class Cogrs final : public Placement {
     std::size_t seen = 0;
     for (auto entry = plan.by_size.begin(); entry != plan.by_size.end() && seen < at_most;) {
       if (!may_run(stage, entry->second)) {
-        entry = plan.by_size.erase(entry);
+        entry = is_over(stage, entry->second) ? plan.by_size.erase(entry) : std::next(entry);
         continue;
       }
       if (use(entry->second)) return;

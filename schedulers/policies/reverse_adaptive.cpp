@@ -188,7 +188,7 @@ class WhileForecast final : public OrderingPolicy {
     otherwise_->on_event(view, notice);
   }
   Time period() const override { return slots_->period(); }
-  Time next_tick(Time planned) const override { return slots_->next_tick(planned); }
+  Time next_tick(Time planned) const override { return present_ == otherwise_.get() ? planned : slots_->next_tick(planned); }
   bool tick(const ClusterView& view, Decisions& decisions) override {
     const bool changes = std::ranges::any_of(view.nodes(), [&view](const auto& node) {
       return !node.second.forecast.empty() && node.second.forecast.back().from > view.now();

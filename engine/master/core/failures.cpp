@@ -89,6 +89,7 @@ void Failures::retry_paused(const TaskId& id) {
   schedulers::StageInfo& info = *stage->second.info;
   if (info.tasks[id.index].state != schedulers::TaskState::blocked) return;
   context_.view.set_task(*job->second.info, info, id.index, schedulers::TaskState::pending);
+  health_.lift_avoidance(info);  // the other nodes may have gone meanwhile
   context_.triggers.note_work();
 }
 

@@ -132,5 +132,65 @@ TEST(AdviseCommand, SaysOnOneScreenWhichSchedulerToUse) {
   EXPECT_TRUE(reader.finish().has_value());
 }
 
+/// Which of the schedulers leaves jobs unfinished in an hour in which nothing keeps a node from taking their tasks.
+std::string unfinished(const std::string& jobs, std::vector<std::string> arguments) {
+  const ScratchDirectory directory;
+  write_file(directory / "jobs.json", jobs);
+  arguments.insert(arguments.end(), {"--workload", "jobs:" + directory / "jobs.json", "--until", "1h", "--json", "--quiet"});
+  for (const char* scheduler :
+       {"fifo", "fair", "capacity", "delay", "sjf", "srtf", "fsp", "tetris", "carbyne", "cogrs", "cogrs(inner=fair)",
+        "shufflewatcher", "adaptive", "ras", "reverse_adaptive", "reverse_adaptive(without_forecast=backwards)"})
+    arguments.insert(arguments.end(), {"--scheduler", scheduler});
+  const auto result = simulate(arguments);
+  std::string names;
+  for (std::size_t at = 0; (at = result.out.find(R"({"scheduler":")", at)) != std::string::npos; ++at) {
+    const std::size_t begin = at + 14, end = result.out.find('"', begin);
+    const std::string_view of_one = std::string_view(result.out).substr(at, result.out.find(R"("jain_jobs")", at) - at);
+    if (of_one.find(R"("jobs_not_finished":{"mean":0,)") == std::string_view::npos)
+      names += result.out.substr(begin, end - begin) + " ";
+  }
+  EXPECT_THAT(result.out, HasSubstr(R"("jobs_not_finished":{"mean":)")) << result.err;
+  return names;
+}
+
+TEST(EveryScheduler, EndsAJobWhoseTaskFailedOnTheOnlyFastNode) {
+  EXPECT_EQ(unfinished(R"({"name":"j","stages":[{"tasks":8,"duration":10,"speedups":{"accelerator=gpu":5},)"
+                       R"("failures":[{"task":7,"after":1,"environment":false}]}]})",
+                       {"--nodes", "2", "--cores", "1", "--set", "groups=count=1,cores=1,attributes=(accelerator=gpu)"}),
+            "");
+}
+
+TEST(EveryScheduler, EndsAJobWhoseTaskPausedWhileTheOtherNodesWereLost) {
+  EXPECT_EQ(unfinished(R"({"name":"j","stages":[{"tasks":2,"duration":10,"failures":[{"task":0,"after":2,"environment":true}]}]})",
+                       {"--nodes", "3", "--cores", "1", "--replicas", "0", "--set",
+                        "faults.nodes=at=1s,node=2,repair=10h;at=2.1s,node=1,repair=10h"}),
+            "");
+}
+
+TEST(EveryScheduler, EndsAJobWhoseReducePausedWithoutInput) {
+  EXPECT_EQ(unfinished(R"({"name":"j","stages":[{"tasks":2,"duration":1},{"tasks":4,"durations":[1,1,1.1,1.2],"parents":[0],)"
+                       R"("failures":[{"task":1,"after":0.9,"environment":true}]}]})",
+                       {"--nodes", "1", "--cores", "2"}),
+            "");
+}
+
+TEST(EveryScheduler, EndsJobsWhenTheLastForecastIsOver) {
+  std::string jobs;
+  for (int i = 0; i < 5; ++i)
+    jobs += R"({"name":"j","stages":[{"tasks":8,"duration":10}]})"
+            "\n";
+  EXPECT_EQ(unfinished(jobs, {"--nodes", "4", "--cores", "2", "--set", "availability=from=20s,part=0.5;from=60s,part=1"}), "");
+}
+
+TEST(EveryScheduler, GivesNodesWithoutADeviceAsManyTasksWhenAnotherHasOne) {
+  const ScratchDirectory directory;
+  write_file(directory / "jobs.json", R"({"name":"j","stages":[{"tasks":160,"duration":30}]})");
+  for (const char* scheduler : {"fsp", "ras", "ras(mode=paper)", "reverse_adaptive(without_forecast=backwards)"}) {
+    const auto result = simulate({"--workload", "jobs:" + directory / "jobs.json", "--nodes", "10", "--cores", "8", "--set",
+                                  "groups=count=1,cores=8,accelerator=1", "--scheduler", scheduler, "--json", "--quiet"});
+    EXPECT_THAT(result.out, HasSubstr(R"("makespan":{"mean":60,)")) << scheduler;
+  }
+}
+
 }  // namespace
 }  // namespace weft::test
