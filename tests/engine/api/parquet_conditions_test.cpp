@@ -129,6 +129,8 @@ std::vector<T> edges() {
   } else {
     values = {Limits::min(), T(Limits::min() + 1), T(0), T(1), T(5), T(7), T(10), T(Limits::max() - 1), Limits::max()};
     if constexpr (std::signed_integral<T>) values.insert(values.begin() + 2, {T(-5), T(-1)});
+    // So that all of a row group have the first bit.
+    if constexpr (sizeof(T) == 4 && std::unsigned_integral<T>) values.insert(values.end() - 2, {T{1} << 31, (T{1} << 31) + 5});
     if constexpr (sizeof(T) == 8) {
       constexpr T kExact = T{1} << 53;
       values.insert(values.end() - 2, {kExact, kExact + 1, kExact + 2});
@@ -336,7 +338,7 @@ TEST_F(ParquetConditions, OnDecimalsAreExact) {
     expect(column("wider") < "1" + std::string(66, '0'), {1, 2, 3, 5});
     skipped = 0;
     expect(column("wider") > 5, {1, 5});
-    EXPECT_EQ(skipped, 3u) << "by statistics of any length";
+    EXPECT_EQ(skipped, name == "decimals_as_bytes" ? 3u : 0u) << "by statistics of any length";
     for (const std::string text : {"", ".", "-", "ten", "9,5", "1e", "0x10", " 1", "1 ", "nan", "inf", "--1", "1.2.3"}) {
       const std::string said = refused(file, column("price") == text);
       EXPECT_NE(said.find(file.path + ": where compares column 'price' of type decimal128(9, 2) with a text, '" + text +

@@ -28,7 +28,7 @@ def main():
         "id": pa.array([1, 2, 3], pa.int64()),
         "at": pa.array([datetime.datetime(9999, 12, 31, 23, 59, 59, 999999), datetime.datetime(1, 1, 1), None], pa.timestamp("us")),
     }, use_deprecated_int96_timestamps=True)
-    # A row group for each row, of decimals as bytes and as whole numbers.
+    # Decimals as bytes, with a row group for each row, and as whole numbers, with a missing one beside others.
     for name, as_number in (("bytes", False), ("numbers", True)):
         numbers = lambda texts, kind: pa.array([None if one is None else decimal.Decimal(one) for one in texts], kind)  # noqa: E731
         write(f"decimals_as_{name}.parquet", {
@@ -36,7 +36,7 @@ def main():
             "long": numbers(["9" * 15 + ".125", "-" + "9" * 15 + ".125", "0", None, "0.001"], pa.decimal128(18, 3)),
             "wide": numbers(["9" * 38, "9" * 37 + "8", "-" + "9" * 38, "18446744073709551616", "0"], pa.decimal128(38, 0)),
             "wider": numbers(["9" * 66 + "." + "9" * 10, "-" + "9" * 66 + "." + "9" * 10, "1e-10", None, "18446744073709551615"], pa.decimal256(76, 10)),
-        }, row_group_size=1, store_decimal_as_integer=as_number)
+        }, row_group_size=3 if as_number else 1, store_decimal_as_integer=as_number)
     # A row group for each row. In its schema Arrow notes which column has durations.
     few = {"ndv": 4, "fpp": 0.01}
     write("times_of_other_units.parquet", {
