@@ -117,13 +117,6 @@ bool holds(Comparison comparison, std::partial_ordering order) {
   return false;
 }
 
-/// Whether the value meets the condition; nothing when it cannot be compared.
-std::optional<bool> meets(const CellType* type, const PartitionValue& value, const Condition& condition) {
-  if (!value.value) return false;
-  const auto order = compared(type == nullptr ? CellClass::none : type->kind, *value.value, condition);
-  return order ? std::optional(holds(condition.comparison, *order)) : std::nullopt;
-}
-
 }  // namespace
 
 const CellType* PathFields::type_of(std::string_view name) const {
@@ -131,10 +124,22 @@ const CellType* PathFields::type_of(std::string_view name) const {
   return found == names.end() ? nullptr : &types[static_cast<std::size_t>(found - names.begin())];
 }
 
+bool PathFields::is_missing(const CellType& type, const PartitionValue& value) const {
+  return !value.value || (type.optional && std::find(missing.begin(), missing.end(), *value.value) != missing.end());
+}
+
+std::optional<bool> PathFields::meets(const PartitionValue& value, const Condition& condition) const {
+  const CellType* const known = type_of(value.key);
+  const CellType type = known == nullptr ? CellType() : *known;
+  if (is_missing(type, value)) return false;
+  const auto order = compared(type.kind, *value.value, condition);
+  return order ? std::optional(holds(condition.comparison, *order)) : std::nullopt;
+}
+
 bool PathFields::may_hold(std::string_view directory) const {
   const auto value = enabled ? storage::partition_value(directory) : std::nullopt;
   return !value || std::all_of(where.begin(), where.end(), [&](const Condition& condition) {
-    return condition.column != value->key || meets(type_of(value->key), *value, condition).value_or(true);  // choose() reports it
+    return condition.column != value->key || meets(*value, condition).value_or(true);  // choose() reports it
   });
 }
 
@@ -147,7 +152,7 @@ Result<bool> PathFields::meets_conditions(const std::string& path) const {
       if (value.key != condition.column) continue;
       found = true;
       const CellType* const type = type_of(value.key);
-      const auto one = meets(type, value, condition);
+      const auto one = meets(value, condition);
       if (!one && compares_text(condition) && type != nullptr && is_time(type->kind) && !time_in<Timestamp>(condition.text))
         return fail(Code::invalid_argument,
                     fmt::format("{}: where compares column '{}' with a text, '{}', that is neither a date (2026-11-28) nor a time "
@@ -183,7 +188,7 @@ Result<void> PathFields::check_values(const std::string& path) const {
       if (!first) return wrong("is the second one that gives this field a value");
       if (type.fits == nullptr) return wrong("gives a value to a field that is a list or a struct");
       if (!value.value && !type.optional) return wrong("stands for a missing value, but its field is no std::optional");
-      if (value.value && !type.fits(*value.value)) return wrong(fmt::format("is not {}", type.wanted));
+      if (!is_missing(type, value) && !type.fits(*value.value)) return wrong(fmt::format("is not {}", type.wanted));
     }
   }
   return {};
@@ -221,8 +226,8 @@ Result<void> PathFields::choose(storage::InputFiles& files) const {
 
 std::shared_ptr<const PathFields> path_fields(std::string_view source, std::span<const CellType> types,
                                               const std::vector<std::string>& names, const std::vector<Condition>& where,
-                                              bool enabled, bool columns_compare) {
-  return std::make_shared<const PathFields>(PathFields{source, types, names, where, enabled, columns_compare});
+                                              bool enabled, bool columns_compare, const std::vector<std::string>& missing) {
+  return std::make_shared<const PathFields>(PathFields{source, types, names, where, enabled, columns_compare, missing});
 }
 
 void visit_path_values(const std::string& path, const std::vector<std::string>& names, void* self,

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "storage/access/remote.hpp"
+#include "storage/partition_path.hpp"
 #include "weft/detail/path_fields.hpp"
 
 namespace weft::detail {
@@ -22,6 +23,7 @@ struct PathFields {
   std::vector<storage::parquet::Condition> where{};
   bool enabled = true;
   bool columns_compare = false;  // `where` may also name columns that are in the files
+  std::vector<std::string> missing{};
 
   /// Whether files below a directory of that name may meet the conditions.
   bool may_hold(std::string_view directory) const;
@@ -32,6 +34,9 @@ struct PathFields {
 
  private:
   const CellType* type_of(std::string_view name) const;
+  bool is_missing(const CellType& type, const storage::PartitionValue& value) const;
+  /// Nothing: they cannot be compared. A missing value meets no condition.
+  std::optional<bool> meets(const storage::PartitionValue& value, const storage::parquet::Condition& condition) const;
   Result<bool> meets_conditions(const std::string& path) const;
   Result<void> check_values(const std::string& path) const;
 };

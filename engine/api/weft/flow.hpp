@@ -101,7 +101,7 @@ class Flow {
     if constexpr (detail::check_read_csv<T>()) {
       detail::check_csv_format(format, detail::kCellTypes<FieldsOf<T>>, kFieldNames<T>);
       const auto fields = detail::path_fields("read_csv", detail::kCellTypes<FieldsOf<T>>, names_of<T>(format), format.where,
-                                              format.hive_partitions, false);
+                                              format.hive_partitions, false, format.missing);
       return from_files(paths, 0, "read_csv", where, detail::CsvSource<T>{std::make_shared<const CsvFormat>(std::move(format))},
                         InputFormat::detect, fields.get());
     } else {

@@ -35,7 +35,7 @@ struct CsvFormat {
   /// if there are none, otherwise as the first. A value whose text is one of them is written as it is, and is missing when it is
   /// read again: choose texts that no value has.
   std::vector<std::string> missing = {""};
-  /// Spaces and tabs around numbers and truth values are ignored.
+  /// Spaces and tabs around numbers, truth values, days, moments and all optional values are ignored, quoted or not.
   bool trim = false;
   /// Quoted fields may contain line ends. Then each file is read by one task, because in the middle of a file it is impossible to
   /// know whether a line's end is quoted. Otherwise a line that ends inside of quotes fails the job, unless it is the last of its

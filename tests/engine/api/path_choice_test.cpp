@@ -208,6 +208,25 @@ struct Twice {
 };
 const std::map<std::string, std::string> kBothYear{{"text", "year"}, {"number", "year"}};
 
+struct Sparse {
+  std::optional<std::int16_t> year;
+  std::int64_t id = 0;
+  friend auto operator<=>(const Sparse&, const Sparse&) = default;
+};
+
+TEST_F(Partitions, OfAWordThatMeansAMissingValueHaveNone) {
+  put("year=NA/a.csv", "id\n1\n");
+  put("year=2025/a.csv", "id\n2\n");
+  EXPECT_EQ(read_csv<Sparse>({.missing = {"", "NA"}}), (std::vector<Sparse>{{std::nullopt, 1}, {2025, 2}}));
+  EXPECT_EQ(read_csv<Sparse>({.missing = {"NA"}, .where = {column("year") != 7}}), (std::vector<Sparse>{{2025, 2}}));
+  EXPECT_TRUE(has(refused_csv<Sparse>(), "'year=NA'"));
+  struct Dense {
+    std::int16_t year = 0;
+    std::int64_t id = 0;
+  };
+  EXPECT_TRUE(has(refused_csv<Dense>({.missing = {"NA"}}), "'year=NA'")) << "the field takes no missing value";
+}
+
 TEST_F(Partitions, MayBeSeveralFieldsAtOnce) {
   const std::string long_zeros(40, '0');  // a text that a move takes away
   put("year=" + long_zeros + "2025/a.csv", "id\n1\n2\n");
