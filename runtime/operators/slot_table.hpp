@@ -130,7 +130,11 @@ class SlotTable {
     constexpr unsigned kLargest = 40;
     if (!memory_.empty() || shape == 0 || shape > kLargest) return;
     if ((sizeof(Slot) << shape) > account_.limit() / 2) return;
-    take(std::size_t{1} << shape);
+    const std::size_t count = std::size_t{1} << shape;
+    Pages memory = zeroed(count);
+    if (memory.empty()) return;
+    memory_ = std::move(memory);
+    use_slots(count);
   }
 
   static constexpr std::size_t kFirstSlots = 8;
@@ -183,13 +187,11 @@ class SlotTable {
     const std::size_t least = memory_.empty() ? kFirstSlots : 2 * (mask_ + 1);
     while (count > least && count * sizeof(Slot) > account_.limit() - account_.used()) count /= 2;
     step_ = 2;
-    Pages old;
     const std::size_t old_count = memory_.empty() ? 0 : mask_ + 1;
+    Pages old = zeroed(count);  // until it is there, the table stays as it is
+    if (old.empty()) return false;
     old.swap(memory_);
-    if (!take(count)) {
-      old.swap(memory_);
-      return false;
-    }
+    use_slots(count);
     for (std::size_t i = 0; i != old_count; ++i) {
       Slot& slot = reinterpret_cast<Slot*>(old.data())[i];
       if (slot.key.free()) continue;
@@ -203,13 +205,24 @@ class SlotTable {
     return true;
   }
 
-  bool take(std::size_t count) {
-    if (!account_.try_take(count * sizeof(Slot))) return false;
-    memory_ = Pages::zeroed(count * sizeof(Slot), account_.context().pages);
+  /// Memory for `count` free slots; empty when the account refuses it. Throws std::bad_alloc when the system does, with the account
+  /// as it was.
+  Pages zeroed(std::size_t count) {
+    const std::size_t bytes = count * sizeof(Slot);
+    if (!account_.try_take(bytes)) return {};
+    try {
+      return Pages::zeroed(bytes, account_.context().pages);
+    } catch (...) {
+      account_.give_back(bytes);
+      throw;
+    }
+  }
+
+  /// memory_ has `count` slots from now on.
+  void use_slots(std::size_t count) {
     mask_ = count - 1;
     shift_ = static_cast<unsigned>(64 - std::countr_zero(count));
     max_size_ = most(count);
-    return true;
   }
 
   /// How many of `slots` slots may be filled. In small tables, where memory is not what costs, a quarter: a key that is not in its

@@ -1,10 +1,28 @@
 // The hash table itself and the memory it lies in.
+#include <cstdlib>
 #include <map>
+#include <new>
 #include <set>
 
 #include "base/page_pool.hpp"
 #include "runtime/operators/aggregation_table.hpp"
 #include "tests/runtime/operators/operators_fixture.hpp"
+
+namespace {
+
+bool memory_refused = false;  // to whoever wants aligned memory, as tables do
+
+}  // namespace
+
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  if (memory_refused) throw std::bad_alloc();
+  const auto unit = static_cast<std::size_t>(alignment);
+  void* const memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace weft::runtime {
 namespace {
@@ -51,6 +69,25 @@ TEST(AggregationTable, KeysOfEveryLengthAndContentAreToldApart) {
     EXPECT_EQ(*acc, count);
   }
   EXPECT_EQ(counted.table().find(counted.table().ref("not there")), nullptr);
+}
+
+TEST(AggregationTable, ATableThatCannotGrowStaysAsItIs) {
+  Counted<std::uint64_t> counted(1 << 20);
+  for (std::uint64_t key = 1; key <= 1000; ++key) ASSERT_TRUE(counted.add(key));
+  const std::uint64_t used = counted.account().used();
+  memory_refused = true;
+  std::uint64_t key = 1001;
+  try {
+    while (key < 100'000 && counted.add(key)) ++key;
+  } catch (const std::bad_alloc&) {
+    memory_refused = false;
+  }
+  ASSERT_FALSE(std::exchange(memory_refused, false)) << "it needed no memory";
+  EXPECT_EQ(counted.account().used(), used);
+  EXPECT_EQ(counted.table().size(), key - 1);
+  EXPECT_EQ(counted.all().size(), key - 1);
+  while (key <= 5000) ASSERT_TRUE(counted.add(key++));
+  EXPECT_EQ(counted.all().size(), 5000u);
 }
 
 TEST(AggregationTable, LongKeysOfOneHashAreToldApart) {
