@@ -91,7 +91,8 @@ class Appender final : public ChunkAppender {
     gathered_bytes_ += trailer.size();
     WEFT_TRY(write_gathered());
     if (::fsync(fd_.get()) != 0) return fail(failed("cannot sync", errno));
-    return directory.publish(info);
+    if (const auto refused = directory.publish(info)) return fail(store_->write_failed(slot_, refused->what, refused->error));
+    return {};
   }
 
   Result<void> write_gathered() {

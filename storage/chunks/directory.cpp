@@ -246,13 +246,16 @@ void Directory::note(const Result<void>& index_written) {
   fs::remove_all(path_ / "index", ignored);
 }
 
-Result<void> Directory::publish(const ChunkInfo& info) {
+std::optional<RefusedCall> Directory::publish(const ChunkInfo& info) {
   const fs::path from = unsealed_path(info.id), to = chunk_path(info.id);
-  if (::rename(from.c_str(), to.c_str()) != 0)
-    return fail(errno_error("cannot rename " + from.string() + " to " + to.string(), errno));
-  if (auto synced = sync(chunks_, path_ / "chunks"); !synced) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    const int error = errno;
+    return RefusedCall{"cannot rename " + from.string() + " to " + to.string(), error};
+  }
+  if (::fsync(chunks_.get()) != 0) {
+    const int error = errno;
     ::unlink(to.c_str());
-    return synced;
+    return RefusedCall{"cannot sync " + (path_ / "chunks").string(), error};
   }
   remember(info);
   return {};

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct FoundChunks {
   std::vector<ChunkInfo> sealed, corrupt, lost, quarantined;
 };
 
+/// A call that the operating system refused, and its errno.
+struct RefusedCall {
+  std::string what;
+  int error = 0;
+};
+
 /// Any thread; the store keeps operations on one chunk apart.
 class Directory {
  public:
@@ -36,8 +43,9 @@ class Directory {
   std::filesystem::path chunk_path(ChunkId id) const;
   std::filesystem::path quarantine_path(ChunkId id) const;
 
-  /// Makes a synced unsealed file a chunk, durably.
-  Result<void> publish(const ChunkInfo& info);
+  /// Makes a synced unsealed file a chunk, durably. What is refused is a write that failed: it counts against the directory
+  /// (ChunkStore::Impl::write_failed), and there is no chunk.
+  std::optional<RefusedCall> publish(const ChunkInfo& info);
   /// Moves the chunk's file out of readers' sight; when the disk refuses, it stays where it is.
   void quarantine(ChunkId id);
   /// Removes the chunk's file.

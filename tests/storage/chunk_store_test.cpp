@@ -281,6 +281,31 @@ TEST_F(ChunkStoreTest, ReportsADirectoryThatGoesAwayAndUsesTheOthers) {
   EXPECT_TRUE(fs::exists(chunk_path(20, "b")));
 }
 
+TEST_F(ChunkStoreTest, ADirectoryThatRefusesASealedChunkTakesNoMore) {
+  auto store = open_store(quiet_options(two(), events_.listener()));
+  auto appender = store->create(ChunkId(1), 1000);
+  ASSERT_TRUE(appender);
+  ASSERT_TRUE((*appender)->append(as_bytes(content_of(1, 1000))));
+  const bool in_a = fs::exists(scratch_ / ("a/unsealed/" + hex_name(1)));
+  const std::string bad = in_a ? "a" : "b", good = in_a ? "b" : "a";
+  fs::create_directory(chunk_path(1, bad));  // in whose place no file can be put
+  const auto sealed = (*appender)->seal();
+  EXPECT_EQ(sealed ? Code::internal : sealed.error().code(), Code::io);
+  EXPECT_TRUE(store->space()[in_a ? 0 : 1].failure);
+  EXPECT_FALSE(store->space()[in_a ? 1 : 0].failure);
+  EXPECT_FALSE(store->find(ChunkId(1)));
+  EXPECT_TRUE(test::entries(scratch_ / (bad + "/unsealed")).empty());
+  std::vector<std::unique_ptr<ChunkAppender>> open;  // each of whose reservations makes the other directory the roomier one
+  for (std::uint64_t id = 2; id <= 5; ++id) {
+    auto next = store->create(ChunkId(id), 1u << 30);
+    ASSERT_TRUE(next);
+    EXPECT_TRUE(fs::exists(scratch_ / (good + "/unsealed/" + hex_name(id))));
+    open.push_back(std::move(*next));
+  }
+  put_chunk(*store, ChunkId(1), content_of(1, 1000));
+  EXPECT_TRUE(fs::is_regular_file(chunk_path(1, good)));
+}
+
 TEST_F(ChunkStoreTest, ReportsAFileThatIsGone) {
   auto store = open_store(quiet_options(one(), events_.listener()));
   const ChunkInfo first = put_chunk(*store, ChunkId(1), content_of(1, 100));
