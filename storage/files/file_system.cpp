@@ -120,8 +120,13 @@ class HeldLease final : public DirectoryLease {
 }  // namespace
 
 Result<std::unique_ptr<DirectoryLease>> FileSystemImpl::lease_directory(const std::string& path, bool take_over) {
-  WEFT_ASSIGN(const Leased leased, ask(LeaseDirectory{path, options_.user, take_over}));
-  return std::make_unique<HeldLease>(shared_from_this(), leased);
+  bool repeated = false;
+  auto leased = ask(LeaseDirectory{path, options_.user, take_over}, &repeated);
+  // A master that made the directory and died before its answer: the lease is this process's, and nobody knows its number.
+  if (!leased && repeated && !take_over && leased.error().code() == Code::already_exists)
+    leased = ask(LeaseDirectory{path, options_.user, true});
+  if (!leased) return fail(std::move(leased).error());
+  return std::make_unique<HeldLease>(shared_from_this(), *leased);
 }
 
 Result<void> FileSystemImpl::remove(const std::string& path, bool recursive) {

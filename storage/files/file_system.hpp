@@ -111,7 +111,9 @@ class FileSystem {
   virtual Result<FileLayout> layout(const std::string& path) = 0;
   virtual Result<void> make_directory(const std::string& path, bool parents) = 0;
   /// A new directory, removed with all below it at the end of its lease: for files that have no final name yet. With `take_over`
-  /// also one that the user has leased before; the earlier lease is over then, and the directory stays.
+  /// also one that the user has leased before; the earlier lease is over then, and the directory stays. The name must be one that
+  /// no other process makes up, as those of work directories with their tokens are: when a master ended before its answer, a
+  /// directory of that name that the user has leased is taken for the one that it made.
   virtual Result<std::unique_ptr<DirectoryLease>> lease_directory(const std::string& path, bool take_over) = 0;
   virtual Result<void> remove(const std::string& path, bool recursive) = 0;
   virtual Result<void> rename(const std::string& from, const std::string& to, bool replace) = 0;
