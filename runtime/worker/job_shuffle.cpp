@@ -131,12 +131,18 @@ void JobShuffle::commit(rpc::Message message, rpc::Responder responder) {
     auto done = put();
     return done ? responder.reply({}) : responder.fail(done.error());
   }
-  // Short of memory: putting one segment may mean writing others to disk.
-  worker_.background.post(
-      [put, &reactor = worker_.reactor, shared = std::make_shared<rpc::Responder>(std::move(responder))]() mutable {
-        auto done = put();
-        reactor.post([done, shared = std::move(shared)] { done ? shared->reply({}) : shared->fail(done.error()); });
-      });
+  // Short of memory: putting one segment may mean writing others to disk. The job may end meanwhile.
+  auto job_ended = [this, alive = std::weak_ptr(alive_)] { return alive.expired() || ended_; };
+  worker_.background.post([put, job_ended, key, store = worker_.store, &reactor = worker_.reactor,
+                           shared = std::make_shared<rpc::Responder>(std::move(responder))]() mutable {
+    auto done = put();
+    reactor.post([done, job_ended, key, store, shared = std::move(shared)] {
+      if (!done) return shared->fail(done.error());
+      if (!job_ended()) return shared->reply({});
+      store->release(key);  // what the job had here may have been dropped before this came
+      shared->fail(Error(Code::cancelled, "the job has ended"));
+    });
+  });
 }
 
 void JobShuffle::read(const rpc::Message& message, rpc::Responder responder) {
