@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include "base/assert.hpp"
 #include "base/crc32c.hpp"
 #include "base/file.hpp"
+#include "base/mapped.hpp"
 #include "base/unlinked_file.hpp"
 #include "shuffle/segment/segment_format.hpp"
 
@@ -19,6 +21,17 @@ namespace weft::shuffle {
 namespace {
 
 tl::unexpected<Error> damaged(const char* what) { return fail(Code::corrupt, std::string("damaged map output: ") + what); }
+
+tl::unexpected<Error> mismatch(const Extent& extent) {
+  return damaged(("checksum mismatch in an extent of partition " + std::to_string(extent.partition)).c_str());
+}
+
+constexpr const char* kUnreadable = "its disk does not deliver it";
+
+/// Of mapped bytes: of a file they may be missing.
+std::optional<std::uint32_t> checksum(ByteView bytes, SegmentHome home) {
+  return home == SegmentHome::file ? crc32c_of_mapped(bytes) : crc32c(bytes);
+}
 
 bool is_sealed_memory(int fd) {
   const int seals = ::fcntl(fd, F_GET_SEALS);
@@ -55,6 +68,7 @@ class Contents {
  private:
   Result<format::Footer> read_footer() {
     format::Header header;
+    if (!checksum({data_, sizeof header}, home_)) return damaged(kUnreadable);
     std::memcpy(&header, data_, sizeof header);
     if (header.magic != format::kMagic) return damaged("not a segment");
     if (header.version != format::kVersion)
@@ -62,6 +76,7 @@ class Contents {
                                               ", this program reads " + std::to_string(format::kVersion));
     format::Footer footer;
     const std::byte* at = data_ + size_ - sizeof footer;
+    if (!checksum({at, sizeof footer}, home_)) return damaged(kUnreadable);
     std::memcpy(&footer, at, sizeof footer);
     if (footer.magic != format::kMagic) return damaged("the footer is missing");
     const std::uint32_t crc = crc32c({at, offsetof(format::Footer, header_crc32c)}, crc32c({data_, sizeof header}));
@@ -78,7 +93,9 @@ class Contents {
         (end - footer.index_offset) / sizeof(format::IndexEntry) != footer.index_entries)
       return damaged("the index has an impossible size");
     const ByteView index{data_ + footer.index_offset, end - footer.index_offset};
-    if (crc32c(index) != footer.index_crc32c) return damaged("the index's checksum is wrong");
+    const auto crc = checksum(index, home_);
+    if (!crc) return damaged(kUnreadable);
+    if (*crc != footer.index_crc32c) return damaged("the index's checksum is wrong");
     extents_.reserve(footer.index_entries);
     for (std::size_t at = 0; at < index.size(); at += sizeof(format::IndexEntry)) {
       format::IndexEntry entry;
@@ -178,7 +195,21 @@ format::Footer format::footer_of(const Header& header, std::uint64_t index_offse
 
 Result<void> verify(ByteView bytes, const Extent& extent) {
   if (bytes.size() == extent.length && crc32c(bytes) == extent.crc32c) return {};
-  return damaged(("checksum mismatch in an extent of partition " + std::to_string(extent.partition)).c_str());
+  return mismatch(extent);
+}
+
+Result<ByteView> verified(const Segment& segment, const Extent& extent) {
+  const ByteView bytes = segment.bytes(extent);
+  if (segment.home() == SegmentHome::process) return bytes;
+  const auto crc = checksum(bytes, segment.home());
+  if (!crc) return damaged(kUnreadable);
+  if (*crc != extent.crc32c) return mismatch(extent);
+  return bytes;
+}
+
+Result<void> check_readable(const Segment& segment, ByteView bytes) {
+  if (checksum(bytes, segment.home())) return {};
+  return damaged(kUnreadable);
 }
 
 }  // namespace weft::shuffle

@@ -115,12 +115,11 @@ std::span<const Extent> extents_of(std::span<const Extent> all, std::uint32_t pa
 
 /// Code::corrupt when the bytes do not match the extent's checksum.
 Result<void> verify(ByteView bytes, const Extent& extent);
-/// The extent's bytes, verified where they have a checksum.
-inline Result<ByteView> verified(const Segment& segment, const Extent& extent) {
-  const ByteView bytes = segment.bytes(extent);
-  if (segment.home() != SegmentHome::process) WEFT_TRY(verify(bytes, extent));
-  return bytes;
-}
+/// The extent's bytes, verified where they have a checksum. Of a file corrupt, too, when its disk does not deliver them: whoever
+/// reads them without this call ends the process with SIGBUS then.
+Result<ByteView> verified(const Segment& segment, const Extent& extent);
+/// Code::corrupt when the disk does not deliver bytes of a segment's file, whatever they are.
+Result<void> check_readable(const Segment& segment, ByteView bytes);
 
 namespace detail {
 /// invalid_argument for a number that no shuffle has.

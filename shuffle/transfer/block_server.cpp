@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <lz4.h>
@@ -91,6 +92,7 @@ class ReplyBuilder {
         return lost(map, segment.error());
       }
       WEFT_ASSIGN(const bool whole, add_map(map, *segment));
+      if (unreadable_ && extents_.empty()) return lost(map, *unreadable_);
       if (!whole) return finish(map, next_extent_);
     }
     return finish(static_cast<std::uint32_t>(request_.maps.size()), 0);
@@ -106,7 +108,8 @@ class ReplyBuilder {
     bool compressed;
   };
 
-  /// False when the reply is full before the map's end; next_extent_ is where it goes on.
+  /// False when the reply is full before the map's end, or the next extent cannot be read (unreadable_); next_extent_ is where it
+  /// goes on.
   Result<bool> add_map(std::uint32_t map, const std::shared_ptr<const Segment>& segment) {
     if (request_.partition >= segment->partitions())
       return fail(Code::invalid_argument, "partition " + std::to_string(request_.partition) + " is requested of map output with " +
@@ -115,16 +118,25 @@ class ReplyBuilder {
     std::size_t at = map == request_.first_map ? request_.first_extent : 0;
     for (; at < extents.size(); ++at) {
       const bool full = bytes_ + extents[at].length > request_.max_bytes || extents_.size() >= kMostExtents;
-      if (full && !extents_.empty()) {
-        next_extent_ = static_cast<std::uint32_t>(at);
-        return false;
-      }
+      if (full && !extents_.empty()) return stop_at(at);
       if (extents[at].length > kLargestExtent)
         return fail(Code::resource_exhausted,
                     "a record of " + std::to_string(extents[at].length) + " bytes is too large to be sent");
+      // Of a file that is damaged, or whose disk does not deliver it, nothing is compressed or sent.
+      if (segment->home() == SegmentHome::file) {
+        if (auto bytes = verified(*segment, extents[at]); !bytes) {
+          unreadable_ = std::move(bytes).error();
+          return stop_at(at);
+        }
+      }
       add(map, extents[at], segment);
     }
     return true;
+  }
+
+  bool stop_at(std::size_t extent) {
+    next_extent_ = static_cast<std::uint32_t>(extent);
+    return false;
   }
 
   void add(std::uint32_t map, const Extent& extent, const std::shared_ptr<const Segment>& segment) {
@@ -186,7 +198,16 @@ class ReplyBuilder {
   std::vector<std::byte> copied_;  // small and compressed extents since the last large one
   std::uint64_t bytes_ = 0;
   std::uint32_t next_extent_ = 0;
+  std::optional<Error> unreadable_;  // why the extent there is
 };
+
+rpc::Payload lost_piece(const Error& why) {
+  capnp::MallocMessageBuilder message;
+  auto root = message.initRoot<SegmentPiece>();
+  root.setLost(true);
+  root.setReason(why.to_string());
+  return rpc::payload(message);
+}
 
 }  // namespace
 
@@ -240,19 +261,17 @@ Result<rpc::Payload> BlockServer::segment_piece(const rpc::Connection& peer, Byt
     WEFT_TRY(keys_->check(peer, JobId(in.getJob()), in.getKey()));
     from = rpc::string(in.getFrom());
     const auto segment = store_.get({JobId(in.getJob()), ShuffleId(in.getShuffle()), in.getMap(), in.getAttempt()});
+    if (!segment) return lost_piece(segment.error());
     capnp::MallocMessageBuilder message;
     auto root = message.initRoot<SegmentPiece>();
-    if (!segment) {
-      root.setLost(true);
-      root.setReason(segment.error().to_string());
-      return rpc::payload(message);
-    }
     const ByteView file = (*segment)->file();
     if (in.getOffset() >= file.size()) return fail(Code::invalid_argument, "a request for bytes behind the end of a segment");
     root.setSize(file.size());
     const std::uint64_t most = std::clamp(in.getMaxBytes(), kSmallestReply, kLargestPiece);
     const ByteView rest = file.subspan(in.getOffset());
-    return rpc::payload(message, SharedBytes(rest.first(std::min<std::size_t>(rest.size(), most)), *segment));
+    const ByteView piece = rest.first(std::min<std::size_t>(rest.size(), most));
+    if (const auto readable = check_readable(**segment, piece); !readable) return lost_piece(readable.error());
+    return rpc::payload(message, SharedBytes(piece, *segment));
   });
 }
 

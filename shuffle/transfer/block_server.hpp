@@ -26,8 +26,8 @@ enum class Compression : std::uint8_t { automatic, always, never };
 
 /// Serves a store to other workers:
 ///   reactor.listen(endpoint, transfer_limits(), [&](const rpc::ConnectionPtr&) { return server.handler(); })
-/// Reactor thread. `store` must outlive the server and every handler made by it; answers never block on disk longer than mapping
-/// does.
+/// Reactor thread. `store` must outlive the server and every handler made by it. What lies in files is read, and its checksums are
+/// compared, before it is sent: an output that is damaged, or that its disk does not deliver, is answered as lost.
 class BlockServer {
  public:
   /// Serves requests that `keys` accepts. `links` counts the bytes sent to each peer, by the address in its requests; null: nothing

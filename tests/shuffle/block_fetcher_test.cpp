@@ -4,7 +4,9 @@
 #include <map>
 #include <mutex>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -203,7 +205,8 @@ TEST_F(BlockFetcherTest, AMissingMapIsNamedAtOnce) {
   EXPECT_NE(outcome->blocks.error().to_string().find("map 1"), std::string::npos);
 }
 
-/// A segment one of whose extents has a flipped bit: the index keeps the checksum of the good bytes.
+/// A segment one of whose extents has a flipped bit: the index keeps the checksum of the good bytes. In memory, which servers do
+/// not check before they send it, so that the damage is as one on the way.
 SealedSegment damaged_segment(const std::string& good) {
   auto writer = SegmentWriter::in_memory(1);
   EXPECT_TRUE((*writer)->append(0, as_bytes(good), 1));
@@ -211,10 +214,9 @@ SealedSegment damaged_segment(const std::string& good) {
   std::string bytes(sealed->size, '\0');
   EXPECT_EQ(::pread(sealed->fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
   bytes[16 + good.size() / 2] ^= 4;
-  FILE* file = std::tmpfile();
-  Fd fd(::dup(::fileno(file)));
-  std::fclose(file);
+  Fd fd(::memfd_create("damaged", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_TRUE(write_all(fd.get(), as_bytes(bytes)));
+  EXPECT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
   return {std::move(fd), bytes.size(), {}};
 }
 

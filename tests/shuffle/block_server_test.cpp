@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/file.hpp"
 #include "base/rpc/capnp.hpp"
@@ -137,6 +138,41 @@ TEST_F(BlockServerTest, WhatIsNotThereIsNamedAfterWhatIs) {
   EXPECT_TRUE(answer.lost);
   EXPECT_EQ(answer.lost_map, 1u);
   EXPECT_EQ(answer.bulk, 0u);
+}
+
+TEST_F(BlockServerTest, WhatADiskDoesNotDeliverIsLostAndNoSignal) {
+  for (const std::uint32_t map : {10u, 11u}) {
+    auto writer = SegmentWriter::on_disk(directory_.path().string(), 1).value();
+    for (int extent = 0; extent < 4; ++extent) EXPECT_TRUE(writer->append(0, as_bytes(std::string(kExtent, 'x')), 1));
+    SealedSegment sealed = writer->seal().value();
+    const Fd file(::dup(sealed.fd.get()));
+    ASSERT_TRUE(store_->put({JobId(7), ShuffleId(3), map, 0}, std::move(sealed)));
+    // As if a sector of the second one could not be read.
+    ASSERT_EQ(map == 11 ? ::ftruncate(file.get(), 2 * kExtent) : 0, 0);
+  }
+  for (const auto compression : {Compression::never, Compression::always}) {
+    serve(compression);
+    auto answer = fetch({10, 11}, 0, 64u << 20).value();
+    EXPECT_FALSE(answer.lost);
+    EXPECT_EQ(answer.raw, 5 * kExtent) << "all that can be read before";
+    EXPECT_EQ(answer.next_map, 1u);
+    EXPECT_EQ(answer.next_extent, 1u);
+    answer = fetch({10, 11}, 0, 64u << 20, 1, 1).value();
+    EXPECT_TRUE(answer.lost);
+    EXPECT_EQ(answer.lost_map, 1u);
+    EXPECT_EQ(answer.bulk, 0u);
+  }
+  capnp::MallocMessageBuilder message;
+  auto root = message.initRoot<FetchSegment>();
+  root.setJob(7);
+  root.setShuffle(3);
+  root.setMap(11);
+  root.setMaxBytes(4 * kExtent);
+  const auto piece = call(kFetchSegment, message).value();
+  EXPECT_EQ(piece.bulk.size(), 0u);
+  EXPECT_TRUE(rpc::read_message<SegmentPiece>(piece.header.view(), "a piece", [](SegmentPiece::Reader in) -> Result<bool> {
+                return in.getLost();
+              }).value());
 }
 
 TEST_F(BlockServerTest, RefusesWhatNoShuffleHas) {

@@ -257,6 +257,33 @@ TEST(Segment, ABlockInMemoryMayBeKeptAndOneOnDiskIsForgottenAfterTheVisit) {
   }
 }
 
+/// A file that is cut off behind the mapping raises the same signal as a disk that does not deliver a page.
+TEST(Segment, WhatItsDiskDoesNotDeliverIsDamagedAndNoSignal) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  auto writer = SegmentWriter::on_disk(dir->path(), 1);
+  ASSERT_TRUE(writer);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE((*writer)->append(0, as_bytes(std::string(100'000, 'x')), 1));
+  SealedSegment sealed = (*writer)->seal().value();
+  const Fd file(::dup(sealed.fd.get()));
+  const auto segment = Segment::open(std::move(sealed.fd)).value();
+  ASSERT_EQ(segment->home(), SegmentHome::file);
+  ASSERT_EQ(::ftruncate(file.get(), 250'000), 0);
+  const auto extents = segment->extents(0);
+  ASSERT_EQ(extents.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto bytes = verified(*segment, extents[i]);
+    EXPECT_EQ(bytes ? Code::internal : bytes.error().code(), i < 2 ? Code::internal : Code::corrupt) << i;
+  }
+  EXPECT_TRUE(check_readable(*segment, segment->file().first(200'000)));
+  EXPECT_EQ(check_readable(*segment, segment->file()).error().code(), Code::corrupt);
+  int visited = 0;
+  const auto count = [&](const Block&) -> Result<void> { return ++visited, Result<void>(); };
+  const auto read = visit_extents(segment, 0, count, [](Error why) { return fail(std::move(why)); });
+  EXPECT_EQ(read.error().code(), Code::corrupt);
+  EXPECT_EQ(visited, 2);
+}
+
 TEST(Segment, ExactlyWhatItMayUseOfMemoryStaysThere) {
   const auto dir = TempDir::create();
   ASSERT_TRUE(dir);
