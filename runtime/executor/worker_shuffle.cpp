@@ -12,6 +12,9 @@ namespace {
 constexpr std::size_t kKnown = 256;               // mapped segments that a request names at most
 constexpr std::uint64_t kFetchBytes = 32u << 20;  // wanted size of one fetch at most, and so of what a task holds per node
 
+/// Otherwise this process could not map what may be whole.
+bool is_damage(Code code) { return code == Code::corrupt || code == Code::version_mismatch; }
+
 }  // namespace
 
 Result<std::unique_ptr<shuffle::SegmentWriter>> WorkerShuffle::create_segment(std::uint32_t partitions) {
@@ -77,7 +80,7 @@ Result<shuffle::ReadPart> WorkerShuffle::next_part(protocol::ReadRequest& reques
     auto segment = shuffle::Segment::map(std::move(*descriptor++));
     if (segment) {
       WEFT_TRY(take_source(request.shuffle, source, *std::move(segment), pending));
-    } else if (source.kind == Kind::segment) {  // one that cannot be read is as good as lost
+    } else if (source.kind == Kind::segment && is_damage(segment.error().code())) {  // as good as lost
       part.lost = shuffle::LostOutput{first, segment.error().to_string()};
       part.next_map = std::min(part.next_map, first.map);
       return part;

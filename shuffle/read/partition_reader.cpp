@@ -24,6 +24,14 @@ constexpr std::uint32_t kMostMoves = 3;            // of an output while it is r
 constexpr auto kMoveDeadline = std::chrono::seconds(5);
 /// A task that waits for maps is answered after this time, well before it would give the worker up.
 constexpr auto kLongestStall = std::chrono::seconds(30);
+constexpr auto kFirstPause = std::chrono::milliseconds(50);  // while this process is short of something; doubles
+constexpr std::uint32_t kMostPauses = 4;                     // in a part
+
+bool is_unreachable(Code code) { return code == Code::unavailable || code == Code::deadline_exceeded || code == Code::cancelled; }
+/// Wherever a task ran, it would not get the output from there.
+bool is_loss(Code code) {
+  return code == Code::not_found || code == Code::corrupt || code == Code::invalid_argument || code == Code::version_mismatch;
+}
 
 }  // namespace
 
@@ -64,6 +72,7 @@ void PartitionReader::next(const std::vector<MapAttempt>& known, Done done) {
   part_.partition = *partition_;
   known_ = {known.begin(), known.end()};
   rows_in_part_ = 0;
+  pauses_ = 0;
   gathered_.clear();
   gathered_bytes_ = 0;
   fetched_ = false;
@@ -119,10 +128,13 @@ void PartitionReader::advance() {
 bool PartitionReader::add_local(OutputRow& row) {
   if (row.output.node == sources_.nodes.self) {
     auto segment = sources_.store.get({wanted_.job, wanted_.shuffle, row.output.map, row.output.attempt});
-    if (segment)
+    if (segment) {
       add_segment(row, *segment);
-    else
-      lost(row.output, "the store that had it has it no more");
+    } else if (segment.error().code() == Code::resource_exhausted) {
+      if (!again_later(segment.error(), &PartitionReader::advance)) give_up(std::move(segment).error());
+    } else {
+      lost(row.output, segment.error().to_string());
+    }
     return segment.has_value();
   }
   if (!row.opened.valid()) {
@@ -149,27 +161,30 @@ void PartitionReader::gather(const OutputRow& row, std::shared_ptr<const Segment
 
 Result<void> PartitionReader::add_gathered() {
   if (gathered_.empty()) return {};
-  const std::vector<Gathered> gathered = std::exchange(gathered_, {});
-  WEFT_ASSIGN(const auto writer, SegmentWriter::in_memory(static_cast<std::uint32_t>(gathered.size())));
+  WEFT_ASSIGN(const auto writer, SegmentWriter::in_memory(static_cast<std::uint32_t>(gathered_.size())));
   BlockSource source{BlockSource::Kind::fetched, {}};
-  for (const auto& [output, segment] : gathered) source.maps.push_back(output);
-  for (std::uint32_t i = 0; i < gathered.size(); ++i) {
-    const Segment& segment = *gathered[i].segment;
+  for (const auto& [output, segment] : gathered_) source.maps.push_back(output);
+  std::optional<LostOutput> damaged;  // the others are not read
+  for (std::uint32_t i = 0; i < gathered_.size() && !damaged; ++i) {
+    const Segment& segment = *gathered_[i].segment;
     if (*partition_ >= segment.partitions())
       return fail(Code::internal, fmt::format("shuffle {} has {} partitions, partition {} was requested", wanted_.shuffle.value(),
                                               segment.partitions(), *partition_));
     for (const Extent& extent : segment.extents(*partition_)) {
       const auto bytes = verified(segment, extent);
       if (!bytes) {
-        part_.lost = LostOutput{gathered[i].output, bytes.error().to_string()};
-        part_.next_map = gathered[i].output.map;
-        i = static_cast<std::uint32_t>(gathered.size());  // the others are not read
+        damaged = LostOutput{gathered_[i].output, bytes.error().to_string()};
         break;
       }
       WEFT_TRY(writer->append(i, *bytes, extent.records));
     }
   }
   WEFT_ASSIGN(SealedSegment sealed, writer->seal());
+  gathered_.clear();
+  if (damaged) {
+    part_.next_map = damaged->output.map;
+    part_.lost = std::move(damaged);
+  }
   part_.sources.push_back(std::move(source));
   part_.descriptors.push_back(std::move(sealed.fd));
   return {};
@@ -311,7 +326,8 @@ void PartitionReader::fetch_from(std::size_t first, bool ahead) {
 
 void PartitionReader::fetch_failed(const std::vector<MapOutput>& maps, bool ahead, std::optional<MapAttempt> lost_map, Code code,
                                    std::string why) {
-  if (code == Code::unavailable || code == Code::deadline_exceeded) {
+  if (!ahead && !is_unreachable(code) && !is_loss(code)) return give_up(Error(code, std::move(why)));
+  if (!is_loss(code)) {
     const NodeId node = maps.front().node;
     if (!ahead && node == rows_[at_].output.node) return follow(std::move(why));
     unreachable_.insert(node);
@@ -421,11 +437,25 @@ void PartitionReader::reply() {
   const bool whole = at_ == rows_.size() && !part_.lost;
   part_.next_map = whole ? kNoMap : rows_[at_].output.map;
   auto gathered = add_gathered();
+  if (!gathered && again_later(gathered.error(), &PartitionReader::reply)) return;
+  if (!gathered) return give_up(std::move(gathered).error());
   part_.end = whole && !part_.lost && *partition_ + 1 >= wanted_.partitions.end;
   wait_ = Nothing();
   const Done done = std::exchange(done_, {});
-  if (!gathered) return done(fail(std::move(gathered).error()));
   done(std::move(part_));
+}
+
+bool PartitionReader::again_later(const Error& why, void (PartitionReader::*step)()) {
+  if (why.code() != Code::resource_exhausted || pauses_ == kMostPauses) return false;
+  auto again = later([step](PartitionReader& self) { (self.*step)(); });
+  wait_ = ShortOfSomething{sources_.reactor.after(kFirstPause * (1u << pauses_++), std::move(again))};
+  return true;
+}
+
+void PartitionReader::give_up(Error why) {
+  wait_ = Nothing();
+  const Done done = std::exchange(done_, {});
+  done(fail(std::move(why)));
 }
 
 }  // namespace weft::shuffle

@@ -74,7 +74,8 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
 
   using Done = std::function<void(Result<ReadPart>)>;
   /// The next part; it may be empty. `known`: segments of this host that the task has mapped. One call at a time; `done` is called
-  /// once, at once or later; it may destroy the reader. unavailable: no table of the shuffle is here. What is lost is no error.
+  /// once, at once or later; it may destroy the reader. unavailable: no table of the shuffle is here. resource_exhausted: this
+  /// process has no descriptors or memory for it, and got none while it waited a moment. What is lost is no error.
   void next(const std::vector<MapAttempt>& known, Done done);
   /// To be called when the tables or the nodes have changed. Where a lost node's outputs are now must be in the tables before the
   /// node is in OutputNodes::lost.
@@ -106,7 +107,11 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
     TimePoint since;
     std::unique_ptr<rpc::Timer> timer;
   };
-  using Wait = std::variant<Nothing, Opening, TakingPrefetched, Fetching, OutputToMove, MapToEnd>;
+  /// Descriptors or memory of this process, until `timer` has the step that needed them tried again.
+  struct ShortOfSomething {
+    std::unique_ptr<rpc::Timer> timer;
+  };
+  using Wait = std::variant<Nothing, Opening, TakingPrefetched, Fetching, OutputToMove, MapToEnd, ShortOfSomething>;
 
   std::size_t first_maps_per_fetch() const;
   /// Null: the worker has none.
@@ -124,7 +129,7 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   void add_segment(const OutputRow& row, const std::shared_ptr<const Segment>& segment);
   /// The first row's blocks come with those of others, copied behind one descriptor.
   void gather(const OutputRow& row, std::shared_ptr<const Segment> segment);
-  /// What was gathered becomes a source. An error is the read's; what is damaged is lost.
+  /// What was gathered becomes a source. An error is the read's, and leaves everything as it was; what is damaged is lost.
   Result<void> add_gathered();
   /// Opens the outputs of the next rows that other workers of this host have.
   void open_next();
@@ -157,6 +162,11 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   bool has_moved();
   void lost(const MapOutput& output, std::string why);
   void reply();
+  /// The step failed because this process is short of something that may come back: tries it again after a pause. False: for
+  /// another reason, or too often.
+  bool again_later(const Error& why, void (PartitionReader::*step)());
+  /// The read fails, through no fault of an output.
+  void give_up(Error why);
   /// A callback that does nothing once the reader is gone.
   template <class Then>
   auto later(Then then) {
@@ -191,7 +201,8 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   };
   std::vector<Gathered> gathered_;
   std::uint64_t gathered_bytes_ = 0;
-  bool fetched_ = false;  // one fetch is all that a part has
+  std::uint32_t pauses_ = 0;  // for what this process is short of, in the part
+  bool fetched_ = false;      // one fetch is all that a part has
 };
 
 }  // namespace weft::shuffle

@@ -48,6 +48,7 @@ Result<void> LocalTaskShuffle::read_early(ShuffleId shuffle, std::uint32_t parti
 Result<void> LocalTaskShuffle::read_map(ShuffleId shuffle, const MapOutput& output, std::uint32_t partition,
                                         const BlockVisitor& visit) {
   auto segment = store_.get({attempt_.task.job, shuffle, output.map, output.attempt});
+  if (!segment && segment.error().code() == Code::resource_exhausted) return fail(std::move(segment).error());  // it is there
   if (!segment) return lost(shuffle, output, std::move(segment).error());
   if (partition >= (*segment)->partitions())
     return fail(Code::internal, "partition " + std::to_string(partition) + " of a shuffle with " +

@@ -81,7 +81,8 @@ class TaskShuffle {
   /// Hands the sealed segment to the store under this attempt's id; the task may end right after.
   Result<void> commit(SealedSegment segment);
   /// Visits all blocks of `partitions` that these maps wrote: partition after partition, and of each map after map, in ascending
-  /// order. On a lost or corrupt block the error is Code::unavailable and fetch_failure() names it.
+  /// order. On a lost or corrupt block the error is Code::unavailable and fetch_failure() names it. resource_exhausted: this
+  /// machine is short of descriptors or memory, and nothing is known to be lost.
   Result<void> read(ShuffleId shuffle, PartitionRange partitions, MapRange maps, const BlockVisitor& visit);
   virtual std::optional<FetchFailure> fetch_failure() const = 0;
 

@@ -51,6 +51,11 @@ std::size_t compress(ByteView raw, bool always, std::vector<std::byte>& out) {
   return attempt(raw);
 }
 
+/// The output is there; what it takes to open it is not.
+bool may_come_back(const Error& why) { return why.code() == Code::resource_exhausted; }
+/// What every release requests again.
+Error not_now(Error why) { return std::move(why).wrap(Code::unavailable, "the worker is short of descriptors or memory"); }
+
 struct Request {
   JobId job;
   ShuffleId shuffle;
@@ -89,6 +94,7 @@ class ReplyBuilder {
       if (!segment) {
         // What is collected goes out first; the next request starts here and is answered with the loss.
         if (!extents_.empty()) return finish(map, 0);
+        if (may_come_back(segment.error())) return fail(not_now(std::move(segment).error()));
         return lost(map, segment.error());
       }
       WEFT_ASSIGN(const bool whole, add_map(map, *segment));
@@ -261,6 +267,7 @@ Result<rpc::Payload> BlockServer::segment_piece(const rpc::Connection& peer, Byt
     WEFT_TRY(keys_->check(peer, JobId(in.getJob()), in.getKey()));
     from = rpc::string(in.getFrom());
     const auto segment = store_.get({JobId(in.getJob()), ShuffleId(in.getShuffle()), in.getMap(), in.getAttempt()});
+    if (!segment && may_come_back(segment.error())) return fail(not_now(segment.error()));
     if (!segment) return lost_piece(segment.error());
     capnp::MallocMessageBuilder message;
     auto root = message.initRoot<SegmentPiece>();

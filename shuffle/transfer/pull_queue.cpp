@@ -31,7 +31,7 @@ using EntryPtr = std::shared_ptr<Entry>;
 
 bool may_pass(Code code) {
   return code == Code::unavailable || code == Code::deadline_exceeded || code == Code::corrupt || code == Code::cancelled ||
-         code == Code::io;
+         code == Code::io || code == Code::resource_exhausted;
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ struct PullOptions {
 
 /// Reactor thread only, construction and destruction too; after destruction no callback comes. Jobs take turns, and of a job's
 /// pulls the one that waits longest is next. What fails for a reason that may pass (the peer cannot be reached, is late, sent
-/// damaged bytes, could not read its disk) is requested again after a pause, as long as there is progress.
+/// damaged bytes, could not read its disk; it or this process is short of descriptors or memory) is requested again after a pause,
+/// as long as there is progress.
 class PullQueue {
  public:
   /// Gives a connection to the address, at once or later, on the reactor's thread.

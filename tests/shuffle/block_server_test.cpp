@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/rpc/capnp.hpp"
 #include "shuffle/transfer/transfer.capnp.h"
+#include "tests/shuffle/no_descriptors.hpp"
 
 namespace weft::shuffle {
 namespace {
@@ -173,6 +174,36 @@ TEST_F(BlockServerTest, WhatADiskDoesNotDeliverIsLostAndNoSignal) {
   EXPECT_TRUE(rpc::read_message<SegmentPiece>(piece.header.view(), "a piece", [](SegmentPiece::Reader in) -> Result<bool> {
                 return in.getLost();
               }).value());
+}
+
+TEST_F(BlockServerTest, WhatCannotBeOpenedForWantOfDescriptorsIsNotLost) {
+  const std::string directory = (directory_.path() / "small").string();
+  store_ = Store::open(directory, 64u << 20, 1, {.descriptors = 0, .mappings = 1}).value();
+  for (std::uint32_t map = 0; map < 3; ++map) {
+    auto writer = SegmentWriter::in_memory(1).value();
+    EXPECT_TRUE(writer->append(0, as_bytes(std::string(kExtent, 'x')), 1));
+    EXPECT_TRUE(store_->put({JobId(7), ShuffleId(3), map, 0}, writer->seal().value()));
+  }
+  const auto is_in_a_file = [&](std::uint32_t map) {
+    return (*store_->get({JobId(7), ShuffleId(3), map, 0}))->home() == SegmentHome::file;
+  };
+  const auto some_are = [&] { return is_in_a_file(0) || is_in_a_file(1) || is_in_a_file(2); };
+  for (const auto end = std::chrono::steady_clock::now() + 60s; !some_are();) ASSERT_LT(std::chrono::steady_clock::now(), end);
+  const std::uint32_t map = is_in_a_file(2) ? 2 : is_in_a_file(1) ? 1 : 0;
+  serve(Compression::never);
+  ASSERT_TRUE(fetch({map}, 0, 1000));
+  capnp::MallocMessageBuilder message;
+  auto root = message.initRoot<FetchSegment>();
+  root.setJob(7);
+  root.setShuffle(3);
+  root.setMap(map);
+  root.setMaxBytes(kExtent);
+  {
+    const test::NoDescriptors none;
+    EXPECT_EQ(fetch({map}, 0, 1000).error().code(), Code::unavailable);
+    EXPECT_EQ(call(kFetchSegment, message).error().code(), Code::unavailable);
+  }
+  EXPECT_FALSE(fetch({map}, 0, 1000).value().lost);
 }
 
 TEST_F(BlockServerTest, RefusesWhatNoShuffleHas) {

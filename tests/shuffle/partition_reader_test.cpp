@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/shuffle/no_descriptors.hpp"
 #include "tests/shuffle/partition_reader_fixture.hpp"
 
 namespace weft::shuffle {
@@ -337,6 +338,80 @@ TEST_F(PartitionReaderTest, TheLostOutputIsNamedAmongThoseOfOneFetch) {
   const Outcome outcome = read({0, 1});
   ASSERT_TRUE(outcome.lost);
   EXPECT_EQ(outcome.lost->output.map, 10u) << "fetched with those from 7 to 14";
+}
+
+/// A worker that has run for a while and finds no descriptor.
+class ShortOfDescriptors : public PartitionReaderTest {
+ protected:
+  /// The reactor makes its own with its first timer.
+  void begin() {
+    PartitionReaderTest::begin();
+    reactor_->run([&] { (void)reactor_->after(1ms, [] {}); });
+  }
+  /// The first part, for which only the first try finds no descriptor.
+  Result<ReadPart> read_after_a_moment(PartitionRange partitions) {
+    start(partitions);
+    std::promise<Result<ReadPart>> part;
+    reactor_->run([&] {
+      const NoDescriptors none;
+      reader_->next({}, [&](Result<ReadPart> got) { part.set_value(std::move(got)); });
+    });
+    return part.get_future().get();
+  }
+};
+
+TEST_F(ShortOfDescriptors, FailsTheReadAndLosesNothing) {
+  begin();
+  for (const NodeId node : {kSelf, kOther}) {
+    tables_.clear();
+    for (std::uint32_t map = 0; map < 3; ++map) add(map, node, node.value());
+    ASSERT_FALSE(read({0, 1}).lost);  // connects
+    {
+      const NoDescriptors none;
+      const Outcome outcome = read({1, 2});
+      EXPECT_FALSE(outcome.lost) << outcome.lost->why;
+      ASSERT_TRUE(outcome.error);
+      EXPECT_EQ(outcome.error->code(), Code::resource_exhausted);
+    }
+    EXPECT_EQ(read({1, 2}).maps.at(1), all(3));
+  }
+}
+
+TEST_F(ShortOfDescriptors, WaitsForThemAMoment) {
+  begin();
+  for (std::uint32_t map = 0; map < 3; ++map) add(map, kSelf);
+  const auto part = read_after_a_moment({0, 1});
+  ASSERT_TRUE(part) << part.error().to_string();
+  EXPECT_FALSE(part->lost);
+  EXPECT_TRUE(part->end);
+}
+
+/// Of a store with more outputs than may be mapped, some lie in files that are opened when they are read.
+TEST_F(ShortOfDescriptors, DoesNotLoseAnOutputThatItCannotOpen) {
+  begin();
+  const auto first =
+      std::exchange(store_, Store::open(dir_->path() / "small", 1u << 30, 1, {.descriptors = 0, .mappings = 1}).value());
+  for (std::uint32_t map = 0; map < 3; ++map) add(map, kSelf);
+  const auto files = [&] {
+    std::size_t count = 0;
+    for (std::uint32_t map = 0; map < 3; ++map)
+      count += (*store_->get({kJob, kShuffle, map, 0}))->home() == SegmentHome::file ? 1 : 0;
+    return count;
+  };
+  for (const auto end = std::chrono::steady_clock::now() + 60s; files() < 2;) ASSERT_LT(std::chrono::steady_clock::now(), end);
+  {
+    const NoDescriptors none;
+    const Outcome outcome = read({1, 2});
+    EXPECT_FALSE(outcome.lost) << outcome.lost->why;
+    ASSERT_TRUE(outcome.error);
+    EXPECT_EQ(outcome.error->code(), Code::resource_exhausted);
+  }
+  const auto part = read_after_a_moment({1, 2});
+  EXPECT_TRUE(part && part->end && !part->lost);
+  reactor_->run([&] {
+    reader_.reset();
+    prefetcher_.reset();  // of the first store
+  });
 }
 
 TEST_F(PartitionReaderTest, AnotherAttemptElsewhereIsNotWhereTheOutputMoved) {

@@ -150,6 +150,16 @@ TEST_F(PullQueueTest, GivesUpAfterSoManyAttemptsWithoutProgressAndAtOnceWhereThe
   EXPECT_EQ(pull->requests, 1);
 }
 
+TEST_F(PullQueueTest, WhatIsMissingForAMomentIsWaitedFor) {
+  const auto served = std::make_shared<int>(0);
+  serve([served](const rpc::ConnectionPtr&, rpc::Responder responder) {
+    ++*served < 4 ? responder.fail(Error(Code::resource_exhausted, "no descriptors")) : reply(responder);
+  });
+  auto pull = std::make_shared<CountingPull>(1);
+  EXPECT_TRUE(add(pull).get());
+  EXPECT_EQ(pull->requests, 4);
+}
+
 TEST_F(PullQueueTest, WithoutProgressTheDeadlineCountsWhateverTheAttempts) {
   options_.deadline = 20ms;
   options_.attempts = 1'000'000;

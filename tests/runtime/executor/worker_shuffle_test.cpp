@@ -6,6 +6,7 @@
 #include <future>
 #include <mutex>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -166,6 +167,16 @@ TEST_F(WorkerShuffleTest, ADescriptorThatIsNoSegmentIsALostOutput) {
   EXPECT_EQ(read({0, 1}).error().code(), Code::unavailable);
   EXPECT_EQ(costs_.size(), 1u) << "what comes before it was visited";
   EXPECT_EQ(shuffle_->fetch_failure().value().map, 3u);
+}
+
+TEST_F(WorkerShuffleTest, ASegmentThatThisProcessCannotMapIsNoLostOutput) {
+  FILE* file = std::tmpfile();
+  EXPECT_EQ(::ftruncate(::fileno(file), 1 << 20), 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(::fileno(file));
+  add(answer(0, shuffle::kNoMap, true), Kind::segment, {3}, Fd(::open(path.c_str(), O_WRONLY)));
+  std::fclose(file);
+  EXPECT_EQ(read({0, 1}).error().code(), Code::io);
+  EXPECT_FALSE(shuffle_->fetch_failure()) << "the output may be whole";
 }
 
 TEST_F(WorkerShuffleTest, BlocksOfOtherMapsThanAnnouncedAreRefused) {
