@@ -150,7 +150,10 @@ bool Channel::receive_some() {
   heard_ = true;
   reader_.received(received->bytes, std::move(received->fds));
   dispatch_all();
-  if (state_ == State::open) watch_frame(received->bytes);
+  if (state_ == State::open) {
+    watch_frame(received->bytes);
+    prolong_deadlines(received->bytes);
+  }
   const bool filled = received->bytes == space[0].size() + space[1].size();
   return filled && (state_ == State::handshaking || state_ == State::open);
 }

@@ -92,6 +92,7 @@ class Channel final : public Connection {
   void arm_deadline();
   void on_deadline();
   void watch_frame(std::size_t bytes);
+  void prolong_deadlines(std::size_t bytes);
   void arm_frame_timer();
   void on_frame_timer();
   void fail_later(Reply reply, Error error);
@@ -123,6 +124,7 @@ class Channel final : public Connection {
   FrameDeadline frame_deadline_;
   bool heard_ = false;        // a byte, of whatever kind
   bool frame_ended_ = false;  // at least one did since the last receive
+  std::size_t of_bulk_ = 0;   // received of the bulk of a reply since deadlines were prolonged
   SendQueue queue_;
   PendingRequests pending_;
   std::uint64_t next_id_ = 1;

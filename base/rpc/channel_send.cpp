@@ -45,7 +45,8 @@ void Channel::request(MessageType type, Payload payload, Duration deadline, Repl
   WEFT_ASSERT(loop_.in_thread());
   if (auto sendable = check_sendable(payload); !sendable) return fail_later(std::move(reply), std::move(sendable).error());
   const std::uint64_t id = next_id_++;
-  pending_.add(id, now() + std::clamp(deadline, Duration{0}, kLongestDeadline), std::move(reply), std::move(sink));
+  const Duration limited = std::clamp(deadline, Duration{0}, kLongestDeadline);
+  pending_.add(id, now() + limited, std::move(reply), std::move(sink), limited);
   arm_deadline();
   enqueue(FrameKind::request, type, id, std::move(payload));
 }
@@ -136,6 +137,16 @@ void Channel::on_deadline() {
 void Channel::watch_frame(std::size_t bytes) {
   frame_deadline_.received(now(), bytes, std::exchange(frame_ended_, false), reader_.within_frame());
   arm_frame_timer();
+}
+
+/// A reply to a sink may be as long as its peer likes and the link be slow, and the replies to later requests come behind it: as
+/// long as it goes on, as fast as a frame must, none of them is late.
+void Channel::prolong_deadlines(std::size_t bytes) {
+  const auto id = reader_.partly_answered();
+  of_bulk_ = id ? of_bulk_ + bytes : 0;
+  if (of_bulk_ < FrameDeadline::kStep) return;
+  pending_.prolong(*id, now());
+  of_bulk_ = 0;
 }
 
 void Channel::arm_frame_timer() {

@@ -50,6 +50,10 @@ class FrameReader {
   Result<std::optional<Frame>> next();
   /// Part of a frame has arrived.
   bool within_frame() const { return part_ != Part::fixed || begin_ != end_ || kept_size_ != 0; }
+  /// The request whose reply's bulk has arrived in part.
+  std::optional<std::uint64_t> partly_answered() const {
+    return part_ == Part::bulk && frame_.head.kind == FrameKind::reply ? std::optional(frame_.head.request_id) : std::nullopt;
+  }
 
  private:
   enum class Part : std::uint8_t { fixed, header, bulk };

@@ -4,17 +4,25 @@
 
 namespace weft::rpc {
 
-void PendingRequests::add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink) {
+void PendingRequests::add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink, Duration silence) {
   if (heap_.size() > 1024 && heap_.size() > 2 * waiting_.size()) drop_answered();
-  waiting_.emplace(id, Waiting{std::move(reply), std::move(sink)});
+  if (sink) ++sinks_;
+  waiting_.emplace(id, Waiting{std::move(reply), std::move(sink), silence, deadline});
   heap_.push_back({deadline, id});
   std::push_heap(heap_.begin(), heap_.end());
+}
+
+void PendingRequests::prolong(std::uint64_t id, TimePoint now) {
+  if (sinks_ == 0) return;
+  for (auto& [other, waiting] : waiting_)
+    if (waiting.sink && other >= id) waiting.deadline = now + waiting.silence;
 }
 
 std::optional<Reply> PendingRequests::take(std::uint64_t id) {
   const auto found = waiting_.find(id);
   if (found == waiting_.end()) return std::nullopt;
   Reply reply = std::move(found->second.reply);
+  if (found->second.sink) --sinks_;
   waiting_.erase(found);
   return reply;
 }
@@ -27,8 +35,16 @@ BulkSink* PendingRequests::sink(std::uint64_t id) const {
 std::vector<Reply> PendingRequests::take_expired(TimePoint now) {
   std::vector<Reply> expired;
   while (!heap_.empty() && heap_.front().at <= now) {
-    if (auto reply = take(heap_.front().id)) expired.push_back(std::move(*reply));
+    const Due due = heap_.front();
     pop();
+    const auto found = waiting_.find(due.id);
+    if (found == waiting_.end()) continue;
+    if (found->second.deadline > now) {
+      heap_.push_back({found->second.deadline, due.id});
+      std::push_heap(heap_.begin(), heap_.end());
+    } else {
+      expired.push_back(*take(due.id));
+    }
   }
   return expired;
 }
@@ -37,6 +53,7 @@ std::vector<Reply> PendingRequests::take_all() {
   std::vector<std::pair<std::uint64_t, Reply>> in_order;
   for (auto& [id, waiting] : waiting_) in_order.emplace_back(id, std::move(waiting.reply));
   waiting_.clear();
+  sinks_ = 0;
   heap_.clear();
   std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Reply> replies;

@@ -14,14 +14,19 @@ namespace weft::rpc {
 /// Constant time per request: deadlines of answered requests stay in the heap until they pass or outnumber the living.
 class PendingRequests {
  public:
-  void add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink = {});
+  /// `silence`: of a request with a sink, how long after bytes came (prolong()) its deadline is at least.
+  void add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink = {}, Duration silence = {});
+  /// Bytes of the reply to `id` came, whether that still waits or not: what waits for them and for the replies behind them, with
+  /// sinks, is not given up for its silence. Linear in the requests, where any
+  /// has a sink.
+  void prolong(std::uint64_t id, TimePoint now);
   /// The reply function of an answered request; nothing when it is unknown (too late, or never was).
   std::optional<Reply> take(std::uint64_t id);
   /// Of a request still waiting; null when it has none.
   BulkSink* sink(std::uint64_t id) const;
   std::vector<Reply> take_expired(TimePoint now);
   std::vector<Reply> take_all();
-  /// Of a request still waiting; nothing when there is none.
+  /// Of a request still waiting, unless it was prolonged since: then nothing may expire at that time. Nothing when there is none.
   std::optional<TimePoint> earliest_deadline();
 
  private:
@@ -34,12 +39,15 @@ class PendingRequests {
   struct Waiting {
     Reply reply;
     std::shared_ptr<BulkSink> sink;
+    Duration silence{};
+    TimePoint deadline{};  // later than in the heap where it was prolonged
   };
 
   void drop_answered();
   void pop();
 
   std::unordered_map<std::uint64_t, Waiting> waiting_;
+  std::size_t sinks_ = 0;  // of them
   std::vector<Due> heap_;
 };
 

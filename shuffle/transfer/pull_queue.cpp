@@ -29,6 +29,24 @@ struct Entry {
 };
 using EntryPtr = std::shared_ptr<Entry>;
 
+/// The sink of an entry's pull. Bytes that come are progress: a try may take long on a slow link, and another may follow it.
+class WatchedSink final : public rpc::BulkSink {
+ public:
+  WatchedSink(EntryPtr entry, rpc::BulkSink& sink) : entry_(std::move(entry)), pull_(entry_->pull), sink_(sink) {}
+  void begin(ByteView header, std::uint64_t bytes) override { sink_.begin(header, bytes); }
+  MutableBytes room(std::uint64_t left) override { return sink_.room(left); }
+  void filled(std::size_t bytes) override {
+    sink_.filled(bytes);
+    entry_->progress = clock_.now();
+  }
+
+ private:
+  const EntryPtr entry_;
+  const std::shared_ptr<Pull> pull_;  // has the sink, for longer than the entry has the pull
+  rpc::BulkSink& sink_;
+  const SystemClock clock_{};
+};
+
 bool may_pass(Code code) {
   return code == Code::unavailable || code == Code::deadline_exceeded || code == Code::corrupt || code == Code::cancelled ||
          code == Code::io || code == Code::resource_exhausted;
@@ -176,7 +194,7 @@ class PullQueue::Impl : public std::enable_shared_from_this<Impl> {
     rpc::Payload payload;
     payload.header = entry->pull->request();
     std::shared_ptr<rpc::BulkSink> sink;
-    if (rpc::BulkSink* const wanted = entry->pull->sink(); wanted != nullptr) sink = {entry->pull, wanted};
+    if (rpc::BulkSink* const wanted = entry->pull->sink()) sink = std::make_shared<WatchedSink>(entry, *wanted);
     connection->request(entry->pull->type(), std::move(payload), options_.reply_deadline,
                         later([entry](Impl& self, Result<rpc::Message> reply) { self.answered(entry, std::move(reply)); }),
                         std::move(sink));

@@ -56,8 +56,9 @@ struct PullOptions {
   std::uint32_t in_flight_per_node = 2;  // of them from one; its replies come one after the other anyway
   std::uint32_t attempts = 4;            // in a row without progress
   std::chrono::nanoseconds backoff = std::chrono::milliseconds(50);  // before the first retry; doubles
+  /// Without a byte of the reply, or of one before it on the connection, where it goes to a sink; otherwise until it is whole.
   std::chrono::nanoseconds reply_deadline = std::chrono::seconds(10);
-  std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // without any progress
+  std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // without any progress, and without a byte to a sink
   std::shared_ptr<Links> links{};                                // of this reactor's worker; null: not paced, and not counted
   std::string self{};                                            // the address of this worker's data port, sent with requests
   std::shared_ptr<const JobKeys> keys = JobKeys::none();         // of which one is sent with requests for map outputs

@@ -225,5 +225,43 @@ TEST(PendingRequests, ExpireInOrderAndOnlyOnce) {
   EXPECT_TRUE(pending.take_all().empty());
 }
 
+/// Takes nothing.
+class NoSink final : public BulkSink {
+ public:
+  void begin(ByteView, std::uint64_t) override {}
+  MutableBytes room(std::uint64_t) override { return {}; }
+  void filled(std::size_t) override {}
+};
+
+TEST(PendingRequests, BytesOfAReplyProlongWhatWaitsForThemAndForTheRepliesBehind) {
+  PendingRequests pending;
+  const TimePoint start{};
+  const auto sink = std::make_shared<NoSink>();
+  std::vector<std::uint64_t> failed;
+  const auto add = [&](std::uint64_t id, Duration deadline, std::shared_ptr<BulkSink> to) {
+    pending.add(
+        id, start + deadline, [&failed, id](const Result<Message>&) { failed.push_back(id); }, std::move(to), Duration(100));
+  };
+  const auto expire_at = [&](Duration time) {
+    failed.clear();
+    for (auto& reply : pending.take_expired(start + time)) reply(fail(Code::deadline_exceeded, "late"));
+    return failed;
+  };
+  using Ids = std::vector<std::uint64_t>;
+  add(1, Duration(100), sink);
+  add(2, Duration(101), sink);
+  add(3, Duration(102), nullptr);
+  add(4, Duration(500), sink);
+  pending.prolong(2, start + Duration(50));
+  EXPECT_EQ(expire_at(Duration(120)), (Ids{1, 3})) << "one is before it, one has no sink";
+  pending.prolong(1, start + Duration(140));
+  EXPECT_EQ(expire_at(Duration(239)), Ids()) << "bytes of what was given up stand before the others, too";
+  EXPECT_EQ(expire_at(Duration(240)), Ids{2}) << "silence ends it";
+  EXPECT_EQ(expire_at(Duration(499)), Ids()) << "no deadline comes earlier";
+  EXPECT_EQ(pending.earliest_deadline().value(), start + Duration(500));
+  EXPECT_EQ(expire_at(Duration(500)), Ids{4});
+  EXPECT_FALSE(pending.earliest_deadline());
+}
+
 }  // namespace
 }  // namespace weft::rpc::testing

@@ -1,5 +1,6 @@
 #include "base/rpc/rpc.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <thread>
@@ -15,6 +16,8 @@
 
 namespace weft::rpc::testing {
 namespace {
+
+using namespace std::chrono_literals;
 
 Buffer random_bytes(std::size_t size, std::uint64_t seed) {
   Random random(seed);
@@ -170,6 +173,50 @@ TEST_P(RpcTest, AnUnansweredRequestFailsAtItsDeadlineAndTheLateReplyIsIgnored) {
   ASSERT_TRUE(reply.has_value());
   EXPECT_EQ(text_of(*reply), "now");
   reactor_->run([&] { held.clear(); });
+}
+
+/// As slow as a link that needs longer for a reply than its deadline is.
+class SlowSink final : public BulkSink {
+ public:
+  void begin(ByteView, std::uint64_t) override {}
+  MutableBytes room(std::uint64_t) override { return piece_.span(); }
+  void filled(std::size_t bytes) override {
+    came += bytes;
+    std::this_thread::sleep_for(std::chrono::microseconds(bytes / 8));  // 8 MB/s
+  }
+  std::size_t came = 0;
+
+ private:
+  Buffer piece_{64u << 10};
+};
+
+TEST_P(RpcTest, AReplyThatGoesToASinkIsNotLateWhileItComesNorIsTheOneBehindIt) {
+  constexpr std::size_t kBytes = 32u << 20;  // 4 s
+  Handler handler;
+  handler.on_request = [](const ConnectionPtr&, const Message& message, Responder responder) {
+    Payload payload;
+    payload.bulk.emplace_back(Buffer(text_of(message) == "long" ? kBytes : 64));
+    responder.reply(std::move(payload));
+  };
+  const auto server = Reactor::start("server", security_of(GetParam()));
+  std::unique_ptr<Listener> listener;
+  server->run([&] { listener = server->listen(any_endpoint(), {}, [handler](const ConnectionPtr&) { return handler; }).value(); });
+  const auto client = rpc::connect(*reactor_, listener->endpoint(), kLong).value();
+  const auto first = std::make_shared<SlowSink>(), second = std::make_shared<SlowSink>();
+  Awaited<bool> first_came, second_came;
+  reactor_->run([&] {
+    const auto ask = [&](std::string_view what, const std::shared_ptr<BulkSink>& sink, Awaited<bool>& came) {
+      client->request(
+          7, text_payload(what), 2s, [&came](const Result<Message>& reply) { came.set(reply.has_value()); }, sink);
+    };
+    ask("long", first, first_came);
+    ask("short", second, second_came);
+  });
+  EXPECT_TRUE(first_came.get());
+  EXPECT_TRUE(second_came.get()) << "it was in line behind the long one";
+  EXPECT_EQ(first->came, kBytes);
+  server->run([&] { listener.reset(); });
+  server->stop();
 }
 
 TEST_P(RpcTest, ManyDeadlinesPassEachOnce) {

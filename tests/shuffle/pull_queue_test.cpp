@@ -272,6 +272,41 @@ TEST_F(PullQueueTest, ProgressProlongsTheDeadline) {
   server_->run([&] { late->clear(); });
 }
 
+/// Into a sink on which the reply takes its time.
+class SlowPull final : public Pull, public rpc::BulkSink {
+ public:
+  explicit SlowPull(Duration time) : time_(time) {}
+  Result<void> begin() override { return {}; }
+  rpc::MessageType type() const override { return kFetchBlocks; }
+  Buffer request() override { return Buffer::copy_of(as_bytes(std::string(8, 'x'))); }
+  rpc::BulkSink* sink() override { return this; }
+  Result<bool> arrived(rpc::Message) override {
+    if (++replies == 1) return fail(Code::corrupt, "damaged");
+    return true;
+  }
+  bool progressed() const override { return false; }
+  std::uint64_t reply_bytes() const override { return 0; }
+
+  void begin(ByteView, std::uint64_t) override {}
+  MutableBytes room(std::uint64_t) override { return piece_.span(); }
+  void filled(std::size_t) override { std::this_thread::sleep_for(replies == 0 ? time_ : Duration(0)); }
+
+  int replies = 0;
+
+ private:
+  const Duration time_;
+  Buffer piece_{64u << 10};
+};
+
+TEST_F(PullQueueTest, AfterATryWhoseBytesCameForLongerThanTheDeadlineThereIsAnother) {
+  options_.deadline = 2s;
+  serve([](const rpc::ConnectionPtr&, rpc::Responder responder) { reply(responder, "good....", 100); });
+  auto pull = std::make_shared<SlowPull>(2100ms);
+  const auto done = add(pull).get();
+  EXPECT_TRUE(done) << done.error().to_string();
+  EXPECT_EQ(pull->replies, 2);
+}
+
 TEST_F(PullQueueTest, ThePauseDoublesWithEachFailure) {
   options_.backoff = 20ms;
   options_.attempts = 5;
