@@ -7,6 +7,11 @@
 #include "base/rpc/descriptors.hpp"
 
 namespace weft::runtime {
+namespace {
+
+Error was_stopped() { return Error(Code::cancelled, "the task was asked to stop"); }
+
+}  // namespace
 
 void JobShuffle::set_locations(const protocol::ShuffleLocations& locations) {
   shuffle::KnownOutputs& table = tables_[locations.shuffle];
@@ -34,6 +39,13 @@ void JobShuffle::stop_waiting(const AttemptId& attempt) {
   running->second.stopped = true;
   for (auto at = readers_.lower_bound({attempt, 0}); at != readers_.end() && at->first.first == attempt;)
     std::shared_ptr(at++->second)->interrupt();
+  for (const auto& waiting : std::exchange(running->second.waits_for, {}))
+    if (const AnswerPtr answer = waiting.lock()) answer->give(fail(was_stopped()));
+  drop_readers(attempt);
+}
+
+void JobShuffle::drop_readers(const AttemptId& attempt) {
+  std::erase_if(readers_, [&](const auto& reader) { return reader.first.first == attempt; });
 }
 
 Duration JobShuffle::waited(const AttemptId& attempt) const {
@@ -89,7 +101,7 @@ void JobShuffle::begin(protocol::Launch& launch) {
 /// What was prefetched of a partition is given up with the last attempt that reads it: if that failed, the next one runs on another
 /// node.
 void JobShuffle::end(const AttemptId& attempt) {
-  std::erase_if(readers_, [&](const auto& reader) { return reader.first.first == attempt; });
+  drop_readers(attempt);
   const auto found = running_.extract(attempt);
   if (found.empty()) return;
   const Running& gone = found.mapped();
@@ -115,11 +127,33 @@ void JobShuffle::on_request(rpc::Message message, rpc::Responder responder) {
   }
 }
 
+void JobShuffle::Answer::give(Result<rpc::Payload> answer) {
+  if (given()) return;
+  rpc::Responder responder = *std::exchange(responder_, std::nullopt);
+  answer ? responder.reply(std::move(*answer)) : responder.fail(answer.error());
+}
+
+JobShuffle::AnswerPtr JobShuffle::answer_to(const AttemptId& attempt, rpc::Responder responder) {
+  auto answer = std::make_shared<Answer>(std::move(responder));
+  const auto running = running_.find(attempt);
+  if (running == running_.end()) return answer;
+  if (running->second.stopped) {
+    answer->give(fail(was_stopped()));
+    return nullptr;
+  }
+  auto& waits_for = running->second.waits_for;
+  std::erase_if(waits_for, [](const auto& earlier) { return earlier.expired(); });
+  waits_for.push_back(answer);
+  return answer;
+}
+
 void JobShuffle::commit(rpc::Message message, rpc::Responder responder) {
   auto commit = protocol::decode<protocol::Commit>(message);
   if (!commit) return responder.fail(commit.error());
   if (message.fds.size() != 1 || commit->attempt.task.job != job_ || ended_)
     return responder.fail(Error(Code::invalid_argument, "a commit carries one descriptor, of a segment of its own running job"));
+  AnswerPtr answer = answer_to(commit->attempt, std::move(responder));
+  if (!answer) return;
   const TaskId& task = commit->attempt.task;
   const shuffle::SegmentKey key{task.job, ShuffleId(task.stage.value()), task.index, commit->attempt.attempt};
   auto put = [store = worker_.store, key,
@@ -127,37 +161,33 @@ void JobShuffle::commit(rpc::Message message, rpc::Responder responder) {
                   shuffle::SealedSegment{std::move(message.fds.front()), commit->size, std::move(commit->partitions), {}})] {
     return store->put(key, std::move(*segment));
   };
-  if (!worker_.store->prefers_disk()) {
-    auto done = put();
-    return done ? responder.reply({}) : responder.fail(done.error());
-  }
-  // Short of memory: putting one segment may mean writing others to disk. The job may end meanwhile.
+  const auto committed = [](const Result<void>& done) { return done.map([] { return rpc::Payload(); }); };
+  if (!worker_.store->prefers_disk()) return answer->give(committed(put()));
+  // Short of memory: putting one segment may mean writing others to disk. The attempt may be stopped meanwhile, or the job end.
   auto job_ended = [this, alive = std::weak_ptr(alive_)] { return alive.expired() || ended_; };
-  worker_.background.post([put, job_ended, key, store = worker_.store, &reactor = worker_.reactor,
-                           shared = std::make_shared<rpc::Responder>(std::move(responder))]() mutable {
-    auto done = put();
-    reactor.post([done, job_ended, key, store, shared = std::move(shared)] {
-      if (!done) return shared->fail(done.error());
-      if (!job_ended()) return shared->reply({});
-      store->release(key);  // what the job had here may have been dropped before this came
-      shared->fail(Error(Code::cancelled, "the job has ended"));
-    });
-  });
+  worker_.background.post(
+      [put, committed, job_ended, key, &reactor = worker_.reactor, store = worker_.store, answer = std::move(answer)]() mutable {
+        const Result<void> done = put();
+        reactor.post([done, committed, job_ended, key, store, answer = std::move(answer)] {
+          const bool ended = job_ended();  // then what it had here may have been dropped before this came
+          if (done && (ended || answer->given())) store->release(key);
+          answer->give(committed(done && ended ? Result<void>(fail(Code::cancelled, "the job has ended")) : done));
+        });
+      });
 }
 
 void JobShuffle::read(const rpc::Message& message, rpc::Responder responder) {
   const auto request = protocol::decode<protocol::ReadRequest>(message);
   if (!request) return responder.fail(request.error());
+  const AnswerPtr answer = answer_to(request->attempt, std::move(responder));
+  if (!answer) return;
   const auto reader = reader_of(*request);
-  if (!reader) return responder.fail(Error(Code::invalid_argument, "a part of a read that is not under way"));
-  auto shared = std::make_shared<rpc::Responder>(std::move(responder));
+  if (!reader) return answer->give(fail(Code::invalid_argument, "a part of a read that is not under way"));
   const ReadKey key(request->attempt, request->read);
-  reader->next(request->known, [this, alive = std::weak_ptr(alive_), key, shared](Result<shuffle::ReadPart> part) {
+  reader->next(request->known, [this, alive = std::weak_ptr(alive_), key, answer](Result<shuffle::ReadPart> part) {
     if (!alive.expired()) part_read(key, part);
-    part ? shared->reply(protocol::encode_part(std::move(*part))) : shared->fail(part.error());
+    answer->give(std::move(part).map([](shuffle::ReadPart&& read) { return protocol::encode_part(std::move(read)); }));
   });
-  if (const auto running = running_.find(request->attempt); running != running_.end() && running->second.stopped)
-    reader->interrupt();
 }
 
 void JobShuffle::part_read(const ReadKey& key, const Result<shuffle::ReadPart>& part) {

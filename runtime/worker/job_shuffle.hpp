@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,8 @@ class JobShuffle {
   /// The attempt goes to the executor: sets aside memory for its segment.
   void begin(protocol::Launch& launch);
   void end(const AttemptId& attempt);
-  /// Answers the reads of an attempt that is to stop.
+  /// The attempt is to stop: what it has requested, and what it requests from now on, fails with cancelled, since its executor
+  /// waits for the answers. A read that waits for maps gets what has come.
   void stop_waiting(const AttemptId& attempt);
   /// How long an attempt has waited for maps to end.
   Duration waited(const AttemptId& attempt) const;
@@ -42,6 +44,17 @@ class JobShuffle {
   void end_job();
 
  private:
+  /// The answer to a request of an attempt. The first one is given: the attempt may be asked to stop before its request is served.
+  class Answer {
+   public:
+    explicit Answer(rpc::Responder responder) : responder_(std::move(responder)) {}
+    bool given() const { return !responder_; }
+    void give(Result<rpc::Payload> answer);
+
+   private:
+    std::optional<rpc::Responder> responder_;
+  };
+  using AnswerPtr = std::shared_ptr<Answer>;
   /// An attempt that runs.
   struct Running {
     shuffle::SegmentRoom room;
@@ -49,14 +62,18 @@ class JobShuffle {
     std::map<ShuffleId, std::uint64_t> inputs;  // read at that partition, and about how many bytes
     Duration waited{0};                         // for maps to end, by the parts of reads so far
     bool stopped = false;                       // it was asked to stop
+    std::vector<std::weak_ptr<Answer>> waits_for{};
   };
   using ReadKey = std::pair<AttemptId, std::uint32_t>;  // the attempt and the number of its read
   using ReaderPtr = std::shared_ptr<shuffle::PartitionReader>;
 
   /// Outputs have moved, or there are more.
   void locations_changed();
+  /// To a request of the attempt; null when that was asked to stop: then it was answered.
+  AnswerPtr answer_to(const AttemptId& attempt, rpc::Responder responder);
   void commit(rpc::Message message, rpc::Responder responder);
   void read(const rpc::Message& message, rpc::Responder responder);
+  void drop_readers(const AttemptId& attempt);
   void part_read(const ReadKey& key, const Result<shuffle::ReadPart>& part);
   /// Null when the read is not under way. The first request begins it.
   ReaderPtr reader_of(const protocol::ReadRequest& request);

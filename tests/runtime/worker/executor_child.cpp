@@ -51,6 +51,11 @@ struct Body final : StageBody {
         return process_id();
       case 8:
         return process_id();
+      case 9: {  // reads what another worker has
+        const auto done = context.shuffle->read(ShuffleId(1), {0, 1}, {}, [](const shuffle::Block&) { return Result<void>(); });
+        if (!done) throw TaskError{done.error()};
+        return process_id();
+      }
       default:
         return Buffer::copy_of(as_bytes("done"));
     }
@@ -72,7 +77,7 @@ struct Program final : JobProgram {
   void provide(ActionId action, Buffer) override { std::printf("value %llu\n", static_cast<unsigned long long>(action.value())); }
   std::vector<std::unique_ptr<Body>> bodies = [] {
     std::vector<std::unique_ptr<Body>> all;
-    for (std::uint32_t number = 0; number < 9; ++number) all.push_back(std::make_unique<Body>(number));
+    for (std::uint32_t number = 0; number < 10; ++number) all.push_back(std::make_unique<Body>(number));
     return all;
   }();
 };

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -162,6 +163,34 @@ TEST_F(WorkerTest, KillsWhatRunsAndWhatWaitsForItsProgram) {
   const auto killed = ended(3);
   EXPECT_EQ(killed.kind, TaskEnd::killed);
   EXPECT_EQ(killed.message, "preempted");
+}
+
+TEST_F(WorkerTest, ATaskThatWaitsForAnotherWorkerStopsWhenItIsAskedToAndTheOthersOfItsExecutorGoOn) {
+  const auto other = rpc::Reactor::start("other");
+  std::promise<void> asked;
+  std::vector<rpc::Responder> kept;  // a worker that takes its time
+  rpc::Handler silent;
+  silent.on_request = [&](const rpc::ConnectionPtr&, const rpc::Message&, rpc::Responder responder) {
+    kept.push_back(std::move(responder));
+    if (kept.size() == 1) asked.set_value();
+  };
+  std::unique_ptr<rpc::Listener> data_port;
+  other->run([&] { data_port = other->listen({"127.0.0.1:0"}, {}, [&](const rpc::ConnectionPtr&) { return silent; }).value(); });
+  protocol::ShuffleLocations locations{NodeId(5), JobId(7), ShuffleId(1)};
+  locations.outputs = std::make_shared<const std::vector<shuffle::MapOutput>>(1, shuffle::MapOutput{0, 0, NodeId(9)});
+  locations.holders = {{NodeId(9), "w9", data_port->endpoint().text, ""}};
+  command(setup(), locations, launch(7), launch(9));
+  asked.get_future().get();
+  command(protocol::KillTask{NodeId(5), launch(9).attempt, protocol::KillCause::preempted, "preempted"});
+  EXPECT_EQ(ended(9).kind, TaskEnd::killed);
+  ASSERT_TRUE(write_file(directory_.path() / "go", ""));
+  const auto beside_it = ended(7);
+  EXPECT_EQ(beside_it.kind, TaskEnd::finished) << beside_it.message;
+  other->run([&] {
+    kept.clear();
+    data_port.reset();
+  });
+  other->stop();
 }
 
 TEST_F(WorkerTest, AProgramThatIsAnotherIsNotRun) {
