@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kCommitDeadline = 60s;
-constexpr auto kReadDeadline = 180s;  // the worker's own deadlines towards other nodes are shorter
+constexpr auto kReadDeadline = 180s;  // a worker that works answers within 30 s, with what has come (PartitionRead::longest_wait)
 
 }  // namespace
 

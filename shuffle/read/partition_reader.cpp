@@ -22,8 +22,6 @@ constexpr std::uint64_t kMostGathered = 4u << 20;  // bytes of a part
 constexpr std::uint32_t kMostMoves = 3;            // of an output while it is read
 /// The master reports that a worker died, and where its outputs are now, as soon as the worker's connection has ended.
 constexpr auto kMoveDeadline = std::chrono::seconds(5);
-/// A task that waits for maps is answered after this time, well before it would give the worker up.
-constexpr auto kLongestStall = std::chrono::seconds(30);
 constexpr auto kFirstPause = std::chrono::milliseconds(50);  // while this process is short of something; doubles
 constexpr std::uint32_t kMostPauses = 4;                     // in a part
 
@@ -62,21 +60,49 @@ std::size_t PartitionReader::first_maps_per_fetch() const {
 
 void PartitionReader::next(const std::vector<MapAttempt>& known, Done done) {
   WEFT_ASSERT(!done_);
+  if (std::exchange(answered_early_, false)) {
+    begin_part(known, std::move(done));
+    if (const auto then = std::exchange(put_off_, nullptr)) (this->*then)();
+    return;
+  }
   if (!partition_ || at_ == rows_.size()) {
     if (auto begun = begin_partition(); !begun) return done(fail(std::move(begun).error()));
   } else {
     look_again();
   }
-  done_ = std::move(done);
   part_ = {};
+  fetched_ = false;
+  begin_part(known, std::move(done));
+  advance();
+}
+
+void PartitionReader::begin_part(const std::vector<MapAttempt>& known, Done done) {
+  done_ = std::move(done);
   part_.partition = *partition_;
   known_ = {known.begin(), known.end()};
   rows_in_part_ = 0;
   pauses_ = 0;
   gathered_.clear();
   gathered_bytes_ = 0;
-  fetched_ = false;
-  advance();
+  answer_after(wanted_.longest_wait);
+}
+
+void PartitionReader::answer_after(Duration wait) {
+  longest_wait_ = sources_.reactor.after(wait, later([](PartitionReader& self) { self.answer_waiting(); }));
+}
+
+void PartitionReader::answer_waiting() {
+  if (std::holds_alternative<MapToEnd>(wait_)) return interrupt();
+  if (std::holds_alternative<ShortOfSomething>(wait_)) return answer_after(wanted_.longest_wait);  // that is over in a moment
+  answered_early_ = true;
+  reply();
+}
+
+bool PartitionReader::put_off(Step then) {
+  if (done_) return false;
+  wait_ = Nothing();
+  put_off_ = then;
+  return true;
 }
 
 Result<void> PartitionReader::begin_partition() {
@@ -98,6 +124,7 @@ Result<void> PartitionReader::begin_partition() {
 }
 
 void PartitionReader::advance() {
+  if (put_off(&PartitionReader::advance)) return;
   wait_ = Nothing();
   while (at_ < rows_.size()) {
     if (part_is_full()) return reply();
@@ -383,8 +410,7 @@ void PartitionReader::wait_for_map() {
     fetched_ = true;
     return fetch_from(*ahead, true);
   }
-  auto answer = later([](PartitionReader& self) { self.interrupt(); });
-  wait_ = MapToEnd{SystemClock().now(), sources_.reactor.after(kLongestStall, std::move(answer))};
+  wait_ = MapToEnd{SystemClock().now()};
 }
 
 void PartitionReader::interrupt() {
@@ -434,18 +460,22 @@ void PartitionReader::lost(const MapOutput& output, std::string why) {
 }
 
 void PartitionReader::reply() {
+  if (put_off(&PartitionReader::reply)) return;
+  longest_wait_.reset();
   const bool whole = at_ == rows_.size() && !part_.lost;
   part_.next_map = whole ? kNoMap : rows_[at_].output.map;
   auto gathered = add_gathered();
+  if (!gathered && std::exchange(answered_early_, false) && gathered.error().code() == Code::resource_exhausted)
+    return answer_after(kFirstPause);  // what it waits for goes on meanwhile
   if (!gathered && again_later(gathered.error(), &PartitionReader::reply)) return;
   if (!gathered) return give_up(std::move(gathered).error());
   part_.end = whole && !part_.lost && *partition_ + 1 >= wanted_.partitions.end;
-  wait_ = Nothing();
+  if (!answered_early_) wait_ = Nothing();
   const Done done = std::exchange(done_, {});
-  done(std::move(part_));
+  done(std::exchange(part_, {}));
 }
 
-bool PartitionReader::again_later(const Error& why, void (PartitionReader::*step)()) {
+bool PartitionReader::again_later(const Error& why, Step step) {
   if (why.code() != Code::resource_exhausted || pauses_ == kMostPauses) return false;
   auto again = later([step](PartitionReader& self) { (self.*step)(); });
   wait_ = ShortOfSomething{sources_.reactor.after(kFirstPause * (1u << pauses_++), std::move(again))};
@@ -453,7 +483,15 @@ bool PartitionReader::again_later(const Error& why, void (PartitionReader::*step
 }
 
 void PartitionReader::give_up(Error why) {
+  failure_ = std::move(why);
+  fail_part();
+}
+
+void PartitionReader::fail_part() {
+  if (put_off(&PartitionReader::fail_part)) return;
   wait_ = Nothing();
+  longest_wait_.reset();
+  Error why = *std::exchange(failure_, std::nullopt);
   const Done done = std::exchange(done_, {});
   done(fail(std::move(why)));
 }

@@ -39,6 +39,8 @@ struct PartitionRead {
   std::uint64_t fetch_bytes = 32u << 20;          // wanted size of one fetch at most, and so of what the task holds per node
   std::uint64_t bytes = UINT64_MAX;               // that it reads, about; UINT64_MAX: not known
   std::size_t descriptors = kDescriptorsPerPart;  // of a part at most; at least 2
+  /// A task that waits for a part is answered after this time, with what has come: well before it would give the worker up.
+  Duration longest_wait = std::chrono::seconds(30);
 };
 
 /// The nodes that have map outputs, as the master reported them.
@@ -73,14 +75,15 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
       : sources_(sources), wanted_(wanted), maps_per_fetch_(first_maps_per_fetch()) {}
 
   using Done = std::function<void(Result<ReadPart>)>;
-  /// The next part; it may be empty. `known`: segments of this host that the task has mapped. One call at a time; `done` is called
-  /// once, at once or later; it may destroy the reader. unavailable: no table of the shuffle is here. resource_exhausted: this
-  /// process has no descriptors or memory for it, and got none while it waited a moment. What is lost is no error.
+  /// The next part; it may be empty. One that takes long is given after the longest wait, with what has come; what it waited for
+  /// goes on, and comes with the part after it. `known`: segments of this host that the task has mapped. One call at a time; `done`
+  /// is called once, at once or later; it may destroy the reader. unavailable: no table of the shuffle is here. resource_exhausted:
+  /// this process has no descriptors or memory for it, and got none while it waited a moment. What is lost is no error.
   void next(const std::vector<MapAttempt>& known, Done done);
   /// To be called when the tables or the nodes have changed. Where a lost node's outputs are now must be in the tables before the
   /// node is in OutputNodes::lost.
   void locations_changed();
-  /// Ends a wait for maps that have not ended: the task, which wants to stop, gets what the part has so far.
+  /// Ends a wait for maps that have not ended: the task gets what the part has so far.
   void interrupt();
   /// How long the part that is being made has waited for such maps. Earlier parts report their own wait.
   Duration waited() const;
@@ -102,10 +105,9 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
     std::string why;
     std::unique_ptr<rpc::Timer> timer;
   };
-  /// The first row's map, or until `timer` says that the task is to be answered, which asks again.
+  /// The first row's map.
   struct MapToEnd {
     TimePoint since;
-    std::unique_ptr<rpc::Timer> timer;
   };
   /// Descriptors or memory of this process, until `timer` has the step that needed them tried again.
   struct ShortOfSomething {
@@ -122,6 +124,15 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   std::size_t window() const { return small_blocks_ ? kSmallBlocksWindow : kWindow; }
   /// The end of the rows that are looked at together.
   std::size_t window_end() const { return std::min(rows_.size(), at_ + window()); }
+  /// Begins a part with nothing in it, which is answered after the longest wait.
+  void begin_part(const std::vector<MapAttempt>& known, Done done);
+  void answer_after(Duration wait);
+  /// The task has waited for as long as it may.
+  void answer_waiting();
+  /// Whether no part is requested, since the task was answered before what it waited for came: then the next part goes on with
+  /// this.
+  using Step = void (PartitionReader::*)();
+  bool put_off(Step then);
   /// Goes on with the part until it is full, or must wait for something.
   void advance();
   /// Adds the first row's blocks from this host. False: they must be waited for, or are lost.
@@ -164,9 +175,10 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   void reply();
   /// The step failed because this process is short of something that may come back: tries it again after a pause. False: for
   /// another reason, or too often.
-  bool again_later(const Error& why, void (PartitionReader::*step)());
+  bool again_later(const Error& why, Step step);
   /// The read fails, through no fault of an output.
   void give_up(Error why);
+  void fail_part();
   /// A callback that does nothing once the reader is gone.
   template <class Then>
   auto later(Then then) {
@@ -203,6 +215,10 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   std::uint64_t gathered_bytes_ = 0;
   std::uint32_t pauses_ = 0;  // for what this process is short of, in the part
   bool fetched_ = false;      // one fetch is all that a part has
+  std::unique_ptr<rpc::Timer> longest_wait_;
+  bool answered_early_ = false;   // the part before was: this one goes on with it
+  Step put_off_ = nullptr;        // what is to be done with this part when it is requested, since nothing is waited for any more
+  std::optional<Error> failure_;  // with which the part ends
 };
 
 }  // namespace weft::shuffle

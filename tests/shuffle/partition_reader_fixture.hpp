@@ -76,7 +76,8 @@ class PartitionReaderTest : public PrefetchTest {
     outcome.maps[partition].push_back(map);
   }
   void start(PartitionRange partitions, MapRange maps = {}) {
-    const PartitionRead wanted{kJob, kShuffle, partitions, maps, fetch_bytes_};
+    PartitionRead wanted{kJob, kShuffle, partitions, maps, fetch_bytes_};
+    wanted.longest_wait = longest_wait_;
     reactor_->run([&] {
       const ReadSources sources{*reactor_, *store_, *same_host_, *prefetcher_, *fetcher_, nodes_, tables_};
       reader_ = std::make_shared<PartitionReader>(sources, wanted);
@@ -135,6 +136,7 @@ class PartitionReaderTest : public PrefetchTest {
   OutputNodes nodes_;
   OutputTables tables_;
   std::uint64_t fetch_bytes_ = 32u << 20;
+  Duration longest_wait_ = std::chrono::seconds(30);
   std::unique_ptr<BlockFetcher> fetcher_;
   std::shared_ptr<PartitionReader> reader_;
 };

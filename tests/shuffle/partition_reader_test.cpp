@@ -431,5 +431,117 @@ TEST_F(PartitionReaderTest, AnotherAttemptElsewhereIsNotWhereTheOutputMoved) {
   EXPECT_EQ(part->lost->output.attempt, 0u);
 }
 
+/// kOther is as slow as the test wants.
+class SlowWorkerTest : public PartitionReaderTest {
+ protected:
+  void SetUp() override {
+    PartitionReaderTest::SetUp();
+    longest_wait_ = 50ms;
+  }
+  void TearDown() override {
+    go_on();
+    PartitionReaderTest::TearDown();
+  }
+  /// It answers nothing until go_on().
+  void stop_serving() {
+    serving_->post([gate = gate_] { gate->get_future().wait(); });
+  }
+  void go_on() {
+    if (!std::exchange(goes_on_, true)) gate_->set_value();
+  }
+  /// The next part has nothing of its own.
+  void expect_to_wait(std::uint32_t for_map) {
+    auto waiting = request();
+    ASSERT_EQ(waiting.wait_for(20s), std::future_status::ready);
+    const auto part = waiting.get();
+    ASSERT_TRUE(part) << part.error().to_string();
+    EXPECT_TRUE(part->sources.empty());
+    EXPECT_EQ(part->next_map, for_map);
+    EXPECT_FALSE(part->end || part->lost);
+  }
+  /// The maps of the other parts, as they come.
+  std::vector<std::uint32_t> rest() {
+    std::vector<std::uint32_t> maps;
+    for (int parts = 0; parts < 400; ++parts) {
+      auto part = request().get();
+      EXPECT_TRUE(part && !part->lost);
+      if (!part || part->lost) return maps;
+      auto descriptor = part->descriptors.begin();
+      for (const BlockSource& source : part->sources) {
+        const auto blocks = Segment::open(std::move(*descriptor++)).value();
+        for (std::uint32_t i = 0; i < source.maps.size(); ++i) {
+          Outcome visited;
+          visit(source.maps[i].map, 0, blocks, source.kind == BlockSource::Kind::segment ? 0 : i, visited);
+          maps.push_back(source.maps[i].map);
+        }
+      }
+      if (part->end) return maps;
+    }
+    ADD_FAILURE() << "it does not end";
+    return maps;
+  }
+
+  const std::shared_ptr<std::promise<void>> gate_ = std::make_shared<std::promise<void>>();
+  bool goes_on_ = false;
+};
+
+TEST_F(SlowWorkerTest, ATaskIsAnsweredWithWhatThereIsAndTheFetchGoesOnBehindIt) {
+  begin();
+  add(0, kSelf);
+  add(1, kOther);
+  add(2, kOther);
+  stop_serving();
+  start({0, 1});
+  const auto first = request().get();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->sources.size(), 1u) << "what is here";
+  EXPECT_EQ(first->next_map, 1u);
+  expect_to_wait(1);
+  expect_to_wait(1);
+  go_on();
+  std::this_thread::sleep_for(50ms);  // most likely it comes while no part is requested
+  EXPECT_EQ(rest(), (std::vector<std::uint32_t>{1, 2})) << "each once";
+}
+
+TEST_F(SlowWorkerTest, WhatIsBeingPrefetchedGoesOnToo) {
+  begin();
+  add(0, kOther);
+  stop_serving();
+  expect({0});
+  offer({{address_, {0, 0}}}, true);
+  start({0, 1});
+  expect_to_wait(0);
+  go_on();
+  EXPECT_EQ(rest(), (std::vector<std::uint32_t>{0}));
+}
+
+TEST_F(SlowWorkerTest, WhatIsBeingOpenedGoesOnToo) {
+  share();
+  begin();
+  add(0, kOther);
+  add(1, kOther);
+  stop_serving();
+  start({0, 1});
+  expect_to_wait(0);
+  go_on();
+  EXPECT_EQ(rest(), (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST_F(SlowWorkerTest, ALossThatIsFoundOutBetweenTwoPartsIsToldWithTheNextOne) {
+  begin();
+  add(0, kGone);
+  start({0, 1});
+  expect_to_wait(0);
+  reactor_->run([&] {
+    nodes_.lost[kGone] = "it was lost";
+    nodes_.nodes.erase(kGone);
+    reader_->locations_changed();
+  });
+  auto part = request().get();
+  for (int parts = 0; parts < 400 && part && !part->lost && !part->end; ++parts) part = request().get();
+  ASSERT_TRUE(part && part->lost);
+  EXPECT_EQ(part->lost->output.node, kGone);
+}
+
 }  // namespace
 }  // namespace weft::shuffle
