@@ -1,6 +1,7 @@
 // A process that may open nothing more, for a while.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>

@@ -390,15 +390,15 @@ TEST_F(ShortOfDescriptors, WaitsForThemAMoment) {
 TEST_F(ShortOfDescriptors, DoesNotLoseAnOutputThatItCannotOpen) {
   begin();
   const auto first =
-      std::exchange(store_, Store::open(dir_->path() / "small", 1u << 30, 1, {.descriptors = 0, .mappings = 1}).value());
-  for (std::uint32_t map = 0; map < 3; ++map) add(map, kSelf);
+      std::exchange(store_, Store::open(dir_->path() / "small", 1u << 30, 1, {.descriptors = 0, .mappings = 4}).value());
+  for (std::uint32_t map = 0; map < 8; ++map) add(map, kSelf);
   const auto files = [&] {
     std::size_t count = 0;
-    for (std::uint32_t map = 0; map < 3; ++map)
+    for (std::uint32_t map = 0; map < 8; ++map)
       count += (*store_->get({kJob, kShuffle, map, 0}))->home() == SegmentHome::file ? 1 : 0;
     return count;
   };
-  for (const auto end = std::chrono::steady_clock::now() + 60s; files() < 2;) ASSERT_LT(std::chrono::steady_clock::now(), end);
+  for (const auto end = std::chrono::steady_clock::now() + 60s; files() < 4;) ASSERT_LT(std::chrono::steady_clock::now(), end);
   {
     const NoDescriptors none;
     const Outcome outcome = read({1, 2});

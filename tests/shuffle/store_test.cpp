@@ -11,6 +11,7 @@
 
 #include "base/file.hpp"
 #include "shuffle/store/local_task_shuffle.hpp"
+#include "tests/shuffle/no_descriptors.hpp"
 
 namespace weft::shuffle {
 namespace {
@@ -383,6 +384,29 @@ TEST_F(StoreTest, AVisitorsErrorEndsTheReadAndIsNoFetchFailure) {
       reader.read(ShuffleId(5), {0, 1}, {}, [](const Block&) -> Result<void> { return fail(Code::cancelled, "no"); });
   EXPECT_EQ(ended.error().code(), Code::cancelled);
   EXPECT_FALSE(reader.fetch_failure());
+}
+
+TEST_F(StoreTest, AReadThatFindsNoDescriptorIsNoFetchFailure) {
+  auto store = Store::open((dir_->path() / "small").string(), 1u << 30, 1, {.descriptors = 0, .mappings = 4}).value();
+  auto outputs = std::make_shared<KnownOutputs>();
+  for (std::uint32_t map = 0; map < 8; ++map) {
+    outputs->put({map, 0, NodeId(0)});
+    ASSERT_TRUE(store->put(key(1, 5, map), make_segment("x")));
+  }
+  wait_until([&] {
+    bool in_a_file = false;
+    for (std::uint32_t map = 0; map < 8; ++map) in_a_file = in_a_file || (*store->get(key(1, 5, map)))->home() == SegmentHome::file;
+    return in_a_file;
+  });
+  LocalTaskShuffle reader(*store, attempt(6, 0), [&](ShuffleId, std::optional<std::uint32_t>) { return outputs; });
+  const auto visit = [](const Block&) { return Result<void>(); };
+  {
+    const test::NoDescriptors none;
+    const auto read = reader.read(ShuffleId(5), {0, 1}, {}, visit);
+    EXPECT_EQ(read ? Code::internal : read.error().code(), Code::resource_exhausted);
+    EXPECT_FALSE(reader.fetch_failure());
+  }
+  EXPECT_TRUE(reader.read(ShuffleId(5), {0, 1}, {}, visit));
 }
 
 TEST_F(StoreTest, AllOfItsBudgetMayBeReservedAndNotAByteMore) {

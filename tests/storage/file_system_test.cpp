@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -10,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rpc/rpc.hpp"
 #include "storage/files/protocol.hpp"
 
 namespace weft::storage::files {
