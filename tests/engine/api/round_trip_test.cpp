@@ -79,23 +79,23 @@ TEST_F(RoundTrip, ACharIsANumberWhereverRowsAreWritten) {
   EXPECT_EQ(part_lines(scratch / "text"), (std::vector<std::string>{",\t\""})) << "lines of text have the character";
 }
 
-struct Sparse {
+struct SparseRow {
   std::optional<std::string> text;
   std::optional<double> number;
   std::optional<Date> day;
   std::optional<char> c;
   std::optional<bool> truth;
-  friend bool operator==(const Sparse&, const Sparse&) = default;
+  friend bool operator==(const SparseRow&, const SparseRow&) = default;
 };
 
 TEST_F(RoundTrip, AMissingValueIsWrittenAsTheFormatReadsIt) {
-  const std::vector<Sparse> rows{{}, {"", 0, Date{0}, '\0', false}, {"x", std::nullopt, Date{1}, std::nullopt, true}, {}};
+  const std::vector<SparseRow> rows{{}, {"", 0, Date{0}, '\0', false}, {"x", std::nullopt, Date{1}, std::nullopt, true}, {}};
   EXPECT_EQ(through_csv(rows, {.missing = {"NA", "-"}}), rows);
   EXPECT_EQ(part_lines(scratch / "csv"),
             (std::vector<std::string>{"text,number,day,c,truth", "NA,NA,NA,NA,NA", ",0,1970-01-01,0,false",
                                       "x,NA,1970-01-02,NA,true", "NA,NA,NA,NA,NA"}));
   EXPECT_EQ(through_csv(rows, {.missing = {"n,\"a"}}), rows) << "a word that needs quotes";
-  std::vector<Sparse> kept = rows;
+  std::vector<SparseRow> kept = rows;
   kept[1].text.reset();  // the empty text is one of those
   EXPECT_EQ(through_csv(rows, {.missing = {"NA", ""}}), kept);
   EXPECT_EQ(part_lines(scratch / "csv")[1], ",,,,");
@@ -272,12 +272,12 @@ TEST_F(RoundTrip, ATextThatBeginsWithAByteOrderMarkKeepsIt) {
 
 /// Infinities and NaN have no equal in JSON.
 TEST_F(RoundTrip, NumbersThatAreNotFiniteComeBackFromCsv) {
-  struct Number {
+  struct NumberRow {
     double wide = 0;
     float real = 0;
   };
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  const std::vector<Number> rows{
+  const std::vector<NumberRow> rows{
       {kInfinite, -std::numeric_limits<float>::infinity()}, {-kInfinite, 1}, {std::nan(""), std::nanf("")}, {-std::nan(""), -0.0F}};
   const auto read = through_csv(rows, {.delimiter = 'n'});
   ASSERT_EQ(read.size(), rows.size());
@@ -287,9 +287,9 @@ TEST_F(RoundTrip, NumbersThatAreNotFiniteComeBackFromCsv) {
   }
 }
 
-struct Real {
+struct RealRow {
   float f = 0;
-  friend bool operator==(const Real&, const Real&) = default;
+  friend bool operator==(const RealRow&, const RealRow&) = default;
 };
 struct Reals {
   std::vector<float> f;
@@ -327,23 +327,23 @@ TEST_F(RoundTrip, AFloatOfJsonIsTheOneNearestToItsDigits) {
   detail::JsonLines lines;
   for (const auto& [digits, wanted] : numbers) {
     for (const std::string& before : {std::string(), std::string("\"a\":\"1\\\"" + digits + "\",\"n\":[1,-2e0,{}],")}) {
-      Real read;
+      RealRow read;
       const auto problem = lines.read("{" + before + "\"f\": " + digits + " }", &read,
                                       [](void* self, detail::JsonNode node, detail::JsonProblem& wrong) {
-                                        return detail::read_json(node, *static_cast<Real*>(self), kFieldNames<Real>, wrong);
+                                        return detail::read_json(node, *static_cast<RealRow*>(self), kFieldNames<RealRow>, wrong);
                                       });
       EXPECT_FALSE(problem) << digits << ": " << *problem;
       EXPECT_EQ(read.f, wanted) << digits;
     }
-    Real cell;
+    RealRow cell;
     EXPECT_TRUE(detail::read_cell(digits, cell.f) && cell.f == wanted) << digits << ": CSV has the same";
   }
   for (const char* const digits : {"3.4028235677973366163753939545815e38", "-3.4028235677973366163753939545815e38",
                                    "7.0064923216240853546186479164495e-46", "1e39", "1e-46"}) {
-    Real read;
+    RealRow read;
     EXPECT_TRUE(lines.read(std::string("{\"f\":") + digits + "}", &read,
                            [](void* self, detail::JsonNode node, detail::JsonProblem& wrong) {
-                             return detail::read_json(node, *static_cast<Real*>(self), kFieldNames<Real>, wrong);
+                             return detail::read_json(node, *static_cast<RealRow*>(self), kFieldNames<RealRow>, wrong);
                            }))
         << digits;
   }
