@@ -1,6 +1,5 @@
 // weft table create, list, stat, chmod, chown, drop, snapshot.
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
 
 #include <fmt/format.h>
