@@ -4,31 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "schedulers/parts/victim_search.hpp"
+
 namespace weft::schedulers {
-
-namespace {
-
-struct Victim {
-  Time launched{0};
-  AttemptId attempt;
-};
-
-/// Running attempts of tasks of the kind, the newest first.
-std::vector<Victim> newest_first(const ClusterView& view, SlotKind kind) {
-  std::vector<Victim> victims;
-  for (const auto& [id, node] : view.nodes()) {
-    for (const AttemptId& attempt : node.running) {
-      const StageInfo& stage = *view.stage(attempt.task.job, attempt.task.stage);
-      if (kind == SlotKind::any || slot_kind_of(stage, true) == kind) victims.push_back({*view.launched(attempt), attempt});
-    }
-  }
-  std::sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) {
-    return a.launched != b.launched ? a.launched > b.launched : b.attempt < a.attempt;
-  });
-  return victims;
-}
-
-}  // namespace
 
 Result<void> FairPreemption::start(const ClusterView&, Part* before) {
   if (const auto* old = dynamic_cast<const FairPreemption*>(before)) {
@@ -44,6 +22,7 @@ void FairPreemption::on_event(const ClusterView& view, const Notice&) {
 }
 
 bool FairPreemption::preempt(const ClusterView& view, Decisions& decisions) {
+  tree_.serve_in_order();
   if (view.runnable_jobs().empty()) return false;
   bool killed = false;
   if (view.now() >= next_update_) {
@@ -100,38 +79,20 @@ std::vector<FairPreemption::Starved> FairPreemption::starved(const ClusterView& 
   return found;
 }
 
-/// Whether the job, and each pool that it is in except the ancestors of the pool `to`, keeps its share if it loses that amount.
-bool FairPreemption::may_lose(const JobInfo& job, double amount, SlotKind kind, const PoolTree::Shares& shares,
-                              PoolTree::PoolIndex to) const {
-  if (tree_.amounts_of(job.id, kind).used - amount < shares.jobs.at(job.id) - kPoolSlack) return false;
-  for (auto up = tree_.pool_of(job.id); up != PoolTree::kRoot; up = tree_.pool(up).parent) {
-    if (up == to) return false;
-  }
-  std::vector<PoolTree::PoolIndex> above{PoolTree::kRoot};
-  for (auto up = to; up != PoolTree::kRoot; up = tree_.pool(up).parent) above.push_back(up);
-  for (auto up = tree_.pool_of(job.id); std::find(above.begin(), above.end(), up) == above.end(); up = tree_.pool(up).parent) {
-    const auto& pool = tree_.pool(up);
-    const double due = std::max(shares.pools[up], pool.guaranteed(kind));
-    if (pool.amounts[static_cast<std::size_t>(kind)].used - amount < due - kPoolSlack) return false;
-  }
-  return true;
-}
-
-bool FairPreemption::feed(const ClusterView& view, SlotKind kind, const PoolTree::Shares& shares, Starved starved,
+bool FairPreemption::feed(const ClusterView& view, SlotKind kind, const PoolTree::Shares& shares, const Starved& starved,
                           Decisions& decisions) {
-  bool killed = false;
-  for (const Victim& victim : newest_first(view, kind)) {
-    if (starved.need <= kPoolSlack) break;
-    const TaskId& task = victim.attempt.task;
-    const double amount = amount_of(view.stage(task.job, task.stage)->demand, kind);
-    if (amount <= 0 || !may_lose(*view.job(task.job), amount, kind, shares, starved.pool)) continue;
-    const auto done =
-        decisions.preempt(victim.attempt, fmt::format("pool {} is below its share", tree_.pool(starved.pool).settings.name));
-    if (!done) continue;
-    starved.need -= amount;
-    killed = true;
+  const PoolTree::Pool& pool = tree_.pool(starved.pool);
+  const std::string reason = fmt::format("pool {} is below its share", pool.settings.name);
+  const double used = pool.amounts[static_cast<std::size_t>(kind)].used;
+  VictimSearch search(tree_, view, kind, shares, starved.pool);
+  double given = 0;
+  while (given < starved.need - kPoolSlack) {
+    const double more = search.kill_for_one(decisions, reason);
+    if (more <= 0) break;
+    given += more;
   }
-  return killed;
+  if (given > 0) tree_.serve_first(starved.pool, kind, used + given);
+  return search.killed();
 }
 
 }  // namespace weft::schedulers

@@ -14,8 +14,8 @@ struct FairPreemptionOptions {
 
 class FairPreemption final : public Preemption {
  public:
-  /// `tree` outlives this.
-  FairPreemption(const PoolTree& tree, FairPreemptionOptions options) : tree_(tree), options_(options) {}
+  /// `tree` outlives this. Pools that something was killed for are served first by it, in the same call.
+  FairPreemption(PoolTree& tree, FairPreemptionOptions options) : tree_(tree), options_(options) {}
   Result<void> start(const ClusterView& view, Part* before) override;
   /// Where no task waits no pool starves, and schedule() is not called: all clocks begin again.
   void on_event(const ClusterView& view, const Notice& notice) override;
@@ -33,10 +33,9 @@ class FairPreemption final : public Preemption {
 
   void watch(const ClusterView& view, SlotKind kind, const PoolTree::Shares& shares);
   std::vector<Starved> starved(const ClusterView& view, SlotKind kind, const PoolTree::Shares& shares) const;
-  bool feed(const ClusterView& view, SlotKind kind, const PoolTree::Shares& shares, Starved starved, Decisions& decisions);
-  bool may_lose(const JobInfo& job, double amount, SlotKind kind, const PoolTree::Shares& shares, PoolTree::PoolIndex to) const;
+  bool feed(const ClusterView& view, SlotKind kind, const PoolTree::Shares& shares, const Starved& starved, Decisions& decisions);
 
-  const PoolTree& tree_;
+  PoolTree& tree_;
   FairPreemptionOptions options_;
   Time next_update_{0}, next_round_{0};
   std::map<Key, Clock> clocks_;  // by the pool's name: kept when the configuration changes

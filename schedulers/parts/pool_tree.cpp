@@ -166,10 +166,20 @@ void PoolTree::update_pools(PoolIndex leaf, std::size_t kind, const Amounts& cha
   }
 }
 
+bool PoolTree::is_below(JobId job, PoolIndex pool) const {
+  PoolIndex up = pool_of(job);
+  while (up != pool && up != kRoot) up = nodes_[up].pool.parent;
+  return up == pool;
+}
+
 bool PoolTree::offer(const ClusterView& view, SlotKind kind, Launcher& launcher) {
   for (JobId id : std::exchange(to_notify_, {})) {
     const auto job = jobs_.find(id);
     if (job != jobs_.end() && !job->second.eligible) launcher.hold(id, "as many jobs as its pool runs at a time run already");
+  }
+  for (const First& first : first_) {
+    const double used = nodes_[first.pool].pool.amounts[static_cast<std::size_t>(kind)].used;
+    if (first.kind == kind && used < first.until - kPoolSlack && offer(view, kind, first.pool, launcher)) return true;
   }
   return offer(view, kind, kRoot, launcher);
 }

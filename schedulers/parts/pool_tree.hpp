@@ -50,6 +50,8 @@ class PoolTree {
   bool limited() const { return limited_; }
   /// Whether its pools let the job run at present.
   bool may_run(JobId job) const { return jobs_.at(job).eligible; }
+  /// Whether the job is in the pool, or in one below it.
+  bool is_below(JobId job, PoolIndex pool) const;
   Amounts amounts_of(JobId job, SlotKind kind) const { return jobs_.at(job).amounts[static_cast<std::size_t>(kind)]; }
 
   void arrive(const ClusterView& view, const JobInfo& job);
@@ -57,6 +59,10 @@ class PoolTree {
   void end(const ClusterView& view, const JobInfo& job);
   /// See OrderingPolicy::offer: in fair order.
   bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher);
+  /// Until it uses `until`, the pool is offered before all others: something was killed for it, which others must not take.
+  void serve_first(PoolIndex pool, SlotKind kind, double until) { first_.push_back({pool, kind, until}); }
+  /// Ends that for all pools.
+  void serve_in_order() { first_.clear(); }
 
   /// The present share of each pool and each job in `capacity`.
   struct Shares {
@@ -89,6 +95,12 @@ class PoolTree {
     std::array<std::optional<Rank>, kSlotKinds> rank;
   };
 
+  struct First {
+    PoolIndex pool = kRoot;
+    SlotKind kind = SlotKind::any;
+    double until = 0;
+  };
+
   PoolIndex pool_named(const std::string& name);
   bool offer(const ClusterView& view, SlotKind kind, PoolIndex pool, Launcher& launcher);
   void move(PoolIndex parent, std::size_t kind, std::optional<Rank>& from, std::optional<Rank> to);
@@ -101,6 +113,7 @@ class PoolTree {
   std::map<std::string, PoolIndex> by_name_;
   PoolSettings default_;
   std::map<JobId, Job> jobs_;
+  std::vector<First> first_;
   bool limited_ = false;
   std::set<JobId> to_notify_;  // that a limit keeps them waiting
 };

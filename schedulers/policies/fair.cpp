@@ -11,7 +11,7 @@ namespace {
 class FairOrder final : public OrderingPolicy, public JobGroups {
  public:
   FairOrder(const std::vector<PoolSettings>& pools, PoolSettings otherwise) : tree_(pools, std::move(otherwise)) {}
-  const PoolTree& tree() const { return tree_; }
+  PoolTree& tree() { return tree_; }
 
   Result<void> start(const ClusterView& view, Part*) override {
     for (const auto& [id, job] : view.jobs()) tree_.arrive(view, job);

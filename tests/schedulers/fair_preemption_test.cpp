@@ -244,5 +244,195 @@ TEST(FairPreemption, TimeoutsOfTheSchedulerHoldForPoolsWithoutTheirOwn) {
   EXPECT_EQ(world.running(2), 4u);
 }
 
+// Tasks of several cores: what is killed makes room for one of the starved pool's, on one node.
+
+constexpr const char* kEight = "min_share = 8\nmin_share_timeout = \"5s\"";
+constexpr Resources kWhole{.cpu = 8};
+
+std::size_t running_on(const World& world, std::uint32_t node, std::uint64_t job) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      world.state.node(NodeId(node))->running, [job](const AttemptId& attempt) { return attempt.task.job == JobId(job); }));
+}
+
+TEST(FairPreemption, MakesRoomForAWholeTaskOnOneNode) {
+  Pools pools(1, "preemption=true, interval=1s", {{"a", kEight}});
+  World& world = pools.world;
+  for (std::uint32_t id : {2, 3}) world.node(id, fmt::format("{}", id), "r", 1);
+  run(world, 2, "b", 100);
+  for (int slots = 2; slots <= 8; ++slots) {  // so that the newest lie on all nodes
+    world.at(slots * 0.01);
+    for (std::uint32_t id : {1, 2, 3}) world.give(id, {.cpu = static_cast<double>(slots)});
+    world.schedule();
+  }
+  ASSERT_EQ(world.running(2), 24u);
+  world.stage(world.job(1, "", "a"), 0, anywhere(2), kWhole);
+  for (double now : {1.0, 7.0, 8.0, 20.0, 60.0}) schedule_at(world, now);
+  EXPECT_EQ(world.running(1), 1u) << "its minimum";
+  EXPECT_EQ(world.preempted.size(), 8u) << "once";
+}
+
+TEST(FairPreemption, ChoosesTheNodeWhereTheLeastWorkIsLost) {
+  Pools pools(8, "preemption=true, interval=1s", {{"a", kEight}});
+  World& world = pools.world;
+  run(world, 2, "b", 100);
+  world.at(100);
+  world.node(2, "b", "r", 8);
+  world.schedule();
+  world.at(101);
+  world.finish(world.launched[0].task);
+  world.schedule();
+  ASSERT_EQ(world.launched.back().node, NodeId(1)) << "the newest of all is among the oldest";
+  world.stage(world.job(1, "", "a"), 0, anywhere(1), kWhole);
+  for (double now : {102.0, 109.0}) schedule_at(world, now);
+  EXPECT_EQ(running_on(world, 2, 1), 1u);
+  EXPECT_EQ(world.preempted.size(), 8u);
+}
+
+TEST(FairPreemption, KillsNothingWhereNoTaskWouldFit) {
+  Pools pools(4, "preemption=true, interval=1s", {{"a", kEight}});
+  World& world = pools.world;
+  world.node(2, "b", "r", 4);
+  run(world, 2, "b", 100);
+  world.stage(world.job(1, "", "a"), 0, anywhere(1), {.cpu = 5});
+  for (double now : {1.0, 7.0, 20.0}) schedule_at(world, now);
+  EXPECT_TRUE(world.preempted.empty());
+}
+
+TEST(FairPreemption, KillsNothingWhereSharesDoNotAllowEnough) {
+  Pools pools(8, "preemption=true, interval=1s", {{"a", kEight}, {"b", "min_share = 13"}});
+  World& world = pools.world;
+  world.node(2, "b", "r", 8);
+  run(world, 2, "b", 100);
+  world.stage(world.job(1, "", "a"), 0, anywhere(1), kWhole);
+  for (double now : {1.0, 7.0, 20.0}) schedule_at(world, now);
+  EXPECT_TRUE(world.preempted.empty()) << "its minimum of 13 of 16 leaves no node to another";
+}
+
+TEST(FairPreemption, WhatIsFreeCounts) {
+  Pools pools(8, "preemption=true, interval=1s", {{"a", "min_share = 4\nmin_share_timeout = \"5s\""}});
+  World& world = pools.world;
+  JobInfo& job = world.job(2, "", "b");
+  world.stage(job, 0, anywhere(1), {.cpu = 4});
+  world.schedule();
+  world.at(0.1);
+  world.stage(job, 1, anywhere(2));  // newer, and two cores are free
+  world.schedule();
+  world.stage(world.job(1, "", "a"), 0, anywhere(1), {.cpu = 4});
+  for (double now : {1.0, 7.0}) schedule_at(world, now);
+  EXPECT_EQ(world.running(1), 1u);
+  EXPECT_EQ(world.preempted.size(), 2u) << "with the two that are free they are enough";
+  EXPECT_EQ(world.state.stage(JobId(2), StageId(0))->running, 1u);
+}
+
+TEST(FairPreemption, OthersDoNotTakeWhatWasKilledForAPool) {
+  Pools pools(8, "preemption=true, interval=1s", {{"a", "min_share = 6\nmin_share_timeout = \"5s\""}, {"c", "min_share = 2"}});
+  World& world = pools.world;
+  run(world, 2, "b", 100);
+  submit(world, 3, "c", 100);
+  world.stage(world.job(4, "", "a"), 0, anywhere(1), {.cpu = 6});
+  for (double now : {1.0, 7.0}) schedule_at(world, now);
+  EXPECT_EQ(world.running(4), 1u) << "though of two pools that have nothing the one that came first is next";
+  EXPECT_EQ(world.preempted.size(), 6u);
+}
+
+TEST(FairPreemption, SparesWhatIsNotNeeded) {
+  for (const double want : {6.0, 7.0}) {
+    Pools pools(8, "preemption=true, interval=1s", {{"a", kEight}});
+    World& world = pools.world;
+    JobInfo& job = world.job(2, "", "b");
+    world.stage(job, 0, anywhere(1), {.cpu = 6});
+    world.schedule();
+    world.at(0.1);
+    world.stage(job, 1, anywhere(2));  // newer
+    world.schedule();
+    world.stage(world.job(1, "", "a"), 0, anywhere(1), {.cpu = want});
+    for (double now : {1.0, 7.0}) schedule_at(world, now);
+    EXPECT_EQ(world.running(1), 1u) << want;
+    EXPECT_EQ(world.preempted.size(), want == 6 ? 1u : 2u) << "the large one, and beside it as many as are needed";
+  }
+}
+
+TEST(FairPreemption, SeveralNewerOnesAreKilledWhereTheyAreLessWork) {
+  Pools pools(8, "preemption=true, interval=1s", {{"a", "min_share = 4\nmin_share_timeout = \"5s\""}});
+  World& world = pools.world;
+  JobInfo& job = world.job(2, "", "b");
+  world.stage(job, 0, anywhere(1), {.cpu = 4});
+  world.schedule();
+  world.at(6);
+  world.stage(job, 1, anywhere(4));
+  world.schedule();
+  world.stage(world.job(1, "", "a"), 0, anywhere(1), {.cpu = 4});
+  for (double now : {7.0, 13.0}) schedule_at(world, now);
+  EXPECT_EQ(world.running(1), 1u);
+  EXPECT_EQ(world.preempted.size(), 4u);
+}
+
+TEST(FairPreemption, GivesWhatWasKilledToOneTask) {
+  Pools pools(16, "preemption=true, interval=1s", {{"a", "min_share = 16\nmin_share_timeout = \"5s\""}});
+  World& world = pools.world;
+  run(world, 2, "b", 100);
+  world.stage(world.job(1, "", "a"), 0, anywhere(2), kWhole);
+  for (double now : {1.0, 7.0}) schedule_at(world, now);
+  EXPECT_EQ(world.running(1), 2u);
+  EXPECT_EQ(world.preempted.size(), 16u);
+}
+
+TEST(FairPreemption, KillsNothingWhereTheTaskMayNotRun) {
+  for (const bool failed : {false, true}) {
+    Pools pools(8, "preemption=true, interval=1s", {{"a", kEight}});
+    World& world = pools.world;
+    run(world, 2, "b", 100);
+    StageInfo& stage = world.stage(world.job(1, "", "a"), 0, anywhere(2), kWhole);
+    world.state.set_avoid(stage, 0, NodeId(1));
+    if (failed) world.state.set_avoid(stage, 1, NodeId(1));
+    for (double now : {1.0, 7.0}) schedule_at(world, now);
+    EXPECT_EQ(world.preempted.size(), failed ? 0u : 8u);
+    EXPECT_EQ(world.running(1), failed ? 0u : 1u) << "the other task";
+  }
+}
+
+TEST(FairPreemption, KillsNothingOnANodeThatLeaves) {
+  Pools pools(8, "preemption=true, interval=1s", {{"a", "min_share = 2\nmin_share_timeout = \"5s\""}});
+  World& world = pools.world;
+  run(world, 2, "b", 8);
+  world.at(1);
+  world.node(2, "b", "r", 8);
+  run(world, 3, "b", 8);
+  submit(world, 1, "a", 2);
+  world.state.set_leaving(NodeId(2));
+  for (double now : {1.5, 7.0}) schedule_at(world, now);
+  EXPECT_EQ(losses(world, 3), 0u) << "though its tasks are the newest";
+  EXPECT_EQ(world.running(1), 2u);
+}
+
+TEST(FairPreemption, WhoeverWasKilledForIsServedFirstOnlyUntilItHasThat) {
+  Pools pools(8, "preemption=true, interval=1s", {{"a", "min_share = 2\nmin_share_timeout = \"5s\""}});
+  World& world = pools.world;
+  run(world, 2, "b", 8);
+  submit(world, 1, "a", 100);
+  submit(world, 3, "c", 100);
+  schedule_at(world, 1);
+  world.at(7);
+  world.finish(world.launched[0].task);
+  world.finish(world.launched[1].task);
+  world.schedule();
+  EXPECT_EQ(world.preempted.size(), 2u);
+  EXPECT_EQ(world.running(1), 2u);
+  EXPECT_EQ(world.running(3), 2u) << "which has nothing, and is next";
+}
+
+TEST(FairPreemption, WhatEndsLaterIsSharedInOrder) {
+  Pools pools(8, "preemption=true, interval=100s", {{"a", "min_share = 6\nmin_share_timeout = \"5s\""}, {"c", "min_share = 2"}});
+  World& world = pools.world;
+  run(world, 2, "b", 100);
+  submit(world, 3, "c", 100);
+  world.stage(world.job(4, "", "a"), 0, anywhere(2), {.cpu = 6});
+  for (double now : {1.0, 101.0}) schedule_at(world, now);
+  ASSERT_EQ(world.running(4), 1u);
+  world.finish({JobId(4), StageId(0), 0});
+  world.schedule();
+  EXPECT_GE(world.running(3), 2u) << "the other pool is as far below its minimum, and came first";
+}
+
 }  // namespace
 }  // namespace weft::schedulers::fair_preemption_rules

@@ -112,7 +112,7 @@ TEST(Decisions, StayWhatTheyWere) {
       {"drf(form=closed, mean=all, leftover=furthest, digits=2)", "66fcd5db945219e2"},
       {"drf(form=closed, strict=true)", "8c6f98ea935894d5"},
       {"fair", "2d30f60a198be5f8"},
-      {"fair(pools=pools.toml, preemption=true, interval=3s)", "06742bfdaaf851cd"},
+      {"fair(pools=pools.toml, preemption=true, interval=3s)", "607d9d9cc3323f8e"},
       {"fifo", "479a1b22b1e02f04"},
       {"fifo(remote_per_heartbeat=1, reduces_per_heartbeat=1)", "41f4df9445b7ad6c"},
       {"fifo(stages=cpm)", "741ddd2570ca1cb0"},
