@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -28,6 +29,7 @@ struct MasterRun {
   JobLogs jobs;
   std::vector<LoggedLaunch> launches;
   std::map<std::uint32_t, std::size_t> node_of;  // positions in the recording of present nodes, by their numbers
+  std::set<std::uint32_t> gone;                  // numbers of nodes that were lost
   Recording recording;
 
   bool worked() const {
@@ -99,7 +101,7 @@ class EventLogReader {
     if (may_lack_jobs() && event.job != 0 && event.event != "job_submitted" && !run_.jobs.contains(event.job)) return {};
     if (event.event == "scheduler_configured") return configured(event);
     if (event.event == "worker_joined") return joined(event);
-    if (event.event == "worker_lost") return lost(event);
+    if (event.event == "worker_lost" || event.event == "worker_silent") return lost(event);
     if (event.event == "worker_heartbeat") return heartbeat(event);
     if (event.event == "capacity_changed") return capacity_changed(event);
     if (event.event == "worker_leaving") return leaving(event);
@@ -186,12 +188,14 @@ class EventLogReader {
     return {};
   }
 
+  /// Its worker reported its end, its connection closed, or no message came any more. A second line about it says nothing new.
   Result<void> lost(const EventLine& event) {
     const auto found = run_.node_of.find(event.node);
-    if (found == run_.node_of.end() && run_.continued) return {};
+    if (found == run_.node_of.end() && (run_.continued || run_.gone.contains(event.node))) return {};
     if (found == run_.node_of.end()) return fail(error(fmt::format("node {} did not join before", event.node)));
     run_.recording.nodes[found->second].absences.push_back({event.at, std::nullopt});
     run_.node_of.erase(found);
+    run_.gone.insert(event.node);
     return {};
   }
 
