@@ -118,6 +118,9 @@ Result<Composition> make_delay(Options& options, const Registry& registry) {
   WEFT_ASSIGN(const Wanted node_wait, take_wait(options, "node_wait"));
   WEFT_ASSIGN(const Wanted rack_wait, take_wait(options, "rack_wait"));
   const bool counts = options.given("skips");
+  if (counts && times_given)
+    return fail(Code::invalid_argument,
+                "scheduler option skips counts offers instead of time: leave out either it or node_wait and rack_wait");
   WEFT_ASSIGN(const std::uint64_t skips, options.whole("skips", 0));
   WEFT_ASSIGN(const bool as_published,
               options.choice<bool>("mode", {{"measured", false}, {"paper", true}}, counts || times_given ? "paper" : "measured"));

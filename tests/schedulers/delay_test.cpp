@@ -107,6 +107,15 @@ TEST(DelaySkips, EveryNodeThatIsOfferedIsAnOpportunity) {
   EXPECT_EQ(world.launched.size(), 1u);
 }
 
+TEST(DelaySkips, GoWithNoTimes) {
+  for (const char* spec :
+       {"delay(skips=3, node_wait=1s)", "delay(rack_wait=1s, skips=3)", "delay(mode=paper, skips=3, node_wait=auto)"}) {
+    const auto made = make_scheduler(spec);
+    ASSERT_FALSE(made) << spec;
+    EXPECT_NE(made.error().to_string().find("skips counts offers instead of time"), std::string::npos) << made.error().to_string();
+  }
+}
+
 TEST(DelaySkips, SoManyNodesInOneCallAreAsManyOpportunities) {
   World world("delay(inner=fifo, skips=4)");
   for (std::uint32_t id : {1u, 2u, 3u}) world.node(id, fmt::format("h{}", id), "r", 1);
