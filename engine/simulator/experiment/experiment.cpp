@@ -337,8 +337,11 @@ Result<void> check(const Options& options) {
   if (options.last > Duration(0) && options.from_log.empty())
     return fail(Code::invalid_argument, "--last is a time before the end of an event log: give --from-log FILE, too");
   if (options.seeds == 0) return fail(Code::invalid_argument, "--seeds must be at least 1");
-  if (!options.event_log.empty() && (options.seeds > 1 || options.schedulers.size() > 1)) {
-    return fail(Code::invalid_argument, "--event-log is of one run: give one --scheduler and one seed");
+  const bool others = options.deadlines && options.schedulers.empty();  // add_others()
+  if (!options.event_log.empty() && (options.seeds > 1 || options.schedulers.size() > 1 || others)) {
+    return fail(Code::invalid_argument,
+                others ? "--event-log is of one run, and --deadlines compares several schedulers: give one --scheduler and one seed"
+                       : "--event-log is of one run: give one --scheduler and one seed");
   }
   if (options.known && !(*options.known >= 0 && *options.known <= 1))
     return fail(Code::invalid_argument, fmt::format("--known must be a number from 0 to 1, not {}", *options.known));

@@ -372,6 +372,14 @@ TEST(Experiment, RefusesWhatNoNodeCanTakeAndRunsTheRest) {
   EXPECT_GT(report::completion_seconds(comparison.schedulers[0].runs[0]).size(), 0u);
 }
 
+TEST(Experiment, WritesTheEventsOfDeadlinesUnderOneScheduler) {
+  const TempDir directory = TempDir::create().value();
+  Options options = small();
+  options.deadlines = true;
+  options.event_log = directory.path() / "log";
+  EXPECT_EQ(ran(options).schedulers.size(), 1u);
+}
+
 TEST(Experiment, SaysWhatIsWrong) {
   EXPECT_THAT(error_of({}), HasSubstr("give either --workload KIND:FILE or --from-log FILE"));
   Options options = small({"nonsense"});
@@ -379,6 +387,10 @@ TEST(Experiment, SaysWhatIsWrong) {
   options = small({"fifo", "sjf"});
   options.event_log = "/tmp/x";
   EXPECT_THAT(error_of(options), HasSubstr("--event-log is of one run"));
+  options = small({});
+  options.event_log = "/tmp/x";
+  options.deadlines = true;
+  EXPECT_THAT(error_of(options), HasSubstr("--event-log is of one run, and --deadlines compares several schedulers"));
   options = small();
   options.one_machine = 5;
   EXPECT_THAT(error_of(options), HasSubstr("--one-machine"));
