@@ -234,6 +234,13 @@ Result<NodeGroup> ClusterOptions::first_group(const std::vector<HostSpec>& hosts
   return first;
 }
 
+bool ClusterOptions::names_nodes() const {
+  const bool amounts = map_slots > 0 || reduce_slots > 0 || accelerator > 0 || memory > 0 || disk_read > 0 || disk_write > 0 ||
+                       network_in > 0 || network_out > 0;
+  return nodes > 0 || trace_hosts || racks != 1 || cores || amounts || speed != 1 || !kinds.empty() || !groups.empty() ||
+         !rack_uplinks.empty();
+}
+
 schedulers::Resources ClusterOptions::machine() const {
   schedulers::Resources all;
   all.cpu = cores.value_or(kDefaultCores);

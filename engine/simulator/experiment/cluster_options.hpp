@@ -43,6 +43,8 @@ struct ClusterOptions {
   Result<ClusterModel> build(const std::vector<HostSpec>& hosts) const;
   /// The capacity of a node of the first kind: the machine of traces (workloads::Context).
   schedulers::Resources machine() const;
+  /// Whether something is said about which nodes and racks there are, or about what a node has.
+  bool names_nodes() const;
 
  private:
   /// Of `nodes`, or the hosts that the workload names.

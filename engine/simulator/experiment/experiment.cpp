@@ -104,8 +104,8 @@ Result<Setting> set_up(const Options& options, std::uint64_t seed) {
   return setting;
 }
 
-/// About 500 steps, rounded to whole seconds where they are longer: from the arrivals and the work.
-Time series_step(const Setting& setting) {
+/// Of a run, in seconds: from the arrivals and the work.
+double expected_length(const Setting& setting) {
   double slots = 0, work = 0;
   for (const NodeGroup& group : setting.model.groups) slots += group.capacity.cpu * group.count;
   Time longest{0};
@@ -116,10 +116,29 @@ Time series_step(const Setting& setting) {
       work += in_seconds(stage.mean_duration()) * stage.tasks * cpu;
     }
   }
-  const double expected = std::max(in_seconds(longest), work / std::max(slots, 1e-9));
-  const double step = expected / 500;
+  return std::max(in_seconds(longest), work / std::max(slots, 1e-9));
+}
+
+/// About 500 steps, rounded to whole seconds where they are longer.
+Time series_step(const Setting& setting) {
+  const double step = expected_length(setting) / 500;
   if (step >= 1) return std::chrono::seconds(static_cast<std::int64_t>(std::min(step, 1e6)) + 1);
   return std::max(Time(std::chrono::milliseconds(1)), Time(static_cast<std::int64_t>(step * 1e9)));
+}
+
+/// More of them take minutes and gigabytes.
+constexpr double kMostPoints = 1e5;
+
+/// `step` is that of the options. `until` ends a run, where it comes first.
+Result<void> check_step(const Options& options, const Setting& setting) {
+  if (options.series_step <= Time(0)) return {};
+  double length = expected_length(setting);
+  if (options.until) length = std::min(length, in_seconds(*options.until));
+  if (length / in_seconds(options.series_step) <= kMostPoints) return {};
+  return fail(
+      Code::invalid_argument,
+      fmt::format("--step: about {:.3g} points in the {:.0f} s of a run, and at most {:.0f} are kept: give at least {:.3g}s",
+                  length / in_seconds(options.series_step), length, kMostPoints, length / kMostPoints));
 }
 
 /// Compares the launches of a run with those of a log.
@@ -345,9 +364,11 @@ Result<void> check(const Options& options) {
   }
   if (options.known && !(*options.known >= 0 && *options.known <= 1))
     return fail(Code::invalid_argument, fmt::format("--known must be a number from 0 to 1, not {}", *options.known));
-  if (options.one_machine < 0 || (options.one_machine > 0 && options.cluster.nodes > 0)) {
-    return fail(Code::invalid_argument, "--one-machine needs a positive number of units and takes no --nodes");
-  }
+  if (!(options.one_machine >= 0 && options.one_machine <= 1e300))
+    return fail(Code::invalid_argument, "--one-machine needs a positive number of units");
+  if (options.one_machine > 0 && options.cluster.names_nodes())
+    return fail(Code::invalid_argument,
+                "--one-machine is the whole cluster: leave out what says how many nodes and racks there are, and what a node has");
   return {};
 }
 
@@ -376,6 +397,7 @@ Result<Comparison> run(const Options& options, const Progress& progress) {
       const std::uint64_t seed = options.seed + i;
       if (i == 0 || options.reorder || options.known || random_workload(options.workload)) {
         WEFT_ASSIGN(Setting made, set_up(options, seed));
+        WEFT_TRY(check_step(options, made));
         setting = std::make_shared<const Setting>(std::move(made));
       }
       if (i == 0) begin(options, *setting, comparison);
@@ -405,6 +427,26 @@ std::optional<Error> refusal(const Comparison& comparison) {
   if (first == nullptr) return std::nullopt;
   return Error(Code::invalid_argument,
                fmt::format("{} jobs were refused; the first, {}: {}", count, escaped(first->name), first->error));
+}
+
+std::optional<Error> never_finished(const Options& options, const Comparison& comparison) {
+  if (options.until) return std::nullopt;
+  std::size_t count = 0;
+  const RunResult* run = nullptr;
+  const JobResult* first = nullptr;
+  for (const auto& runs : comparison.schedulers)
+    for (const RunResult& one : runs.runs)
+      for (const JobResult& job : one.jobs) {
+        if (job.outcome != Outcome::unfinished) continue;
+        if (first == nullptr) run = &one, first = &job;
+        ++count;
+      }
+  if (first == nullptr) return std::nullopt;
+  return Error(
+      Code::unavailable,
+      fmt::format("{} jobs never finished; the first, {}, under {}: after {:.1f} s nothing more happened that could end it: "
+                  "look at its tasks (--report) and at what the nodes have, or end runs at a time (--until)",
+                  count, escaped(first->name), run->scheduler, in_seconds(run->makespan)));
 }
 
 }  // namespace weft::simulator::experiment

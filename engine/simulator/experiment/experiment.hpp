@@ -55,5 +55,8 @@ Result<report::Comparison> run(const Options& options, const Progress& progress)
 
 /// One line about the jobs that no node can take; nothing when there are none.
 std::optional<Error> refusal(const report::Comparison& comparison);
+/// One line about the jobs that had not ended when nothing more happened; nothing when there are none, or when `Options::until`
+/// ends the runs.
+std::optional<Error> never_finished(const Options& options, const report::Comparison& comparison);
 
 }  // namespace weft::simulator::experiment

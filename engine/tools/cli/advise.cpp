@@ -63,7 +63,8 @@ void add_advise(CLI::App& app, Action& action) {
   add_value(command, "--known", options.known, "X",
             "With --workload: schedulers know the task durations of this part of the jobs, from earlier runs (0)");
   command.add_option("--seed", what.seed, "Seed of everything random (1)");
-  add_value(command, "--seeds", what.seeds, "N", "Orders of the jobs, or draws of a random workload, for intervals (5)");
+  add_value(command, "--seeds", what.seeds, "N", "Orders of the jobs, or draws of a random workload, for intervals (5)")
+      ->check(CLI::Range(std::uint32_t{1}, kMostSeeds));
   command.add_flag("--quick", options.quick, "One run of each scheduler, without intervals");
   add_duration_option(command, "--budget", options.advice.budget, Zero::refused, "Real time after which no run begins (5min)");
   command.add_flag("--json", options.json, "Print JSON instead of text");

@@ -61,6 +61,12 @@ void print_deadlines(const report::Comparison& comparison) {
   if (jobs > kMostDeadlines) print(fmt::format("{} further jobs with deadlines: see --json\n", jobs - kMostDeadlines));
 }
 
+/// What is wrong with a number of units; nothing: it is finite and above 0.
+std::string is_amount(const std::string& text) {
+  const double units = parse_number<double>(text).value_or(0);
+  return units > 0 && units <= 1e300 ? std::string() : "'" + text + "' is not a number above 0";
+}
+
 /// The directory is made unless it is there.
 Result<void> write_csv(const std::filesystem::path& directory, const report::Comparison& comparison) {
   std::error_code error;
@@ -112,6 +118,7 @@ Result<void> simulate(SimulateOptions& options) {
   if (!options.report.empty()) WEFT_TRY(write_file(options.report, report::to_html(comparison)));
   if (!options.csv.empty()) WEFT_TRY(write_csv(options.csv, comparison));
   if (auto refused = experiment::refusal(comparison)) return fail(std::move(*refused));
+  if (auto stuck = experiment::never_finished(options.what, comparison)) return fail(std::move(*stuck));
   return {};
 }
 
@@ -132,7 +139,8 @@ void add_simulate(CLI::App& app, Action& action) {
   add_value(command, "--write-workload", options.write_workload, "FILE", "Write the workload as a jobs file and simulate nothing");
   command.add_flag("--overwrite", options.overwrite, "With --write-workload: replace the file when it exists");
   command.add_option("--seed", what.seed, "Seed of everything random (1)");
-  command.add_option("--seeds", what.seeds, "Number of seeds, from --seed on: means and confidence intervals");
+  add_value(command, "--seeds", what.seeds, "N", "Number of seeds, from --seed on: means and confidence intervals")
+      ->check(CLI::Range(std::uint32_t{1}, kMostSeeds));
   add_value(command, "--until", options.until, "TIME", "End the runs at this virtual time");
   add_value(command, "--step", options.step, "TIME", "Time between two points of what is shown over time");
   add_value(command, "--report", options.report, "FILE", "Write an HTML page with plots");
@@ -146,6 +154,7 @@ void add_simulate(CLI::App& app, Action& action) {
   add_cluster_options(command, options.cluster);
   command
       .add_option("--one-machine", what.one_machine, "One node with this many units of each resource, and decisions once a second")
+      ->check(is_amount)
       ->group(kClusterGroup);
   command.add_flag("--print-cluster", options.print_cluster, "Print all keys of a cluster with their defaults")
       ->group(kClusterGroup);

@@ -1,6 +1,7 @@
 // What commands that simulate share: options of the workload and of the cluster.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@ class App;
 }
 
 namespace weft::tools {
+
+inline constexpr std::uint32_t kMostSeeds = 1'000'000;
 
 /// Options of the cluster as they were given.
 struct SimulatedCluster {

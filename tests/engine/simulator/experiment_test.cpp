@@ -1,6 +1,8 @@
 // The whole way from options to results: clusters from keys, several schedulers and seeds, replays.
 #include "engine/simulator/experiment/experiment.hpp"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -380,6 +382,33 @@ TEST(Experiment, WritesTheEventsOfDeadlinesUnderOneScheduler) {
   EXPECT_EQ(ran(options).schedulers.size(), 1u);
 }
 
+TEST(Experiment, SaysWhichJobsNeverFinished) {
+  Options options = small();
+  EXPECT_FALSE(never_finished(options, ran(options)));
+  options.cluster.node_faults = {"at=4s,node=0", "at=4s,node=1", "at=4s,node=2", "at=4s,node=3"};
+  const auto comparison = ran(options);
+  const auto stuck = never_finished(options, comparison);
+  ASSERT_TRUE(stuck);
+  EXPECT_THAT(stuck->to_string(), HasSubstr(" jobs never finished; the first, "));
+  EXPECT_THAT(stuck->to_string(), HasSubstr("under fifo: after "));
+  options.until = 10s;
+  EXPECT_FALSE(never_finished(options, ran(options))) << "it was to end then";
+}
+
+TEST(Experiment, BoundsThePointsOverTime) {
+  Options options = small();
+  for (const Time step : {Time(1ns), Time(100us)}) {
+    options.series_step = step;
+    EXPECT_THAT(error_of(options), HasSubstr("--step: about "));
+    EXPECT_THAT(error_of(options), HasSubstr("at most 100000 are kept: give at least "));
+  }
+  options.series_step = 10ms;
+  EXPECT_EQ(error_of(options), "");
+  options.series_step = 1us;
+  options.until = 10ms;
+  EXPECT_EQ(error_of(options), "") << "no run is longer than that";
+}
+
 TEST(Experiment, SaysWhatIsWrong) {
   EXPECT_THAT(error_of({}), HasSubstr("give either --workload KIND:FILE or --from-log FILE"));
   Options options = small({"nonsense"});
@@ -391,9 +420,20 @@ TEST(Experiment, SaysWhatIsWrong) {
   options.event_log = "/tmp/x";
   options.deadlines = true;
   EXPECT_THAT(error_of(options), HasSubstr("--event-log is of one run, and --deadlines compares several schedulers"));
-  options = small();
-  options.one_machine = 5;
-  EXPECT_THAT(error_of(options), HasSubstr("--one-machine"));
+  for (const double units : {-1.0, std::nan(""), HUGE_VAL}) {
+    options = small();
+    options.one_machine = units;
+    EXPECT_THAT(error_of(options), HasSubstr("--one-machine needs a positive number of units"));
+  }
+  for (const char* setting : {"nodes=3", "cores=4", "racks=3", "memory=1GiB", "reduce_slots=1", "speed=2", "trace_hosts=true"}) {
+    options = small();
+    options.cluster = ClusterOptions();
+    Config config;
+    options.cluster.declare(config);
+    ASSERT_TRUE(config.set(setting));
+    options.one_machine = 5;
+    EXPECT_THAT(error_of(options), HasSubstr("--one-machine is the whole cluster")) << setting;
+  }
   options = small();
   options.seeds = 0;
   EXPECT_THAT(error_of(options), HasSubstr("--seeds must be at least 1"));
