@@ -93,6 +93,15 @@ with tempfile.TemporaryDirectory() as name:
     expect("wide.csv", len(columns(folder / "wide.csv")[1]), 2000)
     seen, types = columns(folder / "year=2026")
     expect("a directory", (seen["files"], seen["bytes"], types), (2, 16, {"x": "std::int64_t", "y": "std::int64_t"}))
+    (folder / "large.jsonl").write_text('{"id": 9007199254740993, "part": 1.10, "big": 18446744073709551615, "power": 1e2}\n')
+    expect("numbers as they are written", columns(folder / "large.jsonl")[0]["rows"], [["9007199254740993", "1.10", "18446744073709551615", "1e2"]])
+    expect("numbers as they are written, for people", "9007199254740993" in peek(folder / "large.jsonl"), True)
+    (folder / "tabs.csv").write_text("a;b\tc\n1;2\t3\n")
+    for delimiter, names in (("\\t", ["a;b", "c"]), ("\t", ["a;b", "c"]), (";", ["a", "b\tc"])):
+        expect(f"--delimiter {delimiter!r}", list(columns(folder / "tabs.csv", "--delimiter", delimiter)[1]), names)
+    for delimiter in ("||", "§", '"', "\n"):
+        message = peek(folder / "in.csv", "--delimiter", delimiter, status=2)
+        expect(f"--delimiter {delimiter!r} is refused: {message}", "is not one character" in message, True)
     expect("for people", "COLUMN" in peek(folder / "in.csv") and "std::optional<std::string>" in peek(folder / "in.csv"), True)
 
     for file, why in ("nothing", "no file in it that has any bytes"), ("empty", "no file in it"), ("missing", "missing"), ("archive.zip", "zip archive"):

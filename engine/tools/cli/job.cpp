@@ -82,6 +82,7 @@ void add_job(CLI::App& app, Action& action, int& exit_status) {
             "Only what task STAGE.TASK printed, such as 3.17, and others at the same time")
       ->check(parsed_by(parse_task_name));
   add_value(log.app(), "--bytes", log.options().log_bytes, "SIZE", "At most this much of each worker's log, from its end")
+      ->check(parsed_by(parse_size))
       ->capture_default_str();
   for (const char* name : {"cancel", "kill"}) {
     auto end = add(name, "End a job; cancel and kill are the same", kill).job().json();

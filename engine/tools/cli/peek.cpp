@@ -35,7 +35,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 struct PeekOptions {
   MasterOption master;
   std::string path;
-  std::string delimiter;
+  std::optional<char> delimiter;
   std::uint32_t rows = 5;
   bool cpp = false, json = false;
 };
@@ -124,6 +124,16 @@ std::vector<Cells> records_of(std::string_view text, char delimiter, std::size_t
   return records;
 }
 
+/// One character, as readers of CSV take it, or \t for a tabulator.
+Result<char> parse_delimiter(const std::string& text) {
+  if (text == "\\t") return '\t';
+  if (text.size() != 1 || std::string_view("\"\r\n").find(text[0]) != std::string_view::npos ||
+      static_cast<unsigned char>(text[0]) > 0x7f)
+    return fail(Code::invalid_argument,
+                fmt::format("'{}' is not one character that can be between columns, such as ; or \\t", escaped(text)));
+  return text[0];
+}
+
 /// The delimiter that cuts most of the first records into as many cells as the first one has, at least two; nothing when there is
 /// none.
 std::optional<char> delimiter_of(std::string_view text) {
@@ -201,8 +211,7 @@ Result<std::string> json_cell(std::string_view line, std::string_view name) {
         return {};
       }
       case JsonReader::Kind::number: {
-        WEFT_ASSIGN(const double number, json.number());
-        found = fmt::format("{}", number);
+        WEFT_ASSIGN(found, json.number_token());  // not by way of a double, which has 53 bits
         return {};
       }
       case JsonReader::Kind::flag: {
@@ -361,7 +370,7 @@ Result<void> peek_text(Peeked& peeked, storage::RemoteFiles* remote, std::uint64
   const bool named = peeked.example.find(".csv") != std::string::npos || peeked.example.find(".tsv") != std::string::npos;
   std::optional<char> delimiter = is_text ? delimiter_of(text) : std::nullopt;
   if (!delimiter && named) delimiter = ',';
-  if (!options.delimiter.empty()) delimiter = options.delimiter == "\\t" ? '\t' : options.delimiter[0];
+  if (options.delimiter) delimiter = options.delimiter;
   if (delimiter && !lines.empty()) {
     peek_csv(peeked, text, *delimiter, options);
     return {};
@@ -459,13 +468,14 @@ Result<void> peek(const PeekOptions& options) {
 }  // namespace
 
 void add_peek(CLI::App& app, Action& action) {
-  Command<PeekOptions>(app, action, "peek", "Shows what is in a file: columns, types, the first rows", peek)
-      .argument("path", &PeekOptions::path, "File, directory or pattern: local, weft://, s3://, hdfs://")
+  Command<PeekOptions> command(app, action, "peek", "Shows what is in a file: columns, types, the first rows", peek);
+  command.argument("path", &PeekOptions::path, "File, directory or pattern: local, weft://, s3://, hdfs://")
       .value("--rows", &PeekOptions::rows, "How many rows to read for --json, and lines of text to show")
-      .value("--delimiter", &PeekOptions::delimiter, "C", "Between the columns of CSV; without it the one that fits")
       .flag("--cpp", &PeekOptions::cpp, "Prints the struct that reads it, and the call")
       .json()
       .master();
+  add_parsed(command.app(), "--delimiter", command.options().delimiter, "C", parse_delimiter,
+             "Between the columns of CSV; without it the one that fits");
 }
 
 }  // namespace weft::tools

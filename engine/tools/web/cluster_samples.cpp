@@ -111,18 +111,18 @@ void ClusterSamples::note(TimePoint at, const char* kind, std::string text, std:
 }
 
 void ClusterSamples::note_workers(TimePoint at, const std::vector<client::NodeStatus>& nodes) {
-  std::map<NodeId, bool> now;
+  std::map<NodeId, Worker> now;
   for (const client::NodeStatus& node : nodes) {
     const bool alive = !node.dead && !node.lost;
-    now[node.id] = alive;
+    now[node.id] = {node.name, alive};
     const auto before = workers_.find(node.id);
-    const bool known_lost = before != workers_.end() && !before->second;
+    const bool known_lost = before != workers_.end() && !before->second.alive;
     if (alive && before == workers_.end()) note(at, "worker_joined", fmt::format("worker {} joined", node.name));
     if (!alive && !known_lost)  // also one that joined and was lost between two samples
       note(at, "worker_lost", fmt::format("worker {} was lost{}", node.name, node.cause.empty() ? "" : ": " + node.cause));
   }
-  for (const auto& [id, alive] : workers_)
-    if (alive && !now.contains(id)) note(at, "worker_left", fmt::format("worker {} left", id.value()));
+  for (const auto& [id, worker] : workers_)
+    if (worker.alive && !now.contains(id)) note(at, "worker_left", fmt::format("worker {} left", worker.name));
   workers_ = std::move(now);
 }
 

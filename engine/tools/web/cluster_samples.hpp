@@ -98,10 +98,14 @@ class ClusterSamples {
   std::array<Span, 3> spans_{
       {{"hour", std::chrono::seconds(10)}, {"day", std::chrono::minutes(4)}, {"week", std::chrono::minutes(28)}}};
   std::deque<Event> events_;
-  bool looked_ = false;             // what was there at the first look is no event
-  std::map<NodeId, bool> workers_;  // at the last look, and whether they were alive
-  std::set<JobId> running_;         // at the last look
-  JobId latest_{};                  // of all jobs
+  bool looked_ = false;  // what was there at the first look is no event
+  struct Worker {
+    std::string name;
+    bool alive = false;
+  };
+  std::map<NodeId, Worker> workers_;  // at the last look
+  std::set<JobId> running_;           // at the last look
+  JobId latest_{};                    // of all jobs
   std::string scheduler_;
 };
 

@@ -1,4 +1,8 @@
 // What can be read.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -77,6 +81,12 @@ Result<std::string> logs(Cluster& cluster, const ApiCall& call) {
   return tools::logs_json(pieces);
 }
 
+bool is_fate(std::string_view word) {
+  using history::Fate;
+  return std::ranges::any_of(std::array{Fate::running, Fate::finished, Fate::failed, Fate::killed, Fate::lost},
+                             [word](Fate fate) { return word == name_of(fate); });
+}
+
 Result<std::string> tasks(Cluster& cluster, const ApiCall& call) {
   WEFT_ASSIGN(const std::uint64_t id, call.number(0));
   history::TasksWanted wanted;
@@ -85,9 +95,12 @@ Result<std::string> tasks(Cluster& cluster, const ApiCall& call) {
   if (wanted.count > kMostTasks) return fail(Code::invalid_argument, "count is at most " + std::to_string(kMostTasks));
   if (!call.request.parameter("stage").empty()) {
     WEFT_ASSIGN(const std::uint64_t stage, call.request.number("stage", 0));
+    if (stage > UINT32_MAX) return fail(Code::invalid_argument, fmt::format("stage is at most {}", UINT32_MAX));
     wanted.stage = static_cast<std::uint32_t>(stage);
   }
   wanted.fate = call.request.parameter("fate");
+  if (!wanted.fate.empty() && !is_fate(wanted.fate))
+    return fail(Code::invalid_argument, "fate is running, finished, failed, killed or lost");
   WEFT_ASSIGN(wanted.since, call.request.number("since", 0));
   return cluster.with_history(id, [&](const auto& history, const auto& job) { return history::tasks_json(history, job, wanted); });
 }

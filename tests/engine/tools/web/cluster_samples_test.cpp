@@ -132,6 +132,15 @@ TEST(ClusterSamples, TellWhatHappened) {
       << json;
 }
 
+TEST(ClusterSamples, NameAWorkerThatLeft) {
+  ClusterSamples samples;
+  samples.add(TimePoint(seconds(0)), {node(1, "a", 0), node(2, "b", 0)}, jobs({}), "fsp");
+  for (int i = 1; i <= 2; ++i) samples.add(TimePoint(seconds(10 * i)), {node(1, "a", 0)}, jobs({}), "fsp");
+  EXPECT_NE(hour(samples, 30).find(R"("events":[{"seconds_ago":20,"kind":"worker_left","text":"worker w2 left"}])"),
+            std::string::npos)
+      << hour(samples, 30);
+}
+
 client::NodeStatus in_rack(std::uint32_t id, const std::string& rack, schedulers::UplinkRate moves,
                            schedulers::UplinkRate carries) {
   client::NodeStatus made = node(id, "h" + std::to_string(id), 0);

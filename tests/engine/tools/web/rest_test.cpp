@@ -235,6 +235,13 @@ TEST(RestHistory, TasksAndTracesCountWhatTheLogHas) {
             http(address, "GET", "/api/v1/jobs/1/findings").body);
   EXPECT_EQ(http(address, "GET", "/api/v1/jobs/2/tasks").status, 404);
   EXPECT_EQ(http(address, "GET", "/api/v1/jobs/1/tasks?count=1000000").status, 400);
+  EXPECT_EQ(http(address, "GET", "/api/v1/jobs/1/tasks?fate=finished&stage=4294967295").status, 200);
+  const auto misspelled = http(address, "GET", "/api/v1/jobs/1/tasks?fate=faild");
+  EXPECT_EQ(misspelled.status, 400);
+  EXPECT_TRUE(has(misspelled.body, "fate is running, finished, failed, killed or lost")) << misspelled.body;
+  const auto too_large = http(address, "GET", "/api/v1/jobs/1/tasks?stage=4294967296");
+  EXPECT_EQ(too_large.status, 400);
+  EXPECT_TRUE(has(too_large.body, "stage is at most 4294967295")) << too_large.body;
   for (const auto& wrong : std::vector<std::vector<std::string>>{{"job", "trace", "9", "--event-log", files / "log"},
                                                                  {"job", "trace", "1", "--event-log", files / "none"},
                                                                  {"job", "trace", "one", "--event-log", files / "log"}}) {
