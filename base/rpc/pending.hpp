@@ -16,9 +16,8 @@ class PendingRequests {
  public:
   /// `silence`: of a request with a sink, how long after bytes came (prolong()) its deadline is at least.
   void add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink = {}, Duration silence = {});
-  /// Bytes of the reply to `id` came, whether that still waits or not: what waits for them and for the replies behind them, with
-  /// sinks, is not given up for its silence. Linear in the requests, where any
-  /// has a sink.
+  /// Bytes of the reply to `id` came, whether that still waits or not. Requests with sinks that wait for them, or for replies
+  /// behind them, are not given up for silence. Linear in the requests, where any has a sink.
   void prolong(std::uint64_t id, TimePoint now);
   /// The reply function of an answered request; nothing when it is unknown (too late, or never was).
   std::optional<Reply> take(std::uint64_t id);

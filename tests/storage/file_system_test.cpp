@@ -49,7 +49,7 @@ class FileSystemTest : public testing::Test {
     options.patience = options.at_first = 20s;
     files_ = FileSystem::connect(address, options).value();
   }
-  /// Knows directories and who has leased them.
+  /// Knows directories, and of each the user that leased it.
   void answer(const rpc::ConnectionPtr& from, const rpc::Message& message, rpc::Responder& responder) {
     if (message.type != kFileRequest) return responder.reply({});
     const FileRequest request = decode_file_request(message).value();

@@ -17,6 +17,13 @@ Extent* task_of(std::map<StageId, std::vector<Extent>>& tasks, StageId stage, st
   return &of_stage[task];
 }
 
+/// Of a fact that is about no task.
+Extent& extent_of(JournalFold::Job& job, const SubmissionFact&) { return job.submission; }
+Extent& extent_of(JournalFold::Job& job, const PartFact&) { return job.parts.emplace_back(); }
+Extent& extent_of(JournalFold::Job& job, const ValueFact& fact) { return job.values[fact.action]; }
+Extent& extent_of(JournalFold::Job& job, const ShapeFact& fact) { return job.shapes[fact.stage]; }
+Extent& extent_of(JournalFold::Job& job, const DriverFact&) { return job.driver; }
+
 }  // namespace
 
 void JournalFold::replace(Extent& kept, Extent where) {
@@ -60,12 +67,6 @@ void JournalFold::add(const JournalRecord& record, Extent where) {
   drop(ended_, order_.front());
   order_.pop_front();
 }
-
-Extent& extent_of(JournalFold::Job& job, const SubmissionFact&) { return job.submission; }
-Extent& extent_of(JournalFold::Job& job, const PartFact&) { return job.parts.emplace_back(); }
-Extent& extent_of(JournalFold::Job& job, const ValueFact& fact) { return job.values[fact.action]; }
-Extent& extent_of(JournalFold::Job& job, const ShapeFact& fact) { return job.shapes[fact.stage]; }
-Extent& extent_of(JournalFold::Job& job, const DriverFact&) { return job.driver; }
 
 /// The end of a task says all that its launch and its failures did, but for attempts that come later.
 void JournalFold::add_fact(Job& job, const JobFact& fact, Extent where) {

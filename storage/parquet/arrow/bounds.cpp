@@ -19,36 +19,25 @@ namespace {
 
 using ::arrow::Type;
 
+bool is_less(Comparison comparison) { return comparison == Comparison::less || comparison == Comparison::less_or_equal; }
+
+/// Compared with a number that the kind does not have, where that decides it.
+std::optional<Bound> of_no_equal(Comparison comparison) {
+  if (comparison == Comparison::equal) return Bound{comparison, Always{false}};
+  if (comparison == Comparison::not_equal) return Bound{comparison, Always{true}};
+  return std::nullopt;
+}
+
 /// Compared with a number that is larger (`above`), or less, than all numbers that there are.
 Bound beyond_all(Comparison comparison, bool above) {
-  switch (comparison) {
-    case Comparison::equal:
-      return {comparison, Always{false}};
-    case Comparison::not_equal:
-      return {comparison, Always{true}};
-    case Comparison::less:
-    case Comparison::less_or_equal:
-      return {comparison, Always{above}};
-    default:
-      return {comparison, Always{!above}};
-  }
+  return of_no_equal(comparison).value_or(Bound{comparison, Always{is_less(comparison) == above}});
 }
 
 /// Compared with `floor` itself (`exact`), or with what is between it and the next number that there is.
 template <class T>
 Bound bound_at(Comparison comparison, T floor, bool exact) {
   if (exact) return {comparison, floor};
-  switch (comparison) {
-    case Comparison::equal:
-      return {comparison, Always{false}};
-    case Comparison::not_equal:
-      return {comparison, Always{true}};
-    case Comparison::less:
-    case Comparison::less_or_equal:
-      return {Comparison::less_or_equal, floor};
-    default:
-      return {Comparison::greater, floor};
-  }
+  return of_no_equal(comparison).value_or(Bound{is_less(comparison) ? Comparison::less_or_equal : Comparison::greater, floor});
 }
 
 /// Whole numbers of the type with a real one.
