@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <signal.h>
+#include <ucontext.h>
 
 #include "base/crc32c.hpp"
 
@@ -24,9 +25,13 @@ struct sigaction former_bus_action;
 
 /// Where the fault is nobody's here, the signal takes its former course: a fault happens again on return, a signal that was sent is
 /// sent again.
-void on_bus_error(int signal, siginfo_t* info, void*) {
+void on_bus_error(int signal, siginfo_t* info, void* context) {
   const auto* const at = static_cast<const std::byte*>(info->si_addr);
-  if (info->si_code > 0 && at >= guard.begin && at < guard.end) siglongjmp(guard.escape, 1);
+  if (info->si_code > 0 && at >= guard.begin && at < guard.end) {
+    // Not only the kernel blocks signals for a handler: the thread sanitizer blocks all of them.
+    pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);
+    siglongjmp(guard.escape, 1);
+  }
   sigaction(signal, &former_bus_action, nullptr);
   if (info->si_code <= 0) raise(signal);
 }
@@ -34,7 +39,7 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
 void install_bus_handler() {
   struct sigaction action {};
   action.sa_sigaction = on_bus_error;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // not deferred: siglongjmp() restores no mask
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   sigaction(SIGBUS, &action, &former_bus_action);
 }
