@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/json.hpp"
 #include "base/json_reader.hpp"
@@ -86,7 +88,7 @@ TEST(Printable, IsHowErrorsEscapedTextAndJsonSpeakOfData) {
 
 TEST(PrintError, LosesWhatCannotBeWrittenAndGoesOn) {
   const auto on_a_full_disk = [] {
-    ASSERT_NE(std::freopen("/dev/full", "w", stderr), nullptr);
+    ASSERT_EQ(::dup2(::open("/dev/full", O_WRONLY | O_CLOEXEC), STDERR_FILENO), STDERR_FILENO);  // which has no buffer
     print_error("{} lines\n", 3);
     std::_Exit(7);
   };

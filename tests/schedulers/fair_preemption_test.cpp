@@ -352,6 +352,22 @@ TEST(FairPreemption, SparesWhatIsNotNeeded) {
   }
 }
 
+TEST(FairPreemption, SparesANewerOneThatALargeOneMakesNeedless) {
+  Pools pools(9, "preemption=true, interval=1s", {{"a", kEight}});
+  World& world = pools.world;
+  JobInfo& job = world.job(2, "", "b");
+  for (std::uint32_t stage = 0; const double cores : {6.0, 2.0, 1.0}) {
+    world.at(0.1 * stage);
+    world.stage(job, stage++, anywhere(1), {.cpu = cores});
+    world.schedule();
+  }
+  world.stage(world.job(1, "", "a"), 0, anywhere(1), {.cpu = 7});
+  for (double now : {1.0, 7.0}) schedule_at(world, now);
+  EXPECT_EQ(world.running(1), 1u);
+  EXPECT_EQ(world.preempted.size(), 2u);
+  EXPECT_EQ(world.state.stage(JobId(2), StageId(1))->running, 1u) << "six and one are enough";
+}
+
 TEST(FairPreemption, SeveralNewerOnesAreKilledWhereTheyAreLessWork) {
   Pools pools(8, "preemption=true, interval=1s", {{"a", "min_share = 4\nmin_share_timeout = \"5s\""}});
   World& world = pools.world;

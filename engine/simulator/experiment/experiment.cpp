@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "base/clock.hpp"
+#include "base/counted.hpp"
 #include "base/text.hpp"
 #include "engine/master/scheduling/catalogue.hpp"
 #include "engine/master/scheduling/stall_watch.hpp"
@@ -444,9 +445,9 @@ std::optional<Error> never_finished(const Options& options, const Comparison& co
   if (first == nullptr) return std::nullopt;
   return Error(
       Code::unavailable,
-      fmt::format("{} jobs never finished; the first, {}, under {}: after {:.1f} s nothing more happened that could end it: "
-                  "look at its tasks (--report) and at what the nodes have, or end runs at a time (--until)",
-                  count, escaped(first->name), run->scheduler, in_seconds(run->makespan)));
+      fmt::format("{} never finished; the first, {}, under {}: after {:.1f} s nothing more happened that could end it. Look at its "
+                  "tasks (--report) and at what the nodes have, or end runs at a time (--until)",
+                  counted(count, "job"), escaped(first->name), run->scheduler, in_seconds(run->end)));
 }
 
 }  // namespace weft::simulator::experiment

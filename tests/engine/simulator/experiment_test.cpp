@@ -389,7 +389,7 @@ TEST(Experiment, SaysWhichJobsNeverFinished) {
   const auto comparison = ran(options);
   const auto stuck = never_finished(options, comparison);
   ASSERT_TRUE(stuck);
-  EXPECT_THAT(stuck->to_string(), HasSubstr(" jobs never finished; the first, "));
+  EXPECT_THAT(stuck->to_string(), HasSubstr(" never finished; the first, "));
   EXPECT_THAT(stuck->to_string(), HasSubstr("under fifo: after "));
   options.until = 10s;
   EXPECT_FALSE(never_finished(options, ran(options))) << "it was to end then";
