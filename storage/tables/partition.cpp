@@ -267,8 +267,8 @@ class RocksPartition final : public TablePartition {
       case EntryKind::commit:
         return put_commit(entry, batch);
       case EntryKind::abort:
-        batch.DeleteRange(number_key('x', entry.id), number_key('x', entry.id + 1));
-        return {};
+        return for_each_staged(entry.id,
+                               [&](const rocksdb::Iterator& at) -> Result<void> { return batch.Delete(at.key()), Result<void>(); });
       case EntryKind::mark:
         batch.Put(number_key('s', entry.id), big_endian(entry.version));
         return {};
@@ -279,28 +279,39 @@ class RocksPartition final : public TablePartition {
     return fail(Code::invalid_argument, fmt::format("{}: an entry of a kind nobody knows", db_->path()));
   }
 
+  /// What the transaction has set aside. (Its keys are deleted one by one: an iterator sorts all deletions of ranges that are in
+  /// memory, and there would be one for each transaction.)
+  template <class Visit>
+  Result<void> for_each_staged(std::uint64_t transaction, Visit&& visit) const {
+    const std::string prefix = number_key('x', transaction);
+    const auto at = db_->iterate();
+    for (at->Seek(prefix); at->Valid() && at->key().starts_with(prefix); at->Next()) WEFT_TRY(visit(*at));
+    return db_->read_well(*at);
+  }
+
   /// A job's rows may be many: they are written in pieces, which nobody sees before the version counts. What was begun is known
   /// beside them, so that a start after a crash carries it out: as if the crash had been a moment later.
   Result<void> put_commit(const LogEntry& entry, rocksdb::WriteBatch& batch) {
-    const std::string prefix = number_key('x', entry.id);
     const std::set<std::uint64_t> winners(entry.tokens.begin(), entry.tokens.end());
     rocksdb::WriteBatch piece;
+    std::vector<std::string> staged;
     bool begun = false;
-    const auto at = db_->iterate();
-    for (at->Seek(prefix); at->Valid() && at->key().starts_with(prefix); at->Next()) {
-      if (at->key().size() != 25) return fail(db_->damaged("what was set aside"));
-      if (!winners.contains(from_big_endian(at->key().ToStringView().substr(9, 8)))) continue;
-      WEFT_ASSIGN(const auto writes, decode<std::vector<TableWrite>>(at->value(), "what was set aside"));
+    auto all = for_each_staged(entry.id, [&](const rocksdb::Iterator& at) -> Result<void> {
+      if (at.key().size() != 25) return fail(db_->damaged("what was set aside"));
+      staged.push_back(at.key().ToString());
+      if (!winners.contains(from_big_endian(at.key().ToStringView().substr(9, 8)))) return {};
+      WEFT_ASSIGN(const auto writes, decode<std::vector<TableWrite>>(at.value(), "what was set aside"));
       if (piece.GetDataSize() >= kPieceBytes) {
         if (!std::exchange(begun, true)) piece.Put(kBegunKey, encoded(entry));
         WEFT_TRY(db_->write(piece, Database::Sync::later));  // none is on the disk without those before it
         piece.Clear();
       }
       put_writes(piece, writes, entry.version);
-    }
-    WEFT_TRY(db_->read_well(*at));
+      return {};
+    });
+    WEFT_TRY(std::move(all));
     batch = std::move(piece);
-    batch.DeleteRange(prefix, number_key('x', entry.id + 1));
+    for (const std::string& key : staged) batch.Delete(key);
     for (const TransactionId older : committed_) batch.Delete(number_key('c', older.value()));
     batch.Put(number_key('c', entry.id), "");
     batch.Delete(kBegunKey);
