@@ -301,11 +301,14 @@ class Injector:
         folder, pattern = DAMAGEABLE[fault.detail]
         folder = f"{self.cluster.disk(fault.target)}/{folder}"
         end = time.monotonic() + SEARCH
-        while not (files := [path for path in self._files(fault.target, folder) if pattern.search(path) and self._size(path)]):
-            if time.monotonic() > end:
-                return self.log(f"         {fault.target} has no {fault.detail}")
+        while time.monotonic() < end:
+            if files := [path for path in self._files(fault.target, folder) if pattern.search(path) and self._size(path)]:
+                try:
+                    return self._flip_bit(chance.choice(files), chance)
+                except FileNotFoundError:  # it was removed, or closed, meanwhile
+                    continue
             time.sleep(0.01)
-        return self._flip_bit(chance.choice(files), chance)
+        return self.log(f"         {fault.target} has no {fault.detail}")
 
     def _files(self, worker, folder):
         """With and without a name."""
