@@ -153,6 +153,7 @@ class EmbeddedSession final : public Session, private master::CoreDriver::BackEn
   void carry_out(const master::PrefetchShuffle&) {}                       // all of it is here
   void carry_out(const master::ReplicateOutput&) { WEFT_ASSERT(false); }  // there is one node only
   void carry_out(const master::OutputMoved&) {}
+  void carry_out(const master::StageRolledBack&) {}
   void carry_out(const master::ReleaseShuffle& release) { slots_->release(release.job, release.shuffle); }
   void carry_out(const master::ReleaseJob& release) { slots_->store().release(release.job); }
   void carry_out(master::ActionFinished& action) { finished_ = std::move(action); }

@@ -105,6 +105,7 @@ TaskContext context_of(const AttemptId& attempt, const protocol::TaskSpec& spec,
   context.splits = &spec.splits;
   context.inputs = spec.inputs;
   context.variants = spec.variants;
+  context.first_attempt = spec.first_attempt;
   context.shuffle = &resources.shuffle;
   context.files = resources.files;
   context.operators.memory = &resources.memory;
@@ -116,7 +117,7 @@ TaskContext context_of(const AttemptId& attempt, const protocol::TaskSpec& spec,
 }
 
 protocol::Event run_task(JobProgram& program, std::uint64_t fingerprint, TaskContext& context) {
-  if (context.operators.tables != nullptr) context.operators.tables->begin(context.attempt.task.stage);
+  if (context.operators.tables != nullptr) context.operators.tables->begin(context.attempt.task.stage, context.first_attempt);
   const auto body = program.stage(context.attempt.task.stage, fingerprint);
   protocol::Event event = body ? measured_run(**body, context)
                                : protocol::Event{.kind = end_of(body.error().code()), .message = body.error().to_string()};

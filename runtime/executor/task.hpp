@@ -36,6 +36,7 @@ struct TaskContext {
   std::uint32_t branch = 0;
   std::uint32_t partition = 0;
   std::uint32_t output_partitions = 0;
+  std::uint32_t first_attempt = 0;  // what attempts with smaller numbers left in the process is of no use
   const storage::SplitGroup* splits = nullptr;
 
   std::vector<shuffle::InputSlice> inputs;  // shuffles read from `partition` on, and those that are read whole

@@ -53,9 +53,12 @@ std::shared_ptr<SharedTable> SharedTables::get(const Key& key, const SharedInput
   return table;
 }
 
-void SharedTables::begin(StageId stage) {
+void SharedTables::begin(StageId stage, std::uint32_t first_attempt) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(tables_, [&](const auto& entry) { return entry.first.stage != stage && entry.second.use_count() == 1; });
+  std::erase_if(tables_, [&](const auto& entry) {
+    const bool current = entry.first.stage == stage && entry.first.first_attempt == first_attempt;
+    return !current && entry.second.use_count() == 1;
+  });
 }
 
 TableShare::TableShare(OperatorContext& context, std::uint64_t table_bytes)

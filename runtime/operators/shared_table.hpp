@@ -82,8 +82,9 @@ class SharedTable {
 class SharedTables {
  public:
   struct Key {
-    StageId stage;    // that reads the table
-    ShuffleId input;  // that it is made of
+    StageId stage;                    // that reads the table
+    ShuffleId input;                  // that it is made of
+    std::uint32_t first_attempt = 0;  // attempts with smaller numbers may have read other records of it
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
@@ -95,8 +96,8 @@ class SharedTables {
   /// The table of that key, made when there is none, or only a spoiled one.
   using Make = std::unique_ptr<SharedTable> (*)(MemoryPool& pool, PagePool& pages, const SharedInput& input);
   std::shared_ptr<SharedTable> get(const Key& key, const SharedInput& input, Make make);
-  /// A task of the stage begins: those that only other stages read, and no task reads now, are dropped.
-  void begin(StageId stage);
+  /// A task begins: tables of other stages, and of attempts that count no more, are dropped when no task reads them now.
+  void begin(StageId stage, std::uint32_t first_attempt);
 
   std::uint64_t limit_bytes() const { return pool_.limit(); }
   std::uint32_t slots() const { return slots_; }

@@ -33,6 +33,8 @@ struct TaskSpec {
   /// before these were listed send none of them).
   std::vector<shuffle::InputSlice> inputs;
   std::vector<std::string> variants{};  // attributes of the node for which its operators have functions: it runs those
+  /// Attempts at the stage's tasks with smaller numbers count no more: they may have read other records.
+  std::uint32_t first_attempt = 0;
 };
 
 enum class KillCause : std::uint8_t { preempted, making_way, job_over, lost_race };

@@ -32,6 +32,7 @@ struct TaskSpec {
   fingerprint @4 :UInt64;
   inputs @5 :List(InputSlice);
   variants @6 :List(Text);
+  firstAttempt @7 :UInt32;
 }
 
 struct Split {

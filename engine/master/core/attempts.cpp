@@ -53,7 +53,8 @@ void Attempts::launch(const TaskId& id, NodeId node, std::string_view reason) {
     view.set_task(*job.info, *stage.info, id.index, TaskState::running);
     StageAttempts& count = stage.usage.attempts;
     if (count.first == 0) stage.usage.began = context_.now();
-    ++(info.attempts == job.first_attempt ? count.first : count.retried);
+    ++(stage.begun[id.index] ? count.retried : count.first);
+    stage.begun[id.index] = true;
     ++info.attempts;
     info.later_attempts = 0;
     info.node = node;
@@ -78,6 +79,7 @@ void Attempts::send_launch(JobRecord& job, StageRecord& stage, const AttemptId& 
   command.attempt = attempt;
   command.speculative = stage.info->speculative.contains(attempt.task.index);
   command.spec = shaped_task_spec(stage.plan, stage.info->bounds, stage.splits, job.inputs(), attempt.task.index);
+  command.spec.first_attempt = stage.first_attempt;
   const schedulers::NodeInfo& where = context_.view.nodes().at(node);
   command.device = where.with_device.contains(attempt);
   command.needs_device = stage.info->demand.accelerator > 0;

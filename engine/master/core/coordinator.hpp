@@ -17,6 +17,7 @@
 #include "engine/master/core/oversized_tasks.hpp"
 #include "engine/master/core/preplacement.hpp"
 #include "engine/master/core/restored.hpp"
+#include "engine/master/core/rollback.hpp"
 #include "engine/master/core/round_eviction.hpp"
 #include "engine/master/core/shuffles.hpp"
 #include "engine/master/core/slow_start.hpp"
@@ -115,6 +116,7 @@ class Core::Impl {
   Shuffles shuffles_;
   Attempts attempts_;
   Failures failures_;
+  Rollback rollback_;
   CheckedDecisions decisions_;
   SchedulerConfigured configuration_;
   std::vector<std::uint64_t> sizes_;  // scratch

@@ -47,6 +47,7 @@ Core::Impl::Impl(std::unique_ptr<schedulers::Scheduler> scheduler, const CoreOpt
       shuffles_(context_, health_, replicas_, preplacement_, rounds_, slow_start_),
       attempts_(context_, shuffles_, slow_start_, stragglers_),
       failures_(context_, health_, attempts_, shuffles_),
+      rollback_(context_, attempts_, shuffles_),
       decisions_(context_, attempts_) {}
 
 Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& commands) {
@@ -60,6 +61,7 @@ Result<void> Core::Impl::apply(Time now, Event event, std::vector<Command>& comm
       auto& [id, error] = *failing;
       if (context_.jobs.running().contains(id)) end_job(context_.jobs.at(id), JobState::failed, &error);
     }
+    rollback_.apply();
     run_scheduler();
     rounds_.decide();
     preplacement_.limit_far();

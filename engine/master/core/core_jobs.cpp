@@ -164,10 +164,18 @@ void Core::Impl::add_stage(JobRecord& job, plan::Stage stage, std::optional<sche
     if (!context_.options.keep_splits) std::vector<storage::SplitGroup>().swap(branch.splits);
   }
   StageRecord& record = job.stages[stage.id];
-  record.first_of_shape = job.first_attempt;
+  record.first_attempt = job.first_attempt;
   record.inputs = info.parents;
+  record.reads_indeterminate = std::any_of(record.inputs.begin(), record.inputs.end(), [&](StageId id) {
+    const StageRecord& input = job.stages.at(id);
+    return input.plan.indeterminate || input.reads_indeterminate;
+  });
   record.info = &context_.view.add_stage(*job.info, std::move(info), tasks, hosts);
-  for (std::uint32_t i = 0; i < tasks; ++i) record.info->tasks[i].input_bytes = bytes[i];
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    record.info->tasks[i].input_bytes = bytes[i];
+    record.info->tasks[i].attempts = job.first_attempt;
+  }
+  record.begun.resize(tasks);
   record.counted.resize(tasks);
   if (tasks > 0) job.open.insert(stage.id);
   for (StageId input : record.inputs) {  // read after all

@@ -50,7 +50,7 @@ std::optional<StageShape> Core::Impl::shape(JobId job, StageId stage) const {
   if (running == context_.jobs.running().end()) return std::nullopt;
   const auto found = running->second.stages.find(stage);
   if (found == running->second.stages.end()) return std::nullopt;
-  return StageShape{stage, found->second.info->bounds, found->second.splits, found->second.first_of_shape};
+  return StageShape{stage, found->second.info->bounds, found->second.splits, found->second.first_attempt};
 }
 
 void Core::Impl::restore_node(RestoredNode& from) {
@@ -96,16 +96,19 @@ void Core::Impl::restore_job(RestoredJob& from, const std::function<void(PlanExt
     if (schedulers::TaskInfo* const known = note_attempt(job, {task, failures.attempt}, failures.next, failures.restarts))
       known->failures = static_cast<std::uint16_t>(std::min<std::uint32_t>(failures.count, UINT16_MAX));
   }
+  const std::uint32_t unrecorded = kUnrecorded * from.restarts;
   for (auto& [id, stage] : job.stages) {
-    for (schedulers::TaskInfo& task : stage.info->tasks) skip_attempts(task, job.first_attempt);
+    for (schedulers::TaskInfo& task : stage.info->tasks)
+      skip_attempts(task, std::max(job.first_attempt, stage.first_attempt + unrecorded));
     if (stage.info->complete() && !stage.info->tasks.empty()) shuffles_.complete(job, stage);
   }
   shuffles_.refresh(job);
+  finish_actions(job);
+  rollback_.apply();
   for (const RestoredLaunch& launch : from.launched) {
     if (context_.view.node(launch.node) != nullptr) adopt(launch.attempt, launch.node, launch.at);
   }
   restore_figures(job, from);
-  finish_actions(job);
 }
 
 /// There was that attempt, and `next` was the next one at its task, when a master recorded it that was `restarts` ago: the numbers
@@ -115,6 +118,7 @@ schedulers::TaskInfo* Core::Impl::note_attempt(JobRecord& job, const AttemptId& 
   const auto stage = job.stages.find(attempt.task.stage);
   if (stage == job.stages.end() || attempt.task.index >= stage->second.info->tasks.size()) return nullptr;
   schedulers::TaskInfo& task = stage->second.info->tasks[attempt.task.index];
+  stage->second.begun[attempt.task.index] = true;
   skip_attempts(task, std::max(attempt.attempt + 1, next) + kUnrecorded * restarts);
   return &task;
 }
@@ -129,7 +133,7 @@ void Core::Impl::skip_attempts(schedulers::TaskInfo& task, std::uint32_t first) 
 void Core::Impl::restore_shape(JobRecord& job, const StageShape& shape) {
   const auto found = job.stages.find(shape.stage);
   if (found == job.stages.end()) return;
-  found->second.first_of_shape = shape.first;
+  found->second.first_attempt = shape.first;
   if (found->second.shaped) return;
   shuffles_.restore_shape(found->second, shape.bounds, shape.splits);
 }
@@ -148,7 +152,11 @@ void Core::Impl::restore_end(JobRecord& job, RestoredEnd& end) {
   StageUsage& usage = stage.usage;
   usage.began = usage.began == Time(0) ? end.launched : std::min(usage.began, end.launched);
   const bool there = context_.view.node(end.event.node) != nullptr;
-  if (writes_shuffle(stage) && !there) return add_counters(task, end.event, took);  // its output went with its worker
+  // Its output was discarded, or went with its worker.
+  if (attempt.attempt < stage.first_attempt || (writes_shuffle(stage) && !there)) {
+    stage.outdated |= stage.plan.indeterminate;
+    return add_counters(task, end.event, took);
+  }
   if (there) job.nodes.insert(end.event.node);
   info.node = end.event.node;
   info.launched = end.launched;
@@ -173,7 +181,8 @@ void Core::Impl::restore_figures(JobRecord& job, RestoredJob& from) {
   }
 }
 
-/// The attempt runs there, and its task in none other. False when that cannot be. Whether it holds a device, its worker says.
+/// The attempt runs there, and its task in none other. False when that cannot be, or the attempt does not count. Whether it holds a
+/// device, its worker says.
 bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
   const auto running = context_.jobs.running().find(attempt.task.job);
   if (running == context_.jobs.running().end()) return false;
@@ -182,7 +191,7 @@ bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
   if (found == job.stages.end() || attempt.task.index >= found->second.info->tasks.size()) return false;
   schedulers::StageInfo& stage = *found->second.info;
   schedulers::TaskInfo& task = stage.tasks[attempt.task.index];
-  if (task.state != schedulers::TaskState::pending) return false;
+  if (task.state != schedulers::TaskState::pending || attempt.attempt < found->second.first_attempt) return false;
   context_.view.set_task(*job.info, stage, attempt.task.index, schedulers::TaskState::running);
   task.attempts = std::max(task.attempts, attempt.attempt + 1);
   task.later_attempts = static_cast<std::uint16_t>(task.attempts - 1 - attempt.attempt);
@@ -257,16 +266,16 @@ void Core::Impl::resend_locations(const AttemptId& attempt, NodeId node) {
   }
 }
 
-/// The worker runs that attempt. It goes on if its task waits for none other, and reads what it was launched to read: an earlier
-/// master may have made other tasks of the same partitions, which its successor never heard of.
+/// The worker runs that attempt, whose launch is not recorded. It goes on if its task waits for none other, and surely reads what
+/// the task reads now: its master may have made other tasks of the same partitions, or have had an indeterminate input made again.
 void Core::Impl::take_up(const AttemptId& attempt, NodeId node) {
   const auto found = context_.jobs.running().find(attempt.task.job);
   if (found == context_.jobs.running().end()) return;  // the worker ends the whole job
   if (context_.view.node(node)->running.contains(attempt)) return;
   note_attempt(found->second, attempt, 0, 0);
   const auto stage = found->second.stages.find(attempt.task.stage);
-  const bool of_shape = stage != found->second.stages.end() && attempt.attempt >= stage->second.first_of_shape;
-  if (!of_shape || !adopt(attempt, node, context_.now()))
+  const bool may_differ = stage != found->second.stages.end() && stage->second.reads_indeterminate;
+  if (may_differ || !adopt(attempt, node, context_.now()))
     context_.emit(KillTask{node, attempt, KillCause::lost_race, "its task is done, or runs elsewhere"});
 }
 

@@ -200,6 +200,14 @@ struct OutputMoved {
   NodeId from;
   std::string reason;
 };
+/// An output that the stage has read is made again and may be another one: what tasks of the stage have made or were making counts
+/// no more, and they run again. Workers are notified by other commands: this one is for logs and the journal.
+struct StageRolledBack {
+  JobId job;
+  StageId stage;
+  std::uint32_t tasks = 0;  // that had finished, or ran
+  std::string reason;
+};
 struct ActionFinished {
   JobId job;
   ActionId action;
@@ -218,7 +226,8 @@ struct SetTimer {
   Time at{0};
 };
 
-using Command = std::variant<LaunchTask, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle, ReplicateOutput, OutputMoved,
-                             ReleaseShuffle, ReleaseJob, NodeLost, ActionFinished, JobFailed, JobFinished, SetTimer>;
+using Command =
+    std::variant<LaunchTask, KillTask, ShuffleLocations, ShuffleExtended, PrefetchShuffle, ReplicateOutput, OutputMoved,
+                 StageRolledBack, ReleaseShuffle, ReleaseJob, NodeLost, ActionFinished, JobFailed, JobFinished, SetTimer>;
 
 }  // namespace weft::master

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -31,6 +32,10 @@ class JobTable {
   bool failing(JobId id) const { return failing_.contains(id); }
   std::optional<std::pair<JobId, Error>> take_failing();
 
+  /// The job has stages that read what is made again: Rollback looks at it when the current event has been applied.
+  void roll_back_later(const JobRecord& job) { rolling_back_.insert(job.spec.job); }
+  std::set<JobId> take_rolling_back() { return std::exchange(rolling_back_, {}); }
+
   /// Why something of the job, or of the stage, does not run, for explain(). No effect on a job or stage that is not there.
   void record_reason(JobId job, std::optional<StageId> stage, std::string_view reason, Time now);
 
@@ -40,6 +45,7 @@ class JobTable {
   std::map<JobId, JobStatus> ended_;
   std::deque<JobId> ended_order_;
   std::map<JobId, Error> failing_;
+  std::set<JobId> rolling_back_;
 };
 
 }  // namespace weft::master

@@ -35,16 +35,21 @@ struct SourceRecords {
 struct StageRecord {
   plan::Stage plan;
   schedulers::StageInfo* info = nullptr;
-  std::vector<StageId> inputs;       // each once
-  std::optional<ActionId> action;    // result stages of an action that is not finished
-  bool active = false;               // somebody waits for it: its missing tasks are to run once its inputs are complete
-  bool released = false;             // the driver will not read it again
-  bool shaped = false;               // it was ready once: its number of tasks stays
-  std::uint32_t first_of_shape = 0;  // attempts with smaller numbers were launched before it was known how many tasks it has
+  std::vector<StageId> inputs;     // each once
+  std::optional<ActionId> action;  // result stages of an action that is not finished
+  bool active = false;             // somebody waits for it: its missing tasks are to run once its inputs are complete
+  bool released = false;           // the driver will not read it again
+  bool shaped = false;             // it was ready once: its number of tasks stays
+  /// Attempts with smaller numbers count no more: they were launched before it was known how many tasks the stage has, or read what
+  /// was made again since (Rollback).
+  std::uint32_t first_attempt = 0;
+  bool reads_indeterminate = false;  // directly or through others
+  bool outdated = false;             // indeterminate, and an output was lost that its readers may have read (Rollback)
   bool started_early = false;        // some of its tasks began before its inputs were complete (slow start)
   bool dropped = false;              // complete, but its segments were given up; recomputed when lineage asks for it
   SkewSplits splits;                 // by task; those of additional tasks come after the plan's
   std::vector<Buffer> results;       // by task, once there is one
+  std::vector<bool> begun;           // tasks that were launched once
   std::vector<bool> counted;         // tasks whose counters are in the job's already (a recomputed map counts once)
   std::uint64_t input_bytes = 0, shuffle_bytes = 0;     // of the counted tasks
   std::uint64_t records_read = 0, records_written = 0;  // each task once: of files and ranges, to its shuffle

@@ -24,7 +24,8 @@ struct StageShape {
   StageId stage;
   std::vector<std::uint32_t> bounds;  // empty: not merged
   SkewSplits splits;
-  std::uint32_t first = 0;  // attempts with smaller numbers may have been launched at other tasks
+  /// Attempts with smaller numbers do not count: they were of other tasks, or read what has been made again since.
+  std::uint32_t first = 0;
 };
 
 struct RestoredEnd {

@@ -56,6 +56,7 @@ void Shuffles::refresh(JobRecord& job) {
       }
     }
     if (stage.active) slow_start_.set_inputs_complete(job, *stage.info, complete);
+    if (stage.active && stage.outdated) context_.jobs.roll_back_later(job);
     set_ready(job, stage, ready);
   }
   drop_released(job);
@@ -83,10 +84,8 @@ void Shuffles::shape(const JobRecord& job, StageRecord& stage) {
     stage.info->bounds = merge_bounds(stage.plan, job.inputs(), rules);
     set_task_count(stage, static_cast<std::uint32_t>(stage.info->bounds.size() - 1));
   }
-  for (schedulers::TaskInfo& task : stage.info->tasks) {
-    task.attempts = std::max(task.attempts, job.first_attempt);
-    stage.first_of_shape = std::max(stage.first_of_shape, task.attempts);
-  }
+  for (const schedulers::TaskInfo& task : stage.info->tasks) stage.first_attempt = std::max(stage.first_attempt, task.attempts);
+  for (schedulers::TaskInfo& task : stage.info->tasks) task.attempts = stage.first_attempt;
   if (stage.info->profile && stage.info->reads_shuffle) stage.info->profile->bytes = bytes_of_a_task(job, stage);
 }
 
@@ -100,6 +99,7 @@ void Shuffles::restore_shape(StageRecord& stage, const std::vector<std::uint32_t
 
 void Shuffles::set_task_count(StageRecord& stage, std::uint32_t tasks) {
   context_.view.set_task_count(*stage.info, tasks);
+  stage.begun.resize(tasks);
   stage.counted.resize(tasks);
   if (stage.plan.output != plan::OutputKind::result) stage.info->output = ShuffleSizes(tasks, stage.plan.partitions);
 }
@@ -114,6 +114,7 @@ void Shuffles::complete(JobRecord& job, StageRecord& stage) {
 }
 
 void Shuffles::lose_output(JobRecord& job, StageRecord& stage, std::uint32_t map) {
+  stage.outdated |= stage.plan.indeterminate;
   replicas_.forget(stage, map);
   stage.info->output.remove(map);
   context_.view.set_task(*job.info, *stage.info, map, TaskState::pending);  // blocked until refresh() finds the stage active
@@ -208,6 +209,22 @@ void Shuffles::drop_released(JobRecord& job) {
 
 void Shuffles::drop(JobRecord& job, StageRecord& stage) {
   if (stage.dropped) return;
+  if (!stage.info->complete()) return discard(job, stage);  // half made and wanted by nobody
+  release(job, stage);
+  stage.dropped = !stage.info->tasks.empty();
+  stage.info->output = ShuffleSizes(0, stage.plan.partitions);
+}
+
+void Shuffles::discard(JobRecord& job, StageRecord& stage) {
+  release(job, stage);
+  for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
+    if (stage.info->tasks[map].state == TaskState::finished) lose_output(job, stage, map);
+  }
+  stage.info->output = ShuffleSizes(static_cast<std::uint32_t>(stage.info->tasks.size()), stage.plan.partitions);
+}
+
+/// Whoever has something of the shuffle may forget it.
+void Shuffles::release(const JobRecord& job, StageRecord& stage) {
   std::set<NodeId> holders;
   for (const auto& [node, sizes] : stage.info->output.by_node()) holders.insert(node);
   for (const auto& [node, version] : stage.locations.sent()) holders.insert(node);
@@ -219,15 +236,6 @@ void Shuffles::drop(JobRecord& job, StageRecord& stage) {
   stage.prefetch.notified.clear();
   stage.prefetch.unsent.clear();
   rounds_.drop(job.spec.job, stage.plan.id);
-  if (stage.info->complete()) {
-    stage.dropped = !stage.info->tasks.empty();
-  } else {  // half made and wanted by nobody
-    for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) {
-      if (stage.info->tasks[map].state == TaskState::finished) lose_output(job, stage, map);
-    }
-  }
-  stage.info->output =
-      ShuffleSizes(static_cast<std::uint32_t>(stage.dropped ? 0 : stage.info->tasks.size()), stage.plan.partitions);
 }
 
 }  // namespace weft::master

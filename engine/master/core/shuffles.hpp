@@ -40,6 +40,9 @@ class Shuffles {
   /// As one output that a reader could not have, unless it has a replica.
   void lose_or_move_output(JobRecord& job, StageRecord& stage, std::uint32_t map, const std::string& why);
 
+  /// All outputs of the stage are given up where they are, and of no use any more. refresh() must follow.
+  void discard(JobRecord& job, StageRecord& stage);
+
   /// Nodes with early readers are to know of an output that is new, or elsewhere. Nothing without slow start.
   void extend_tables(const JobRecord& job, const StageRecord& stage, std::uint32_t map);
   /// Sends the node the table of the stage's outputs, unless it has it.
@@ -54,6 +57,7 @@ class Shuffles {
   void revive(JobRecord& job, StageRecord& stage);
   void drop_released(JobRecord& job);
   void drop(JobRecord& job, StageRecord& stage);
+  void release(const JobRecord& job, StageRecord& stage);
 
   CoreContext& context_;
   NodeHealth& health_;

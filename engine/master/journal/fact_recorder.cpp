@@ -28,6 +28,7 @@ void FactRecorder::after(const std::vector<Command>& commands) {
   event_ = {};
   for (const Command& command : commands) {
     if (const auto* launch = std::get_if<LaunchTask>(&command)) record_launch(*launch);
+    if (const auto* back = std::get_if<StageRolledBack>(&command)) record_shape(back->job, back->stage);
     if (const auto* lost = std::get_if<NodeLost>(&command)) {
       JournalRecord record;
       record.node_gone = lost->node;
@@ -58,11 +59,13 @@ void FactRecorder::record_failure(const Failing& failing) {
          Journal::Keep::needed);
 }
 
+void FactRecorder::record_shape(JobId job, StageId stage) {
+  if (const auto shape = shell_.core().shape(job, stage)) record(job, fact_of(*shape), Journal::Keep::needed);
+}
+
 void FactRecorder::record_launch(const LaunchTask& launch) {
   const TaskId& id = launch.attempt.task;
-  if (shaped_.insert({id.job, id.stage}).second) {
-    if (const auto shape = shell_.core().shape(id.job, id.stage)) record(id.job, fact_of(*shape), Journal::Keep::needed);
-  }
+  if (shaped_.insert({id.job, id.stage}).second) record_shape(id.job, id.stage);
   record(id.job, LaunchFact{id.stage, id.index, launch.attempt.attempt, launch.node, shell_.now(), 0, launch.attempt.attempt + 1},
          Journal::Keep::needed);
 }

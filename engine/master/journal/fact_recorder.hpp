@@ -35,6 +35,7 @@ class FactRecorder {
   void record(JobId job, JobFact fact, Journal::Keep keep);
   void record_finish(Finishing& finishing);
   void record_failure(const Failing& failing);
+  void record_shape(JobId job, StageId stage);
   void record_launch(const LaunchTask& launch);
 
   CoreShell& shell_;

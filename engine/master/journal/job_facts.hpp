@@ -43,7 +43,7 @@ struct ShapeFact {
   StageId stage;
   std::vector<std::uint32_t> bounds;
   std::vector<Split> splits;
-  std::uint32_t first = 0;  // attempt at its tasks
+  std::uint32_t first = 0;  // attempt at its tasks that counts
 };
 struct LaunchFact {
   StageId stage;

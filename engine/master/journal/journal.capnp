@@ -60,7 +60,7 @@ struct ShapeFact {           # how the partitions of a stage became tasks
   stage @0 :UInt32;
   bounds @1 :List(UInt32);   # task i reads the partitions from bounds[i] on; empty: a task for each
   splits @2 :List(Split);
-  first @3 :UInt32;          # attempts with smaller numbers may be of other tasks
+  first @3 :UInt32;          # attempts with smaller numbers do not count: of other tasks, or before a rollback
 }
 
 struct Split {               # a task that reads a part of a large partition

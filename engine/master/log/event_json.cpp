@@ -55,6 +55,7 @@ LoggedStage stage_of(const plan::Stage& stage) {
   made.output_ratio = stage.estimated_output_ratio;
   made.splits = splits_of(stage);
   made.variants = stage.variants;
+  made.indeterminate = stage.indeterminate;
   return made;
 }
 
@@ -208,6 +209,12 @@ struct Filler {
   void operator()(const OutputMoved& command) const {
     about("output_moved", {command.output.node, command.job, command.shuffle, command.output.map, command.output.attempt});
     line.from = command.from.value();
+    line.reason = command.reason;
+  }
+  void operator()(const StageRolledBack& command) const {
+    about("stage_rolled_back", command.job);
+    line.stage = command.stage.value();
+    line.attempts = command.tasks;
     line.reason = command.reason;
   }
   void operator()(const ActionFinished& command) const {

@@ -44,6 +44,7 @@ void members(Io& io, LoggedStage& stage) {
   io.if_set("estimated_output_ratio", stage.output_ratio);
   io("profile", stage.profile);
   io.if_set("variants", stage.variants);
+  io.if_set("indeterminate", stage.indeterminate);
   io("splits", stage.splits);
 }
 
@@ -235,6 +236,12 @@ void members(Io& io, EventLine& line) {
     io("from", line.from);
     io("node", line.node);
     io.if_set("reason", line.reason);
+  }
+  if (io.is({"stage_rolled_back"})) {
+    io("job", line.job);
+    io("stage", line.stage);
+    io("attempts", line.attempts);
+    io("reason", line.reason);
   }
   if (io.is({"blocks_prefetched"})) prefetch_members(io, line);
   if (io.is({"timer_fired"})) io("timer", line.timer);

@@ -40,6 +40,7 @@ struct LoggedStage {
   std::vector<LoggedSplit> splits{};
   std::optional<schedulers::StageProfile> profile{};
   std::vector<std::string> variants{};  // attributes of nodes for which it has functions
+  bool indeterminate = false;           // its tasks may write other records when they run again
 };
 
 struct LoggedFetch {
@@ -76,7 +77,7 @@ struct EventLine {
   runtime::TaskUsage usage{};
   std::map<std::string, std::int64_t> counters{};
   std::optional<LoggedFetch> fetch{};
-  std::uint64_t attempts = 0, outputs = 0;                        // that a worker has that is back
+  std::uint64_t attempts = 0, outputs = 0;                        // that a worker has that is back; that count no more
   std::uint32_t shuffle = 0, map = 0, map_attempt = 0, from = 0;  // of map outputs: from and node are where they were and are
   shuffle::PrefetchStats prefetch{};                              // of the job on the node, since it began
   Time within{0};  // the figures hold for the time since the last line like it, at most this long

@@ -73,7 +73,8 @@ std::string explain_text(const std::vector<const Stage*>& stages) {
     text += fmt::format("stage {}: {} ({})\n", stage->id.value(), stage->name, counted(stage->task_count(), "task"));
     for (const Branch& branch : stage->branches) append_inputs(text, branch);
     if (!stage->operators.empty()) text += fmt::format("    run  {}\n", fmt::join(stage->operators, " | "));
-    text += fmt::format("    out  {}\n", output_of(*stage));
+    text += fmt::format("    out  {}{}\n", output_of(*stage),
+                        stage->indeterminate ? "; when a part of it is lost, all that reads it runs again" : "");
   }
   return text;
 }

@@ -60,6 +60,7 @@ struct Stage {
   estimatedTaskNanos @8 :Int64;
   estimatedOutputRatio @9 :Float64;
   variants @10 :List(Text);
+  indeterminate @11 :Bool;
 }
 
 struct PlanPart {

@@ -49,6 +49,9 @@ struct Stage {
   schedulers::Time estimated_task_duration{0};  // zero: not known
   double estimated_output_ratio = 0;            // bytes written for each byte read; zero: not known
   std::vector<std::string> variants{};          // attributes of nodes for which it has a function of their own: "accelerator"
+  /// A task that runs again may write other records to a partition than before. Taken as a whole the new output is as good as the
+  /// former one, but tasks that have read the former must run again.
+  bool indeterminate = false;
 
   std::uint32_t task_count() const;
 };

@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "base/assert.hpp"
+#include "base/counted.hpp"
 #include "base/directory_claim.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
@@ -100,6 +101,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   }
   void carry_out(NodeLost& lost);
   void carry_out(OutputMoved& moved);
+  void carry_out(StageRolledBack& back);
   void carry_out(SetTimer& timer);
   rpc::Handler handler();
   void on_request(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
@@ -330,6 +332,7 @@ Result<void> ServerImpl::open_core() {
   std::vector<Command> commands;
   core->restore(now(), std::move(restored), commands);
   driver_.begin(std::move(core), guarded ? std::optional(options_.scheduler_timeout) : std::nullopt);
+  recorder_->after(commands);
   for (Command& command : commands) carry_out(command);
   return scheduler_->configure(options_.scheduler);
 }
@@ -435,6 +438,11 @@ void ServerImpl::carry_out(NodeLost& lost) {
 void ServerImpl::carry_out(OutputMoved& moved) {
   log_.debug("job {}: the output of map {} of shuffle {} is read from its copy on node {}: {}", moved.job.value(), moved.output.map,
              moved.shuffle.value(), moved.output.node.value(), moved.reason);
+}
+
+void ServerImpl::carry_out(StageRolledBack& back) {
+  if (back.tasks == 0) return;
+  log_.info("job {}: {} of stage {} run again: {}", back.job.value(), counted(back.tasks, "task"), back.stage.value(), back.reason);
 }
 
 void ServerImpl::carry_out(SetTimer& timer) {

@@ -199,11 +199,21 @@ TEST_F(SharedJoin, IdleTablesOfOtherStagesAreDropped) {
   Process process(64u << 20);
   const auto used = process.tables.get(kKey, {}, TextTable::make);
   std::weak_ptr<SharedTable> idle = process.tables.get({StageId(4), ShuffleId(1)}, {}, TextTable::make);
-  process.tables.begin(StageId(4));
+  process.tables.begin(StageId(4), 0);
   EXPECT_FALSE(idle.expired()) << "its own stage goes on";
-  process.tables.begin(StageId(5));
+  process.tables.begin(StageId(5), 0);
   EXPECT_TRUE(idle.expired());
   EXPECT_EQ(process.tables.get(kKey, {}, TextTable::make), used) << "a task reads it";
+}
+
+TEST_F(SharedJoin, TablesOfAttemptsThatCountNoMoreAreNotRead) {
+  Process process(64u << 20);
+  std::weak_ptr<SharedTable> former = process.tables.get({StageId(3), ShuffleId(1), 0}, {}, TextTable::make);
+  const auto now = process.tables.get({StageId(3), ShuffleId(1), 2}, {}, TextTable::make);
+  EXPECT_NE(former.lock(), now);
+  process.tables.begin(StageId(3), 2);
+  EXPECT_TRUE(former.expired());
+  EXPECT_EQ(process.tables.get({StageId(3), ShuffleId(1), 2}, {}, TextTable::make), now);
 }
 
 TEST_F(SharedJoin, EachTaskCountsItsPartOfTheTable) {

@@ -45,6 +45,9 @@ std::string text(const ReplicateOutput& c) {
   return fmt::format("copy output {}.{}@{} of job {} shuffle {} to {}", c.output.map, c.output.attempt, c.output.node.value(),
                      c.job.value(), c.shuffle.value(), c.node.value());
 }
+std::string text(const StageRolledBack& c) {
+  return fmt::format("roll back {} {} {} {}", c.job.value(), c.stage.value(), c.tasks, c.reason);
+}
 std::string text(const OutputMoved& c) {
   return fmt::format("output {}.{} of job {} shuffle {} is on {} instead of {}: {}", c.output.map, c.output.attempt, c.job.value(),
                      c.shuffle.value(), c.output.node.value(), c.from.value(), c.reason);

@@ -32,6 +32,7 @@ plan::PlanPart random_part(Random& random, std::uint32_t action, std::uint32_t& 
       stage.branches[0].mergeable = random.chance(0.3);
       if (random.chance(0.2)) stage.branches.push_back({plan::BranchKind::splits, small(3), {}, {}, {}});  // a union
     }
+    stage.indeterminate = random.chance(0.3);
     shuffles.push_back(stage);
     stages.push_back(std::move(stage));
   }

@@ -30,7 +30,7 @@ void expect_counted(SimulatedCluster& cluster) {
 }
 
 TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
-  std::uint64_t zombies = 0, finished = 0, failed = 0, moved = 0;
+  std::uint64_t zombies = 0, finished = 0, failed = 0, moved = 0, rolled_back = 0;
   for (std::uint64_t seed = 1; seed <= 1500 / kShare; ++seed) {
     auto cluster = run_jobs(faulty(seed));
     ASSERT_TRUE(cluster->violations().empty()) << "seed " << seed << ": " << cluster->violations().front();
@@ -50,12 +50,14 @@ TEST(SimulatedRuns, EveryActionEndsWithEveryResultWhateverFails) {
     finished += cluster->results().size();
     zombies += cluster->zombies_refused();
     moved += cluster->outputs_moved();
+    rolled_back += cluster->rolled_back();
     ASSERT_EQ(cluster->core().view().used(), schedulers::Resources()) << "seed " << seed;
     for (const auto& [id, node] : cluster->core().view().nodes()) ASSERT_TRUE(node.running.empty()) << "seed " << seed;
     ASSERT_TRUE(cluster->core().view().runnable_jobs().empty()) << "seed " << seed;
   }
   EXPECT_GT(zombies, 0u);
   EXPECT_GT(moved, 100 / kShare);
+  EXPECT_GT(rolled_back, 100 / kShare);
   EXPECT_GT(finished, 1000 / kShare);
   EXPECT_LT(failed, finished / 50);
 }

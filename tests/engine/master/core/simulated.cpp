@@ -39,6 +39,7 @@ SimulatedCluster::SimulatedCluster(SimulatedOptions options, std::unique_ptr<sch
                                    SchedulerFactory factory)
     : options_(std::move(options)),
       random_(options_.seed),
+      reading_(options_.seed + 7),
       core_(std::make_unique<Core>(std::move(scheduler), options_.core, std::move(factory))) {
   if (options_.between_restarts > Time(0)) {
     journal_ = std::make_unique<SimulatedJournal>(*this);
@@ -132,7 +133,9 @@ void SimulatedCluster::extend(JobId job, plan::PlanPart part) {
   if (cut_off_) restart_master();
   for (const auto& stage : part.stages) {
     if (stage.output == plan::OutputKind::result) targets_[job].insert(stage.id);
+    if (stage.indeterminate) indeterminate_.insert({job, stage.id});
   }
+  of_action_[{job, part.action}] = part.targets;
   for (const auto& stage : part.stages) {
     for (const auto& branch : stage.branches) {
       for (ShuffleId input : branch.partitioned) released_[job].erase(input);
@@ -218,6 +221,8 @@ void SimulatedCluster::report(NodeId id, Event event, bool fenced) {
   if (!accepted) ++zombies_refused_;
   if (accepted && finished && targets_[attempt.task.job].contains(attempt.task.stage))
     check(committed_.insert(attempt.task).second, fmt::format("{} was committed twice", to_string(attempt.task)));
+  check(!(accepted && finished && mixed_.contains(attempt)),
+        fmt::format("{} counts, and read outputs of two attempts at an indeterminate task", to_string(attempt)));
   if (!journal_) return;
   node.unkept.push_back({std::move(kept), journal_->records()});
   if (random_.chance(options_.synced)) keep_all();
@@ -236,6 +241,7 @@ Event SimulatedCluster::outcome(NodeId node, const AttemptId& attempt, const Run
     failed.message = "simulated exception";
     return failed;
   }
+  note_origin(attempt, task);
   TaskFinished finished;
   finished.attempt = attempt;
   finished.node = node;
@@ -246,6 +252,58 @@ Event SimulatedCluster::outcome(NodeId node, const AttemptId& attempt, const Run
   finished.counters["tasks"] = 1;
   if (!ended_.insert(attempt.task).second) ++ended_again_;
   return finished;
+}
+
+/// A task reads its inputs one after the other: half of what it knows of it may have by now.
+void SimulatedCluster::read_some(Running& task) {
+  for (const ShuffleLocations& table : task.tables) {
+    for (const auto& output : *table.outputs) {
+      const auto node = nodes_.find(output.node);
+      const bool there = node != nodes_.end() && node->second.alive &&
+                         node->second.store.contains({table.job, table.shuffle, output.map, output.attempt});
+      if (there && reading_.chance(0.5)) task.read.try_emplace({table.shuffle, output.map}, output.attempt);
+    }
+  }
+}
+
+/// What the attempt's output, or result, was made of.
+void SimulatedCluster::note_origin(const AttemptId& attempt, const Running& task) {
+  Origin& origin = origins_[attempt];
+  const JobId job = attempt.task.job;
+  const auto add = [&](const TaskId& map, std::uint32_t its_attempt) {
+    if (!origin.try_emplace(map, its_attempt).second && origin.at(map) != its_attempt) mixed_.insert(attempt);
+  };
+  for (const ShuffleLocations& table : task.tables) {
+    shuffle::MapRange maps;
+    for (const auto& slice : task.launch.spec.inputs) {
+      if (slice.shuffle == table.shuffle) maps = slice.maps;
+    }
+    for (const auto& output : shuffle::in_range(*table.outputs, maps)) {
+      const auto read = task.read.find({table.shuffle, output.map});
+      const std::uint32_t its_attempt = read == task.read.end() ? output.attempt : read->second;
+      const TaskId map{job, StageId(table.shuffle.value()), output.map};
+      if (indeterminate_.contains({job, map.stage})) add(map, its_attempt);
+      if (const auto made = origins_.find({map, its_attempt}); made != origins_.end())
+        for (const auto& [before, its] : made->second) add(before, its);
+    }
+  }
+}
+
+/// What an action gives is made of one output of each task.
+void SimulatedCluster::check_origins(const ActionFinished& finished) {
+  Origin all;
+  const std::vector<StageId>& targets = of_action_.at({finished.job, finished.action});
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    for (std::uint32_t index = 0; index < finished.results.at(i).size(); ++index) {
+      const TaskId task{finished.job, targets[i], index};
+      const auto made = origins_.find({task, core_->view().task(task)->attempt()});
+      if (made == origins_.end()) continue;
+      for (const auto& [map, attempt] : made->second)
+        check(all.try_emplace(map, attempt).first->second == attempt,
+              fmt::format("action {} of job {} has results of two outputs of {}", finished.action.value(), finished.job.value(),
+                          to_string(map)));
+    }
+  }
 }
 
 /// Slow start: it was not told of all outputs yet.
@@ -263,6 +321,7 @@ std::optional<shuffle::FetchFailure> SimulatedCluster::missing_input(const Runni
       if (slice.shuffle == table.shuffle) maps = slice.maps;
     }
     for (const auto& output : shuffle::in_range(*table.outputs, maps)) {
+      if (task.read.contains({table.shuffle, output.map})) continue;
       const auto node = nodes_.find(output.node);
       const bool there = node != nodes_.end() && node->second.alive &&
                          node->second.store.contains({table.job, table.shuffle, output.map, output.attempt});
@@ -360,6 +419,7 @@ void SimulatedCluster::carry_out(const LaunchTask& command) {
     }
     running.tables.push_back(table->second);
   }
+  read_some(running);
   node.running.emplace(command.attempt, std::move(running));
   Time duration(random_.between(options_.shortest_task.count(), options_.longest_task.count()));
   if (options_.straggler_rate > 0 && random_.chance(options_.straggler_rate)) duration *= 20;
@@ -413,6 +473,7 @@ void SimulatedCluster::carry_out(const ShuffleExtended& command) {
     for (auto& known : running.tables) {
       if (known.shuffle == command.shuffle) extend(known);
     }
+    read_some(running);
   }
 }
 
@@ -452,6 +513,11 @@ void SimulatedCluster::carry_out(const OutputMoved& command) {
   check(there || !node.alive, "an output is said to be where no copy of it is");
 }
 
+void SimulatedCluster::carry_out(const StageRolledBack& command) {
+  ++rolled_back_;
+  std::erase_if(committed_, [&](const TaskId& task) { return task.job == command.job && task.stage == command.stage; });
+}
+
 void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
   if (cut_off_ || !nodes_.at(command.node).connected) return;
   Node& node = nodes_.at(command.node);
@@ -477,6 +543,7 @@ void SimulatedCluster::carry_out(const ActionFinished& command) {
     return check(same(before->second, command.results),
                  fmt::format("action {} has other results than before", command.action.value()));
   keep_all();
+  check_origins(command);
   check(waiting_.erase(key) == 1, fmt::format("action {} was finished twice or never asked for", command.action.value()));
   auto& kept = results_[key];
   for (const auto& target : command.results) {

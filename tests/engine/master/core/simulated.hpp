@@ -91,6 +91,7 @@ class SimulatedCluster {
   std::uint64_t zombies_refused() const { return zombies_refused_; }
   std::uint64_t second_attempts() const { return second_attempts_; }
   std::uint64_t outputs_moved() const { return outputs_moved_; }
+  std::uint64_t rolled_back() const { return rolled_back_; }  // stages
   /// What runs and what waits, in words: for failures.
   std::string standing() const;
   std::uint64_t restarts() const { return restarts_; }
@@ -110,10 +111,13 @@ class SimulatedCluster {
     Event event;
     std::uint64_t records = 0;  // on the disk when it is kept
   };
+  /// Which attempt at each task of an indeterminate stage wrote what something is made of. No two may be mixed.
+  using Origin = std::map<TaskId, std::uint32_t>;
   struct Running {
     LaunchTask launch;
-    std::vector<ShuffleLocations> tables;  // as known at the launch
-    bool fenced = false;                   // the core gave it up; it may report nevertheless
+    std::vector<ShuffleLocations> tables;                                 // as known at the launch
+    bool fenced = false;                                                  // the core gave it up; it may report nevertheless
+    std::map<std::pair<ShuffleId, std::uint32_t>, std::uint32_t> read{};  // of maps: the attempt whose output it has already
   };
   struct Node {
     std::set<Output> store;
@@ -166,6 +170,9 @@ class SimulatedCluster {
   void keep_all();
   void forget_unrecorded();
   std::unique_ptr<Core> new_core();
+  void read_some(Running& task);
+  void note_origin(const AttemptId& attempt, const Running& task);
+  void check_origins(const ActionFinished& finished);
   Event outcome(NodeId node, const AttemptId& attempt, const Running& task);
   bool waits(const Running& task) const;
   std::optional<shuffle::FetchFailure> missing_input(const Running& task) const;
@@ -179,6 +186,7 @@ class SimulatedCluster {
   void carry_out(const PrefetchShuffle& command);
   void carry_out(const ReplicateOutput& command);
   void carry_out(const OutputMoved& command);
+  void carry_out(const StageRolledBack& command);
   void carry_out(const ReleaseShuffle& command);
   void carry_out(const ReleaseJob& command);
   void carry_out(const NodeLost&) {}  // readers find out
@@ -189,6 +197,7 @@ class SimulatedCluster {
 
   SimulatedOptions options_;
   Random random_;
+  Random reading_;  // what a running task has read
   std::unique_ptr<Core> core_;
   std::unique_ptr<SimulatedJournal> journal_;  // null: nothing is recorded
   std::optional<std::uint64_t> cut_off_;       // another master is about to take over, with at most that many records
@@ -201,7 +210,11 @@ class SimulatedCluster {
   std::map<NodeId, Node> nodes_;
   std::uint32_t next_node_ = 1;
   std::uint64_t next_job_ = 1;
-  std::map<JobId, std::set<StageId>> targets_;     // result stages
+  std::map<JobId, std::set<StageId>> targets_;  // result stages
+  std::map<std::pair<JobId, ActionId>, std::vector<StageId>> of_action_;
+  std::set<std::pair<JobId, StageId>> indeterminate_;
+  std::map<AttemptId, Origin> origins_;            // of attempts that came to a good end
+  std::set<AttemptId> mixed_;                      // of these, those that read what does not belong together
   std::map<JobId, std::set<ShuffleId>> released_;  // by the plan, and not read since
   std::set<AttemptId> started_;
   std::set<TaskId> committed_;  // tasks of result stages
@@ -210,7 +223,8 @@ class SimulatedCluster {
   std::map<JobId, Error> failures_;
   std::set<JobId> over_;
   std::vector<std::string> violations_;
-  std::uint64_t zombies_refused_ = 0, second_attempts_ = 0, outputs_moved_ = 0, restarts_ = 0, cut_offs_ = 0, ended_again_ = 0;
+  std::uint64_t zombies_refused_ = 0, second_attempts_ = 0, outputs_moved_ = 0, rolled_back_ = 0, restarts_ = 0, cut_offs_ = 0,
+                ended_again_ = 0;
   std::set<TaskId> ended_;
   bool returning_ = false;  // a node comes back: what of its outputs is of no use is released there alone
 };

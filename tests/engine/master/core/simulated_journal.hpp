@@ -22,6 +22,9 @@ class SimulatedJournal {
   void before(const Event& event) { facts_->before(event); }
   void after(const Event& event, const std::vector<Command>& commands);
 
+  /// While its jobs were restored.
+  void decided(const std::vector<Command>& commands) { facts_->after(commands); }
+
   std::uint64_t records() const { return frames_.size(); }
   std::uint64_t kept() const { return kept_; }
   /// All records are on the disk, and with the master that stands by.

@@ -71,6 +71,7 @@ void SimulatedCluster::restart_master() {
   }
   std::vector<Command> commands;
   core_->restore(now_, journal_->restored(), commands);
+  journal_->decided(commands);
   for (auto& [id, node] : nodes_) node.known = core_->view().node(id) != nullptr;
   for (const Command& command : commands) {
     command_log_ += to_text(command) + '\n';
