@@ -73,7 +73,8 @@ StageId DriverGraph::add(StageDraft draft) {
 }
 
 ShuffleRef DriverGraph::add_shuffle(StageDraft draft) {
-  return std::make_shared<const ShuffleHandle>(ShuffleId(add(std::move(draft)).value()), released_);
+  const Determinism read = determinism_behind(draft);
+  return std::make_shared<const ShuffleHandle>(ShuffleId(add(std::move(draft)).value()), read, released_);
 }
 
 Buffer DriverGraph::act(StageDraft draft, const Combine& combine) {
@@ -266,6 +267,7 @@ void DriverGraph::plan_stage(Entry& entry) {
     stage.branches.back().mergeable = false;
   }
   if (stage.output == plan::OutputKind::result) return;
+  stage.indeterminate = indeterminate(entry.draft);
   stage.partitions = entry.draft.partitions;
   if (stage.partitions > kMostPartitions && stage.partitions != kOnePerTask)
     throw JobFailure(Error(Code::invalid_argument, stage.name + " asks for " + std::to_string(stage.partitions) +

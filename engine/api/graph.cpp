@@ -72,6 +72,19 @@ StageDraft& StageDraft::operator=(StageDraft&&) noexcept = default;
 Lineage Lineage::then(std::string name, std::string_view type) const {
   Lineage next = then_same_keys(std::move(name), type);
   next.hashed.reset();
+  if (next.determinism == Determinism::same_keys) next.determinism = Determinism::indeterminate;
+  return next;
+}
+
+Lineage Lineage::ordered_values() const {
+  Lineage next = *this;
+  if (next.determinism == Determinism::unordered) next.determinism = Determinism::same_keys;
+  return next;
+}
+
+Lineage Lineage::by_position() const {
+  Lineage next = *this;
+  if (next.determinism != Determinism::determinate) next.determinism = Determinism::indeterminate;
   return next;
 }
 
@@ -96,12 +109,14 @@ Lineage Lineage::grown() const {
 }
 
 void Lineage::allow(const Lineage& streamed, const ShuffleRef& whole, std::string_view whole_side) {
+  determinism = std::max(determinism, streamed.determinism);
   branches.at(0).instead.push_back({std::make_shared<const Lineage>(streamed), whole, whole_side});
 }
 
 Lineage Lineage::with_broadcast(const ShuffleRef& shuffle) const {
   Lineage next = *this;
   for (Origin& branch : next.branches) branch.broadcast.push_back(shuffle);
+  next.determinism = std::max(next.determinism, shuffle->read());
   next.fingerprint = hash_combine(next.fingerprint, shuffle->id().value());
   return next;
 }
@@ -110,8 +125,10 @@ Lineage Lineage::of(Origin origin, std::string name, std::string_view type) {
   Lineage lineage;
   absorb(lineage, name);
   absorb(lineage, type);
-  for (const ShuffleRef& shuffle : origin.partitioned)
+  for (const ShuffleRef& shuffle : origin.partitioned) {
     lineage.fingerprint = hash_combine(lineage.fingerprint, shuffle->id().value());
+    lineage.determinism = std::max(lineage.determinism, shuffle->read());
+  }
   lineage.branches.push_back(std::move(origin));
   lineage.operators.push_back(std::move(name));
   return lineage;
@@ -123,6 +140,7 @@ Lineage Lineage::reading(const ShuffleRef& shuffle) {
   origin.partitioned.push_back(shuffle);
   Lineage lineage;
   lineage.fingerprint = hash_combine(0, shuffle->id().value());
+  lineage.determinism = shuffle->read();
   lineage.branches.push_back(std::move(origin));
   return lineage;
 }
@@ -142,6 +160,7 @@ Lineage Lineage::joined(const Lineage& first, const Lineage& second, std::string
   lineage.operators.insert(lineage.operators.end(), second.operators.begin(), second.operators.end());
   lineage.hints.take_larger(second.hints);
   lineage.may_grow = lineage.may_grow || second.may_grow;
+  lineage.determinism = std::max(first.determinism, second.determinism);
   lineage.fingerprint = hash_combine(lineage.fingerprint, second.fingerprint);
   absorb(lineage, name);
   lineage.operators.push_back(std::move(name));
@@ -163,6 +182,7 @@ Lineage Lineage::together(const Lineage& first, const Lineage& second, std::stri
   branch.instead.clear();
   lineage.hints.take_larger(second.hints);
   lineage.may_grow = true;
+  lineage.determinism = std::max(first.determinism, second.determinism);
   lineage.operators.insert(lineage.operators.end(), second.operators.begin(), second.operators.end());
   lineage.fingerprint = hash_combine(lineage.fingerprint, second.fingerprint);
   lineage.hashed.reset();
@@ -192,12 +212,33 @@ void Graph::look_for_locals(const void* function, const void* copy, std::size_t 
   }
 }
 
+bool indeterminate(const StageDraft& draft) {
+  switch (draft.routing) {
+    case Routing::key:
+      return draft.lineage.determinism == Determinism::indeterminate;
+    case Routing::record:
+      return draft.lineage.determinism >= Determinism::same_keys;
+    case Routing::position:
+      return draft.lineage.determinism >= Determinism::unordered;
+    case Routing::nothing:
+      break;
+  }
+  return false;
+}
+
+/// Whoever reads an indeterminate stage reads one output of each of its tasks, so behind it only the order may differ.
+Determinism determinism_behind(const StageDraft& draft) {
+  if (indeterminate(draft) || draft.routing == Routing::nothing) return Determinism::unordered;
+  return std::max(draft.lineage.determinism, Determinism::unordered);
+}
+
 ShuffleRef add_shuffle(Graph& graph, std::string name, Lineage lineage, std::uint32_t partitions,
-                       std::unique_ptr<const runtime::StageBody> body) {
+                       std::unique_ptr<const runtime::StageBody> body, Routing routing) {
   StageDraft draft;
   draft.name = std::move(name);
   draft.lineage = std::move(lineage);
   draft.partitions = partitions;
+  draft.routing = routing;
   draft.body = std::move(body);
   return graph.add_shuffle(std::move(draft));
 }

@@ -18,7 +18,8 @@ class ReplayGraph final : public Graph {
   explicit ReplayGraph(bool check_variants) : check_variants_(check_variants) {}
 
   ShuffleRef add_shuffle(StageDraft draft) override {
-    return std::make_shared<const ShuffleHandle>(ShuffleId(add(std::move(draft)).value()), released_);
+    const Determinism read = determinism_behind(draft);
+    return std::make_shared<const ShuffleHandle>(ShuffleId(add(std::move(draft)).value()), read, released_);
   }
   Buffer act(StageDraft draft, const Combine&) override {
     add(std::move(draft));

@@ -54,7 +54,7 @@ std::shared_ptr<runtime::SharedTable> find_table(TaskContext& context, ShuffleId
   if (tables == nullptr || bytes > tables->limit_bytes()) return nullptr;
   const shuffle::MapRange maps = context.maps_of(whole);
   const std::uint32_t count = maps.end == UINT32_MAX ? 0 : maps.end - maps.first;  // not said by masters of older releases
-  return tables->get({context.attempt.task.stage, whole}, {count, bytes}, make);
+  return tables->get({context.attempt.task.stage, whole, context.first_attempt}, {count, bytes}, make);
 }
 
 void refuse_unknown_side() {

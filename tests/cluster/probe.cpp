@@ -1,4 +1,5 @@
 // A job program for the cluster tests: does what it is told, well or badly.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -40,7 +41,7 @@ void declare(weft::Arguments& arguments, Options& options) {
   arguments
       .option(
           "mode", options.mode,
-          "noop, sums, hold, hold_reading, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
+          "noop, sums, hold, hold_reading, spread, cross, sort, regions, skewed_join, iterate, meet, where, spin, straggle, throw, "
           "segfault, mixed, "
           "exit, loop, hang, "
           "allocate, once, bad, append, wait, kernel, kernel_held, kernel_usage, kernel_crashes, kernel_never_ends or kernel_wrong")
@@ -166,6 +167,31 @@ void hold(weft::Flow& flow, const Options& options) {
                         });
   if (options.output.empty()) return print_sorted(rows.collect());
   rows.map([](const auto& row) { return std::to_string(row.first) + " " + std::to_string(row.second); }).write_text(options.output);
+}
+
+/// Sums by key, spread evenly over twelve tasks, of which all but four wait for the marker with ".go" behind it. A task that
+/// spreads them again does so from the last to the first: what a task reads behind a shuffle has no order.
+void spread(weft::Flow& flow, const Options& options) {
+  using Row = std::pair<std::uint64_t, std::uint64_t>;
+  auto rows = flow.generate(
+                      options.records, [](std::uint64_t i) { return Row(i % 1000, i); }, options.tasks)
+                  .reduce_by_key(std::plus<>())
+                  .map_partitions<Row>([](auto records, auto emit) {
+                    std::vector<Row> all;
+                    records([&](const Row& row) { all.push_back(row); });
+                    std::sort(all.begin(), all.end());
+                    if (weft::runtime::current_task()->attempt.attempt > 0) std::reverse(all.begin(), all.end());
+                    for (const Row& row : all) emit(row);
+                  })
+                  .repartition(12)
+                  .map([options](const Row& row) {
+                    if (weft::runtime::current_task()->attempt.task.index >= 4) wait_for(options.marker + ".go");
+                    return row;
+                  })
+                  .collect();
+  std::sort(rows.begin(), rows.end());
+  for (const auto& [key, sum] : rows)
+    std::printf("%llu %llu\n", static_cast<unsigned long long>(key), static_cast<unsigned long long>(sum));
 }
 
 /// Sums by key, but tasks of the second stage wait as soon as they have read outputs of two maps.
@@ -341,6 +367,8 @@ void define(weft::Flow& flow, const Options& options) {
     hold(flow, options);
   } else if (options.mode == "hold_reading") {
     hold_reading(flow, options);
+  } else if (options.mode == "spread") {
+    spread(flow, options);
   } else if (options.mode == "cross") {
     cross(flow, options);
   } else if (options.mode == "skewed_join") {

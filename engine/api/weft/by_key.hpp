@@ -57,7 +57,7 @@ class KeyedOperators {
     }
   }
 
-  /// One record per key: its values reduced by f(a, b), which must be associative. Combined before the shuffle.
+  /// One record per key: its values reduced by f(a, b), which must be associative and commutative. Combined before the shuffle.
   template <class F, Partitioning<KeyOrSelf<T>> P = HashPartitions>
   auto reduce_by_key(F f, P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_reduce_by_key<T, F>()) {

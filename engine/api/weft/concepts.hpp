@@ -5,6 +5,8 @@
 
 #include <concepts>
 #include <functional>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -40,6 +42,18 @@ struct RecordsProbe {
   template <class F>
   void operator()(F&&) const {}
 };
+/// Values of this type that are equal by their natural order are the same.
+template <class T>
+inline constexpr bool kOrderedWhole =
+    std::is_integral_v<T> || std::is_enum_v<T> || std::is_convertible_v<const T&, std::string_view>;
+template <class A, class B>
+inline constexpr bool kOrderedWhole<std::pair<A, B>> = kOrderedWhole<A>&& kOrderedWhole<B>;
+template <class... T>
+inline constexpr bool kOrderedWhole<std::tuple<T...>> = (kOrderedWhole<T> && ...);
+/// An aggregation gives the same whatever the order in which it is given values, and accumulators to merge. Of a user's function
+/// that is not known.
+template <class Agg>
+inline constexpr bool kSameInAnyOrder = false;
 template <class T>
 struct PairTraits : std::false_type {};
 template <class K, class V>
@@ -79,7 +93,7 @@ struct KeyOrSelfOf<T> {
 template <class T>
 using KeyOrSelf = typename detail::KeyOrSelfOf<T>::type;
 
-/// f(a, b) makes one value of two. Must be associative; applied in any grouping.
+/// f(a, b) makes one value of two. Must be associative and commutative; applied in any grouping and order.
 template <class F, class V>
 concept ReduceFunction = requires(const F& f, Owned<V> acc, const Owned<V>& other) {
   { std::invoke(f, std::move(acc), other) } -> std::convertible_to<Owned<V>>;

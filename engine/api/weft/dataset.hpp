@@ -120,7 +120,8 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
       using Node = detail::MapPartitions<Out, Chain, F>;
       detail::check_captures(*graph_, f, "map_partitions", where);
       return Dataset<Out, Node>(
-          graph_, lineage_.unsplit().grown().then(detail::operator_name("map_partitions", where), detail::type_name<Node>()),
+          graph_,
+          lineage_.unsplit().grown().by_position().then(detail::operator_name("map_partitions", where), detail::type_name<Node>()),
           Node{chain_, std::move(f)});
     } else {
       return Refused();
@@ -130,7 +131,8 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   /// Each record with probability `fraction`; the same seed keeps the same records of the same input.
   auto sample(double fraction, std::uint64_t seed = 1, Where where = Where::current()) const {
     if (!(fraction >= 0 && fraction <= 1)) throw std::invalid_argument("sample: the fraction must be between 0 and 1");
-    return keeping_keys("sample", where, detail::Sample<Chain>{chain_, fraction, seed});
+    return Dataset(graph_, lineage_.by_position(), chain_)
+        .keeping_keys("sample", where, detail::Sample<Chain>{chain_, fraction, seed});
   }
 
   /// The records of both, duplicates kept.

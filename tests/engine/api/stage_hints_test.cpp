@@ -4,53 +4,15 @@
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 
-#include "engine/api/driver.hpp"
-#include "engine/client/session.hpp"
+#include "tests/engine/api/plan_of.hpp"
 
 namespace weft::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// Keeps what it is given and runs nothing.
-class KeepingSession final : public client::Session {
- public:
-  explicit KeepingSession(plan::PlanPart& part) : part_(part) {}
-  Result<std::vector<std::vector<Buffer>>> run(plan::PlanPart part) override {
-    part_ = std::move(part);
-    return fail(Code::cancelled, "nothing runs here");
-  }
-  Result<void> record(ActionId, ByteView) override { return {}; }
-  Result<void> close() override { return {}; }
-  master::JobStatus status() override { return {}; }
-  std::uint32_t parallelism() override { return 2; }
-  client::Executors executors() override { return {1, 1u << 30}; }
-
- private:
-  plan::PlanPart& part_;
-};
-
-std::vector<plan::Stage> stages_of(const std::function<void(Flow&)>& define) {
-  plan::PlanPart part;
-  detail::DriverSettings settings;
-  settings.open_session = [&](runtime::JobProgram&) -> Result<std::unique_ptr<client::Session>> {
-    return std::make_unique<KeepingSession>(part);
-  };
-  auto graph = std::make_shared<detail::DriverGraph>(settings);
-  Flow flow(graph);
-  EXPECT_THROW(define(flow), JobFailure);
-  return std::move(part.stages);
-}
-
-auto numbers(Flow& flow) {
-  return flow.generate(10, [](std::uint64_t i) { return i; });
-}
-auto pairs(Flow& flow) {
-  return flow.generate(10, [](std::uint64_t i) { return std::pair(i % 3, i); });
-}
-
 TEST(StageHints, GoToTheStageThatComputesTheDataset) {
-  const auto stages = stages_of([](Flow& flow) {
+  const auto stages = plan_of([](Flow& flow) {
     auto counts = pairs(flow).demand({.cpu = 2, .memory = 5e8}).estimate(3s, 0.25).reduce_by_key(std::plus<>());
     (void)counts.estimate(7s).count();
   });
@@ -64,14 +26,14 @@ TEST(StageHints, GoToTheStageThatComputesTheDataset) {
 }
 
 TEST(StageHints, WithoutAnyThePlanSaysNothing) {
-  const auto stages = stages_of([](Flow& flow) { (void)numbers(flow).count(); });
+  const auto stages = plan_of([](Flow& flow) { (void)numbers(flow).count(); });
   ASSERT_EQ(stages.size(), 1u);
   EXPECT_EQ(stages[0].demand, TaskDemand{});
   EXPECT_EQ(stages[0].estimated_task_duration, 0s);
 }
 
 TEST(StageHints, OfOneStageTheLargestHold) {
-  const auto stages = stages_of([](Flow& flow) {
+  const auto stages = plan_of([](Flow& flow) {
     auto doubled = numbers(flow).demand({.cpu = 3}).estimate(2s).map([](std::uint64_t n) { return 2 * n; });
     (void)doubled.demand({.cpu = 1, .memory = 7}).estimate(1s, 2).filter([](std::uint64_t n) { return n > 3; }).count();
   });
@@ -82,14 +44,14 @@ TEST(StageHints, OfOneStageTheLargestHold) {
 }
 
 TEST(StageHints, OfUnionsAndOfJoinsInPlaceTheLargestHold) {
-  const auto both = stages_of([](Flow& flow) {
+  const auto both = plan_of([](Flow& flow) {
     (void)numbers(flow).demand({.cpu = 2}).union_with(numbers(flow).demand({.memory = 5}).estimate(4s)).count();
   });
   ASSERT_EQ(both.size(), 1u);
   EXPECT_EQ(both[0].demand, (TaskDemand{.cpu = 2, .memory = 5}));
   EXPECT_EQ(both[0].estimated_task_duration, 4s);
 
-  const auto joined = stages_of([](Flow& flow) {
+  const auto joined = plan_of([](Flow& flow) {
     auto left = pairs(flow).reduce_by_key(std::plus<>()), right = pairs(flow).reduce_by_key(std::plus<>());
     (void)left.demand({.cpu = 2}).join(right.demand({.memory = 5})).count();
   });
@@ -99,8 +61,8 @@ TEST(StageHints, OfUnionsAndOfJoinsInPlaceTheLargestHold) {
 
 TEST(StageHints, DoNotChangeWhatExecutorsMustArriveAt) {
   const auto count = [](const Dataset<std::uint64_t>& data) { (void)data.count(); };  // on one line: names of operators have it
-  const auto plain = stages_of([&](Flow& flow) { count(numbers(flow)); });
-  const auto hinted = stages_of([&](Flow& flow) { count(numbers(flow).demand({.cpu = 2}).estimate(1s)); });
+  const auto plain = plan_of([&](Flow& flow) { count(numbers(flow)); });
+  const auto hinted = plan_of([&](Flow& flow) { count(numbers(flow).demand({.cpu = 2}).estimate(1s)); });
   ASSERT_EQ(plain.size(), 1u);
   ASSERT_EQ(hinted.size(), 1u);
   EXPECT_EQ(plain[0].fingerprint, hinted[0].fingerprint);

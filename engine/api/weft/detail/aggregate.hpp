@@ -74,6 +74,11 @@ struct CountAggregation {
   void merge(Acc& acc, const Acc& other) const { acc += other; }
 };
 
+template <std::integral V, class T>
+inline constexpr bool kSameInAnyOrder<ReduceAggregation<V, std::plus<T>>> = true;
+template <class V>
+inline constexpr bool kSameInAnyOrder<CountAggregation<V>> = true;
+
 struct Nothing {};
 struct KeepOne {
   using Value = Nothing;
@@ -149,7 +154,8 @@ auto combiner_partitioner(const PartitionBy<F>& how, std::uint32_t partitions) {
 
 /// Writes (key, accumulator) for the records that split(record, add) takes apart into add(key, value).
 template <class K, class D, class Agg, class P, class Split>
-ShuffleRef combine_shuffle(const D& in, const Agg& aggregation, const P& how, const std::string& name, Split split) {
+ShuffleRef combine_shuffle(const D& in, const Agg& aggregation, const P& how, const std::string& name, Routing routing,
+                           Split split) {
   using Record = typename D::Record;
   WEFT_REQUIRE_CODEC(K);
   WEFT_REQUIRE_CODEC(typename Agg::Acc);
@@ -163,14 +169,20 @@ ShuffleRef combine_shuffle(const D& in, const Agg& aggregation, const P& how, co
       combiner.finish();
     });
   });
-  return add_shuffle(*in.graph(), name, in.lineage().then(name, type_name<std::tuple<Record, Agg, P>>()), how.count,
-                     std::move(body));
+  return add_shuffle(*in.graph(), name, in.lineage().then_same_keys(name, type_name<std::tuple<Record, Agg, P>>()), how.count,
+                     std::move(body), routing);
 }
 
 template <class K, class D, class Agg, class P>
 ShuffleRef aggregate_shuffle(const D& in, const Agg& aggregation, const P& how, const std::string& name) {
-  return combine_shuffle<K>(in, aggregation, how, name,
+  return combine_shuffle<K>(in, aggregation, how, name, Routing::key,
                             [](const auto& record, auto& combiner) { combiner.add(record.first, record.second); });
+}
+
+/// Behind the aggregation of what `before` reads.
+template <class Agg>
+Lineage combined(const Lineage& before) {
+  return kSameInAnyOrder<Agg> ? before : before.ordered_values();
 }
 
 template <class D, class Agg, class P>
@@ -183,15 +195,15 @@ auto aggregate(const D& in, Agg aggregation, P how, std::string name) {
     how.count = partitions_for(how, in);
     const bool stays = in_place<P>(in, how.count);
     const ShuffleRef shuffle = stays ? nullptr : aggregate_shuffle<K>(in, aggregation, how, name);
-    Lineage lineage = stays ? in.lineage().unsplit().then(without_shuffle(name), type_name<Node>())
-                            : Lineage::after(shuffle, std::move(name), type_name<Node>());
+    Lineage lineage = combined<Agg>(stays ? in.lineage().unsplit().then_same_keys(without_shuffle(name), type_name<Node>())
+                                          : Lineage::after(shuffle, std::move(name), type_name<Node>()));
     lineage.hashed = how.count;
     return Dataset<typename Node::Record, Node>(
         in.graph(), std::move(lineage),
         Node{Read{stays ? ShuffleId() : shuffle->id(), std::move(aggregation)}, stays ? std::optional(in.chain()) : std::nullopt});
   } else {
     const ShuffleRef shuffle = aggregate_shuffle<K>(in, aggregation, how, name);
-    Lineage lineage = Lineage::after(shuffle, std::move(name), type_name<Read>());
+    Lineage lineage = combined<Agg>(Lineage::after(shuffle, std::move(name), type_name<Read>()));
     lineage.hashed = hashed_into<P>(how.count);
     return Dataset<typename Read::Record, Read>(in.graph(), std::move(lineage), Read{shuffle->id(), std::move(aggregation)});
   }
@@ -201,7 +213,7 @@ template <class D, class P>
 auto distinct(const D& in, P how, std::string name) {
   using K = typename D::Record;
   using Read = DistinctRead<K>;
-  const ShuffleRef shuffle = combine_shuffle<K>(in, KeepOne{}, how, name, [](const auto& record, auto& combiner) {
+  const ShuffleRef shuffle = combine_shuffle<K>(in, KeepOne{}, how, name, Routing::record, [](const auto& record, auto& combiner) {
     if constexpr (runtime::kHasFloat<K>) {
       auto canonical = record;
       runtime::make_canonical(canonical);

@@ -17,19 +17,20 @@
 namespace weft::detail {
 
 template <class D, class MakeRoute>
-auto rearrange(const D& in, std::string name, std::uint32_t partitions, MakeRoute make_route) {
+auto rearrange(const D& in, std::string name, std::uint32_t partitions, Routing routing, MakeRoute make_route) {
   using T = Wire<typename D::Record>;
-  const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<typename D::Record, MakeRoute>>(), partitions, make_route);
+  const ShuffleRef shuffle =
+      exchange(in, name, type_name<std::tuple<typename D::Record, MakeRoute>>(), partitions, routing, make_route);
   Lineage lineage = Lineage::after(shuffle, std::move(name), type_name<T>());
   if (partitions == kOnePerTask) lineage.hashed = in.lineage().hashed;  // records of one task stay together
   return Dataset<T, ShuffleRead<T>>(in.graph(), std::move(lineage), ShuffleRead<T>{shuffle->id()});
 }
 
-/// Task i writes partition i only.
+/// Task i writes partition i only. Several stages may read it, and must read the same.
 template <class D>
 auto cache(const D& in, std::string name) {
   const D whole(in.graph(), in.lineage().unsplit(), in.chain());  // of a join, too, the partitions stay
-  return rearrange(whole, std::move(name), kOnePerTask, [](TaskContext& context) {
+  return rearrange(whole, std::move(name), kOnePerTask, Routing::record, [](TaskContext& context) {
     return [partition = context.attempt.task.index](const auto&) { return partition; };
   });
 }
@@ -37,7 +38,7 @@ auto cache(const D& in, std::string name) {
 /// Evenly, record by record.
 template <class D>
 auto repartition(const D& in, std::uint32_t partitions, std::string name) {
-  return rearrange(in, std::move(name), partitions, [](TaskContext& context) {
+  return rearrange(in, std::move(name), partitions, Routing::position, [](TaskContext& context) {
     return [next = context.attempt.task.index, count = context.output_partitions](const auto&) mutable { return next++ % count; };
   });
 }
@@ -144,8 +145,13 @@ auto top(const D& in, std::size_t n, Less less, std::string name) {
       records.drain([&](T&& record) { out.write(0, record); });
     });
   });
-  const ShuffleRef shuffle = add_shuffle(*in.graph(), name, in.lineage().then(name, type_name<Read>()), 1, std::move(body));
-  return Dataset<T, Read>(in.graph(), Lineage::after(shuffle, std::move(name), type_name<Read>()), Read{shuffle->id(), n, less});
+  // Of records that the order calls equal, those that come first are kept.
+  constexpr bool kTotal = std::same_as<Less, runtime::NaturalLess> && kOrderedWhole<T>;
+  const Lineage before = kTotal ? in.lineage() : in.lineage().by_position();
+  const ShuffleRef shuffle =
+      add_shuffle(*in.graph(), name, before.then(name, type_name<Read>()), 1, std::move(body), Routing::record);
+  const Lineage lineage = Lineage::after(shuffle, std::move(name), type_name<Read>());
+  return Dataset<T, Read>(in.graph(), kTotal ? lineage : lineage.by_position(), Read{shuffle->id(), n, less});
 }
 
 }  // namespace weft::detail

@@ -121,6 +121,24 @@ class Several {
   std::tuple<A...> parts_;
 };
 
+/// Of integers sums and means are exact, and so are counts.
+template <class Acc>
+inline constexpr bool kExact = std::is_integral_v<Acc>;
+template <class W>
+inline constexpr bool kExact<WideSum<W>> = true;
+template <class S>
+inline constexpr bool kExact<MeanParts<S>> = kExact<S>;
+template <class V, class A>
+inline constexpr bool kAddsExactly = false;
+template <class V>
+inline constexpr bool kAddsExactly<V, Count> = true;
+template <class V, class F>
+inline constexpr bool kAddsExactly<V, Sum<F>> = kExact<typename Sum<F>::template Acc<V>>;
+template <class V, class F>
+inline constexpr bool kAddsExactly<V, Mean<F>> = kExact<typename Mean<F>::template Acc<V>>;
+template <class V, class... A>
+inline constexpr bool kSameInAnyOrder<Several<V, A...>> = (kAddsExactly<V, A> && ...);
+
 /// The type of aggregate()'s result. For no records it is 0 for count and sum, and an empty optional for the others.
 template <class V, class A>
 using ResultOrNone = decltype(A::template of_nothing<V>());

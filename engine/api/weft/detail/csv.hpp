@@ -306,7 +306,7 @@ void write_csv_file(const D& in, const std::string& path, const std::string& nam
     print(line, record);
     return line;
   });
-  const auto together = rearrange(lines, name, 1, [](TaskContext&) { return [](const auto&) { return 0u; }; });
+  const auto together = rearrange(lines, name, 1, Routing::key, [](TaskContext&) { return [](const auto&) { return 0u; }; });
   write_files(together, path, name, type_name<std::pair<CsvSource<T>, CsvLines>>(), CsvLines{print.header}, compression);
 }
 

@@ -37,19 +37,39 @@ using TaskDemand = schedulers::Resources;
 
 namespace detail {
 
+/// What the tasks of a dataset make when they run again, compared with what they made before. Tasks that read a shuffle run again
+/// in another order: that in which blocks arrive.
+enum class Determinism : std::uint8_t {
+  determinate,    // the same records in the same order
+  unordered,      // the same records
+  same_keys,      // pairs with the same keys; each has a value that is as good
+  indeterminate,  // what is as good as a whole, but not record by record: a sample, numbers in the order of arrival
+};
+
+/// What says to which partition of a shuffle a record goes.
+enum class Routing : std::uint8_t {
+  key,       // its key, or only the task; and one task reads a partition
+  record,    // all of it
+  position,  // its place among the task's records
+  nothing,   // any will do: whoever reads them takes them for an estimate
+};
+
 /// Keeps a shuffle alive: while a dataset or a stage that has not run yet holds one, the shuffle may be read. The last one gone
 /// reports the shuffle as released.
 class ShuffleHandle {
  public:
   using Released = std::shared_ptr<std::vector<ShuffleId>>;
-  ShuffleHandle(ShuffleId id, Released released) : id_(id), released_(std::move(released)) {}
+  ShuffleHandle(ShuffleId id, Determinism read, Released released) : id_(id), read_(read), released_(std::move(released)) {}
   ~ShuffleHandle() { released_->push_back(id_); }
   ShuffleHandle(const ShuffleHandle&) = delete;
   ShuffleHandle& operator=(const ShuffleHandle&) = delete;
   ShuffleId id() const { return id_; }
+  /// Of datasets that begin with it.
+  Determinism read() const { return read_; }
 
  private:
   ShuffleId id_;
+  Determinism read_;
   Released released_;
 };
 using ShuffleRef = std::shared_ptr<const ShuffleHandle>;
@@ -117,6 +137,7 @@ struct Lineage {
   std::optional<std::uint32_t> hashed;
   StageHints hints{};
   bool may_grow = false;  // an operator may make many records of one: the sizes of the inputs say nothing about them
+  Determinism determinism = Determinism::determinate;
 
   /// One more operator; `type` names what its code depends on. It may change the keys.
   Lineage then(std::string name, std::string_view type) const;
@@ -128,6 +149,10 @@ struct Lineage {
   Lineage unsplit() const;
   /// The same, behind an operator that may make many records of one.
   Lineage grown() const;
+  /// The same, behind an operator whose values depend on the order of a key's records: gathered in it, or added as `double`.
+  Lineage ordered_values() const;
+  /// The same, behind an operator that treats records by their places: numbers them, or drops some.
+  Lineage by_position() const;
   /// Of a join of two shuffles: it may also be made where the records of `streamed` are. `whole_side`: "left" or "right".
   void allow(const Lineage& streamed, const ShuffleRef& whole, std::string_view whole_side);
   static Lineage of(Origin origin, std::string name, std::string_view type);
@@ -154,8 +179,14 @@ struct StageDraft {
   Lineage lineage;
   plan::OutputKind output = plan::OutputKind::shuffle;
   std::uint32_t partitions = kDefaultPartitions;
+  Routing routing = Routing::record;
   std::unique_ptr<const runtime::StageBody> body;
 };
+
+/// Whether a task of the stage may write other records to a partition when it runs again (plan::Stage::indeterminate).
+bool indeterminate(const StageDraft& draft);
+/// Of datasets that read the shuffle that the stage writes.
+Determinism determinism_behind(const StageDraft& draft);
 
 /// Equal in all processes that run the same definition in the same way.
 std::uint64_t stage_fingerprint(const StageDraft& draft);
@@ -214,7 +245,7 @@ class Graph {
 
 /// Adds a stage that writes a shuffle. Nothing runs yet.
 ShuffleRef add_shuffle(Graph& graph, std::string name, Lineage lineage, std::uint32_t partitions,
-                       std::unique_ptr<const runtime::StageBody> body);
+                       std::unique_ptr<const runtime::StageBody> body, Routing routing);
 /// A stage behind `before` whose tasks have results, for act() or add_sink(); without its body.
 StageDraft result_stage(const Lineage& before, std::string name, std::string_view type);
 

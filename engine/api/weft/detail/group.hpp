@@ -110,7 +110,7 @@ auto group(const D& in, P how, std::string name) {
   const std::uint32_t count = partitions_for(how, in);
   if (in_place<P>(in, count)) name = without_shuffle(name);
   auto gathered = gather_by_key(in, how, count, name);
-  Lineage lineage = gathered.lineage.then(std::move(name), type_name<Read>());
+  Lineage lineage = gathered.lineage.then_same_keys(std::move(name), type_name<Read>()).ordered_values();
   lineage.hashed = hashed_into<P>(count);
   return Dataset<typename Read::Record, Read>(in.graph(), std::move(lineage), Read{std::move(gathered.input)});
 }
@@ -118,8 +118,9 @@ auto group(const D& in, P how, std::string name) {
 template <class D>
 auto group_locally(const D& in, std::string name) {
   using Chain = LocalGroups<typename D::ChainType>;
-  return Dataset<typename Chain::Record, Chain>(in.graph(), in.lineage().then(std::move(name), type_name<Chain>()),
-                                                Chain{in.chain()});
+  Lineage lineage = in.lineage().then_same_keys(std::move(name), type_name<Chain>()).ordered_values();
+  lineage.hashed.reset();
+  return Dataset<typename Chain::Record, Chain>(in.graph(), std::move(lineage), Chain{in.chain()});
 }
 
 template <class D, class Other, class P>
@@ -128,7 +129,7 @@ auto cogroup(const D& left, const Other& right, P how, std::string name) {
   const std::uint32_t count = partitions_for(how, left, right);
   auto lefts = gather_by_key(left, how, count, name + " left");
   auto rights = gather_by_key(right, how, count, name + " right");
-  Lineage lineage = Lineage::together(lefts.lineage, rights.lineage, std::move(name), type_name<Read>());
+  Lineage lineage = Lineage::together(lefts.lineage, rights.lineage, std::move(name), type_name<Read>()).ordered_values();
   lineage.hashed = hashed_into<P>(count);
   return Dataset<typename Read::Record, Read>(left.graph(), std::move(lineage),
                                               Read{std::move(lefts.input), std::move(rights.input)});

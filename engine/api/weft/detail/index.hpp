@@ -43,10 +43,9 @@ auto zip_with_index(const D& in, std::string name) {
   });
   const std::string counting = name + " counts";
   const ShuffleRef counts =
-      add_shuffle(*in.graph(), counting, kept.lineage().then(counting, type_name<Read>()), 1, std::move(body));
-  return Dataset<typename Read::Record, Read>(in.graph(),
-                                              Lineage::after(records, std::move(name), type_name<Read>()).with_broadcast(counts),
-                                              Read{records->id(), counts->id()});
+      add_shuffle(*in.graph(), counting, kept.lineage().then(counting, type_name<Read>()), 1, std::move(body), Routing::record);
+  Lineage lineage = Lineage::after(records, std::move(name), type_name<Read>()).with_broadcast(counts).by_position();
+  return Dataset<typename Read::Record, Read>(in.graph(), std::move(lineage), Read{records->id(), counts->id()});
 }
 
 }  // namespace weft::detail

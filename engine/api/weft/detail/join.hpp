@@ -223,7 +223,7 @@ inline std::vector<std::uint32_t> splittable_sides(JoinKind kind) {
 template <class D>
 ShuffleRef whole_shuffle(const D& in, const std::string& name) {
   using Record = typename D::Record;
-  return exchange(in, name + ", whole", type_name<std::tuple<Record, HashPartitions>>(), 1,
+  return exchange(in, name + ", whole", type_name<std::tuple<Record, HashPartitions>>(), 1, Routing::record,
                   by_key<KeyOf<Record>>(HashPartitions{1}, ShuffleId()));
 }
 
@@ -277,8 +277,8 @@ template <template <class, class, class> class ShapeOf, class D, class Other, cl
 auto hash_join(const D& left, const Other& right, JoinKind kind, P how, std::string name, JoinStrategy strategy) {
   using Read = typename JoinTypes<ShapeOf, D, Other>::Read;
   const std::uint32_t count = partitions_for(how, left, right);
-  auto lefts = gather_by_key(left, how, count, name + " left");
-  auto rights = gather_by_key(right, how, count, name + " right");
+  auto lefts = gather_by_key(left, how, count, name + " left", Routing::record);
+  auto rights = gather_by_key(right, how, count, name + " right", Routing::record);
   const bool in_partitions = !lefts.input.here && !rights.input.here;
   Lineage lineage = Lineage::together(lefts.lineage, rights.lineage, name, type_name<Read>());
   if (in_partitions) lineage.branches[0].splittable = splittable_sides(kind);

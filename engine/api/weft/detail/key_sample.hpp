@@ -86,8 +86,10 @@ class Reservoir {
   std::vector<Kept> keys_;
 };
 
+/// How many records the key stands for, in units of 1 / kPerRecord: whole numbers have the same sum in any order.
 template <class K>
-using WeightedKey = std::pair<double, Owned<K>>;  // how many records the key stands for
+using WeightedKey = std::pair<std::uint64_t, Owned<K>>;
+inline constexpr double kPerRecord = 1024;
 
 /// Reads windows of the input where the source can, and writes weighted keys to partition 0.
 template <class Chain, class KeyFn, class K>
@@ -97,8 +99,8 @@ Buffer write_samples(TaskContext& context, const Chain& chain, const KeyFn& key_
     context.sample_bytes = kSampleBytesPerTask;
     chain.run(context, [&](typename Chain::Record&& record) { reservoir.add(std::invoke(key_of, std::as_const(record))); });
     const double share = context.sampled_share > 0 ? context.sampled_share : 1.0;
-    const double weight =
-        static_cast<double>(reservoir.seen()) / share / static_cast<double>(std::max<std::size_t>(reservoir.size(), 1));
+    const auto weight = static_cast<std::uint64_t>(kPerRecord * static_cast<double>(reservoir.seen()) / share /
+                                                   static_cast<double>(std::max<std::size_t>(reservoir.size(), 1)));
     reservoir.for_each([&](const Owned<K>& key) { out.write(0, WeightedKey<K>(weight, key)); });
     // The records will be read once more: count them then.
     context.counters.clear();
@@ -107,27 +109,30 @@ Buffer write_samples(TaskContext& context, const Chain& chain, const KeyFn& key_
   });
 }
 
-/// The stage that draws the sample: its shuffle has the weighted keys in one partition.
+/// The stage that draws the sample: its shuffle has the weighted keys in one partition. `routing`: Routing::nothing where the
+/// sample only estimates.
 template <class K, class D, class KeyFn>
-ShuffleRef sample_keys(const D& in, const KeyFn& key_of, const std::string& name) {
+ShuffleRef sample_keys(const D& in, const KeyFn& key_of, const std::string& name, Routing routing) {
   const std::string sampling = name + " samples";
-  return add_shuffle(*in.graph(), sampling, in.lineage().then(sampling, type_name<std::tuple<typename D::Record, KeyFn>>()), 1,
+  return add_shuffle(*in.graph(), sampling,
+                     in.lineage().by_position().then(sampling, type_name<std::tuple<typename D::Record, KeyFn>>()), 1,
                      make_body([chain = in.chain(), key_of](TaskContext& context) {
                        return write_samples<typename D::ChainType, KeyFn, K>(context, chain, key_of);
-                     }));
+                     }),
+                     routing);
 }
 
 /// Of the weighted keys at most about kHistogramKeys that stand for equal numbers of records.
 template <class K>
 Buffer write_even_sample(TaskContext& context, ShuffleId samples) {
   const auto each = [&](auto&& visit) { read_shuffle<WeightedKey<K>>(context, samples, 0, visit); };
-  double total = 0;
+  std::uint64_t total = 0;
   each([&](const WeightedKey<K>& key) { total += key.first; });
   return write_segment(context, [&](runtime::PartitionedWriter& out) {
-    const double step = total / kHistogramKeys;
+    const double step = static_cast<double>(total) / kHistogramKeys;
     double passed = 0, next = step / 2;
     each([&](const WeightedKey<K>& key) {
-      for (passed += key.first; next < passed; next += step) out.write(0, key.second);
+      for (passed += static_cast<double>(key.first); next < passed; next += step) out.write(0, key.second);
     });
   });
 }
@@ -138,10 +143,11 @@ ShuffleRef sample_histogram(const D& in, const std::string& name) {
   using K = KeyOf<typename D::Record>;
   WEFT_REQUIRE_CODEC(K);
   const auto key_of = [](const typename D::Record& record) -> const K& { return record.first; };
-  const ShuffleRef sampled = sample_keys<K>(in, key_of, name);
+  const ShuffleRef sampled = sample_keys<K>(in, key_of, name, Routing::nothing);
   const std::string drawing = name + " histogram";
   return add_shuffle(*in.graph(), drawing, Lineage::after(sampled, drawing, type_name<K>()), 1,
-                     make_body([id = sampled->id()](TaskContext& context) { return write_even_sample<K>(context, id); }));
+                     make_body([id = sampled->id()](TaskContext& context) { return write_even_sample<K>(context, id); }),
+                     Routing::nothing);
 }
 
 /// In a task that writes to route(key): how many keys of the sample go to each partition, which estimates the partitions' sizes.

@@ -96,13 +96,15 @@ struct Gathered {
   Lineage lineage;
 };
 
+/// `routing` is Routing::record where several tasks may read one partition, and must read the same.
 template <class P, class D>
-Gathered<typename D::ChainType> gather_by_key(const D& in, P how, std::uint32_t count, const std::string& name) {
+Gathered<typename D::ChainType> gather_by_key(const D& in, P how, std::uint32_t count, const std::string& name,
+                                              Routing routing = Routing::key) {
   using Record = typename D::Record;
   if (in_place<P>(in, count)) return {{ShuffleId(), in.chain()}, in.lineage().unsplit()};
   ShuffleRef sample;
   if constexpr (kIsSampled<P>) sample = sample_histogram(in, name);
-  const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<Record, P>>(), count,
+  const ShuffleRef shuffle = exchange(in, name, type_name<std::tuple<Record, P>>(), count, routing,
                                       by_key<KeyOf<Record>>(how, sample ? sample->id() : ShuffleId()), sample);
   return {{shuffle->id(), std::nullopt}, Lineage::reading(shuffle)};
 }

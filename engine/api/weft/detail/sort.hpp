@@ -28,22 +28,26 @@ namespace weft::detail {
 
 inline constexpr std::size_t kQuantiles = 4096;
 
-/// The kQuantiles - 1 keys that cut the sampled records into parts of equal weight, in order; none where nothing was sampled.
+/// The kQuantiles - 1 keys that cut the sampled records into parts of equal weight, in order; none where nothing was sampled. They
+/// depend on the sample alone, not on the order in which it arrives.
 template <class K, class Less>
 Buffer write_quantiles(TaskContext& context, ShuffleId samples) {
   const auto key_of = [](const WeightedKey<K>& key) -> const Owned<K>& { return key.second; };
   runtime::ExternalSorter<WeightedKey<K>, decltype(key_of), Less> sorter(context.operators, key_of);
-  double total = 0;
+  std::uint64_t total = 0;
   read_shuffle<WeightedKey<K>>(context, samples, 0, [&](const WeightedKey<K>& key) {
     total += key.first;
     sorter.add(key);
   });
   return write_segment(context, [&](runtime::PartitionedWriter& out) {
-    double passed = 0;
+    std::uint64_t passed = 0;
     std::size_t next = 1;
     sorter.drain([&](const WeightedKey<K>& key) {
       passed += key.first;
-      for (; next < kQuantiles && passed >= total * static_cast<double>(next) / kQuantiles; ++next) out.write(0, key.second);
+      const auto reached = [&] {
+        return static_cast<double>(passed) >= static_cast<double>(total) * static_cast<double>(next) / kQuantiles;
+      };
+      for (; next < kQuantiles && reached(); ++next) out.write(0, key.second);
     });
   });
 }
@@ -135,10 +139,11 @@ struct SortRead {
 
 template <class K, class Less, class D, class KeyFn>
 ShuffleRef sort_quantiles(const D& in, const KeyFn& key_of, const std::string& name) {
-  const ShuffleRef sampled = sample_keys<K>(in, key_of, name);
+  const ShuffleRef sampled = sample_keys<K>(in, key_of, name, Routing::record);
   const std::string splitting = name + " splitters";
   return add_shuffle(*in.graph(), splitting, Lineage::after(sampled, splitting, type_name<Less>()), 1,
-                     make_body([id = sampled->id()](TaskContext& context) { return write_quantiles<K, Less>(context, id); }));
+                     make_body([id = sampled->id()](TaskContext& context) { return write_quantiles<K, Less>(context, id); }),
+                     Routing::record);
 }
 
 template <class Less, class D, class KeyFn>
@@ -149,8 +154,8 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
   WEFT_REQUIRE_CODEC(T);
   WEFT_REQUIRE_CODEC(K);
   if (partitions == 1) {  // nothing to split
-    const ShuffleRef all =
-        exchange(in, name, type_name<Read>(), 1, [](TaskContext&) { return [](const T&) { return std::uint32_t{0}; }; });
+    const ShuffleRef all = exchange(in, name, type_name<Read>(), 1, Routing::key,
+                                    [](TaskContext&) { return [](const T&) { return std::uint32_t{0}; }; });
     return Dataset<T, Read>(in.graph(), Lineage::after(all, std::move(name), type_name<Read>()),
                             Read{all->id(), std::move(key_of)});
   }
@@ -173,7 +178,7 @@ auto sort(const D& in, KeyFn key_of, std::uint32_t partitions, std::string name)
     });
   });
   const ShuffleRef ranges = add_shuffle(*in.graph(), name, in.lineage().then(name, type_name<Read>()).with_broadcast(quantiles),
-                                        partitions, std::move(body));
+                                        partitions, std::move(body), Routing::record);
   return Dataset<T, Read>(in.graph(), Lineage::after(ranges, std::move(name), type_name<Read>()),
                           Read{ranges->id(), std::move(key_of)});
 }

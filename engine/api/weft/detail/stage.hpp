@@ -145,13 +145,13 @@ struct ShuffleRead {
 };
 
 /// A stage that writes every record of `in` to the partition that route(record, partitions) names; make_route(context) returns the
-/// route of one task, which may have state. Each task may read all of `broadcast`, if it is given.
+/// route of one task, which may have state, and goes by what `routing` says. Each task may read all of `broadcast`, if it is given.
 template <class D, class MakeRoute>
-ShuffleRef exchange(const D& in, std::string name, std::string_view type, std::uint32_t partitions, MakeRoute make_route,
-                    const ShuffleRef& broadcast = nullptr) {
+ShuffleRef exchange(const D& in, std::string name, std::string_view type, std::uint32_t partitions, Routing routing,
+                    MakeRoute make_route, const ShuffleRef& broadcast = nullptr) {
   using Record = typename D::Record;
   WEFT_REQUIRE_CODEC(Wire<Record>);
-  Lineage lineage = in.lineage().then(name, type);
+  Lineage lineage = in.lineage().then_same_keys(name, type);
   if (broadcast) lineage = lineage.with_broadcast(broadcast);
   return add_shuffle(*in.graph(), std::move(name), std::move(lineage), partitions,
                      make_body([chain = in.chain(), make_route](TaskContext& context) {
@@ -162,7 +162,8 @@ ShuffleRef exchange(const D& in, std::string name, std::string_view type, std::u
                            out.write(partition, to_wire(std::move(record)));
                          });
                        });
-                     }));
+                     }),
+                     routing);
 }
 
 }  // namespace weft::detail
