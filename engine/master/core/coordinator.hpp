@@ -91,6 +91,7 @@ class Core::Impl {
   void restore_shape(JobRecord& job, const StageShape& shape);
   void restore_end(JobRecord& job, RestoredEnd& end);
   void restore_figures(JobRecord& job, RestoredJob& from);
+  static bool may_count(const JobRecord& job, const StageRecord& stage, const AttemptId& attempt);
   bool adopt(const AttemptId& attempt, NodeId node, Time launched);
   void give_back(NodeId node, const std::set<AttemptId>& running);
   void all_back();

@@ -96,12 +96,12 @@ void Core::Impl::restore_job(RestoredJob& from, const std::function<void(PlanExt
     if (schedulers::TaskInfo* const known = note_attempt(job, {task, failures.attempt}, failures.next, failures.restarts))
       known->failures = static_cast<std::uint16_t>(std::min<std::uint32_t>(failures.count, UINT16_MAX));
   }
-  const std::uint32_t unrecorded = kUnrecorded * from.restarts;
-  for (auto& [id, stage] : job.stages) {
-    for (schedulers::TaskInfo& task : stage.info->tasks)
-      skip_attempts(task, std::max(job.first_attempt, stage.first_attempt + unrecorded));
-    if (stage.info->complete() && !stage.info->tasks.empty()) shuffles_.complete(job, stage);
+  for (auto& [id, stage] : job.stages) {  // before stages that are complete make others ready, which are shaped then
+    const std::uint32_t first = job.first_attempt + (stage.shaped ? stage.first_attempt : 0);
+    for (schedulers::TaskInfo& task : stage.info->tasks) skip_attempts(task, first);
   }
+  for (auto& [id, stage] : job.stages)
+    if (stage.info->complete() && !stage.info->tasks.empty()) shuffles_.complete(job, stage);
   shuffles_.refresh(job);
   finish_actions(job);
   rollback_.apply();
@@ -181,6 +181,14 @@ void Core::Impl::restore_figures(JobRecord& job, RestoredJob& from) {
   }
 }
 
+/// Whether an attempt of before this master reads what its task reads now. One whose inputs are not all there may have read outputs
+/// of which this master knows nothing, and which will be others when they are made again.
+bool Core::Impl::may_count(const JobRecord& job, const StageRecord& stage, const AttemptId& attempt) {
+  if (!stage.shaped || attempt.attempt < stage.first_attempt) return false;
+  const auto complete = [&](StageId input) { return job.stages.at(input).info->complete(); };
+  return !stage.reads_indeterminate || std::all_of(stage.inputs.begin(), stage.inputs.end(), complete);
+}
+
 /// The attempt runs there, and its task in none other. False when that cannot be, or the attempt does not count. Whether it holds a
 /// device, its worker says.
 bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
@@ -191,7 +199,7 @@ bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
   if (found == job.stages.end() || attempt.task.index >= found->second.info->tasks.size()) return false;
   schedulers::StageInfo& stage = *found->second.info;
   schedulers::TaskInfo& task = stage.tasks[attempt.task.index];
-  if (task.state != schedulers::TaskState::pending || attempt.attempt < found->second.first_attempt) return false;
+  if (task.state != schedulers::TaskState::pending || !may_count(job, found->second, attempt)) return false;
   context_.view.set_task(*job.info, stage, attempt.task.index, schedulers::TaskState::running);
   task.attempts = std::max(task.attempts, attempt.attempt + 1);
   task.later_attempts = static_cast<std::uint16_t>(task.attempts - 1 - attempt.attempt);

@@ -74,7 +74,12 @@ void Shuffles::set_ready(JobRecord& job, StageRecord& stage, bool ready) {
 
 void Shuffles::shape(const JobRecord& job, StageRecord& stage) {
   stage.shaped = true;
-  if (!stage.info->inputs_complete) return;
+  if (stage.info->inputs_complete) split_or_merge(job, stage);
+  for (const schedulers::TaskInfo& task : stage.info->tasks) stage.first_attempt = std::max(stage.first_attempt, task.attempts);
+  for (schedulers::TaskInfo& task : stage.info->tasks) task.attempts = stage.first_attempt;
+}
+
+void Shuffles::split_or_merge(const JobRecord& job, StageRecord& stage) {
   const CoreOptions& options = context_.options;
   const ShapeRules rules{options.split_bytes, options.merge_bytes, context_.view.capacity().cpu};
   stage.splits = skew_splits(stage.plan, job.inputs(), rules);
@@ -84,8 +89,6 @@ void Shuffles::shape(const JobRecord& job, StageRecord& stage) {
     stage.info->bounds = merge_bounds(stage.plan, job.inputs(), rules);
     set_task_count(stage, static_cast<std::uint32_t>(stage.info->bounds.size() - 1));
   }
-  for (const schedulers::TaskInfo& task : stage.info->tasks) stage.first_attempt = std::max(stage.first_attempt, task.attempts);
-  for (schedulers::TaskInfo& task : stage.info->tasks) task.attempts = stage.first_attempt;
   if (stage.info->profile && stage.info->reads_shuffle) stage.info->profile->bytes = bytes_of_a_task(job, stage);
 }
 

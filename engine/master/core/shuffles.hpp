@@ -51,6 +51,7 @@ class Shuffles {
  private:
   void set_ready(JobRecord& job, StageRecord& stage, bool ready);
   void shape(const JobRecord& job, StageRecord& stage);
+  void split_or_merge(const JobRecord& job, StageRecord& stage);
   void set_task_count(StageRecord& stage, std::uint32_t tasks);
   bool move_to_replica(JobRecord& job, StageRecord& stage, std::uint32_t map, const std::string& why);
   void send_moved(JobRecord& job, StageRecord& stage);
