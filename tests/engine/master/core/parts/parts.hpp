@@ -49,6 +49,7 @@ class Parts {
     StageRecord& record = job.stages[plan.id];
     record.inputs = info.parents;
     record.info = &context.view.add_stage(*job.info, std::move(info), tasks, std::vector<std::vector<schedulers::HostId>>(tasks));
+    record.begun.resize(tasks);
     record.counted.resize(tasks);
     record.plan = std::move(plan);
     job.open.insert(record.plan.id);
