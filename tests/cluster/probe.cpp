@@ -169,8 +169,9 @@ void hold(weft::Flow& flow, const Options& options) {
   rows.map([](const auto& row) { return std::to_string(row.first) + " " + std::to_string(row.second); }).write_text(options.output);
 }
 
-/// Sums by key, spread evenly over twelve tasks, of which all but four wait for the marker with ".go" behind it. A task that
-/// spreads them again does so from the last to the first: what a task reads behind a shuffle has no order.
+/// Sums by key, spread evenly over twelve tasks, of which all but four wait for the marker with ".go" behind it; each is summed
+/// once more behind them. A task that spreads them again does so from the last to the first: what a task reads behind a shuffle has
+/// no order.
 void spread(weft::Flow& flow, const Options& options) {
   using Row = std::pair<std::uint64_t, std::uint64_t>;
   auto rows = flow.generate(
@@ -188,6 +189,7 @@ void spread(weft::Flow& flow, const Options& options) {
                     if (weft::runtime::current_task()->attempt.task.index >= 4) wait_for(options.marker + ".go");
                     return row;
                   })
+                  .reduce_by_key(std::plus<>())
                   .collect();
   std::sort(rows.begin(), rows.end());
   for (const auto& [key, sum] : rows)

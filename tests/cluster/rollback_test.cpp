@@ -15,7 +15,7 @@ class Rollback : public testing::Test {
     for (int i = 0; i < 3; ++i) cluster_.add_worker();
     ASSERT_TRUE(cluster_.has_nodes(3));
   }
-  /// When so many outputs have replicas.
+  /// The worker dies when, besides, `replicas` outputs have been replicated.
   ProcessResult run_and_kill(std::vector<std::string> more, std::size_t replicas) {
     std::vector<std::string> command =
         cluster_.job({"spread", "--records", std::to_string(kRows), "--tasks", "6", "--partitions", "6", "--marker", marker_});
@@ -45,7 +45,7 @@ TEST_F(Rollback, NoRecordIsLostAndNoneIsDoubled) {
 }
 
 TEST_F(Rollback, NothingRunsAgainWhereOutputsHaveReplicas) {
-  const auto result = run_and_kill({"--shuffle-replicas", "2"}, 12);
+  const auto result = run_and_kill({"--shuffle-replicas", "2"}, 16);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, expected_sums(kRows));
   EXPECT_EQ(log_.count("stage_rolled_back"), 0u);
