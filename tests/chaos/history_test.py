@@ -8,7 +8,7 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-from history import ABORTED, NEVER, OK, UNKNOWN, Operation, check, components, read, write  # noqa: E402
+from history import ABORTED, NEVER, OK, UNKNOWN, Operation, check, components, read, slices, write  # noqa: E402
 
 
 def at(process, call, returned, reads=None, writes=None, outcome=OK):
@@ -155,13 +155,20 @@ class Whole(unittest.TestCase):
             self.assertEqual(bool(check(operations)), expected, "\n".join(map(str, operations)))
         self.assertTrue(300 < wrong < 1200, wrong)
 
-    def simulated(self, chance, operations, processes=6):
+    def test_slices_end_where_nothing_runs(self):
+        operations = [at("a", 1, 2, writes={"x": 1, "y": 1}), at("b", 3, 6, writes={"x": 2}), at("a", 4, 5, {"y": 1}),
+                      at("b", 8, NEVER, writes={"x": 3}, outcome=UNKNOWN), at("a", 9, 10, {"x": 2}), at("a", 20, 21, {"x": 3}),
+                      at("b", 30, 31, {"y": 1})]
+        calls = [{one.call for one in some} for some in slices(operations, {})]
+        self.assertEqual(calls, [{1, 30}, {1, 3, 4, 9, 30}, {1, 3, 8, 9, 20, 30}, {1, 30}])  # with whoever wrote what is read later, and reads it
+
+    def simulated(self, chance, operations, processes=6, pause=5):
         """A history of a right table: every operation happens at a random moment of its time."""
         free, state, number, made = [0] * processes, {}, 0, []
         moments = []
         for _ in range(operations):
             process = min(range(processes), key=lambda one: free[one])
-            call = free[process] + chance.randint(1, 5)
+            call = free[process] + chance.randint(1, pause)
             returned = call + chance.randint(2, 60)
             free[process] = returned
             moments.append((chance.randint(call, returned), process, call, returned))
@@ -184,6 +191,15 @@ class Whole(unittest.TestCase):
         self.assertTrue(verdict, verdict)
         self.assertTrue(verdict.decided)
         self.assertLess(time.monotonic() - began, 20)
+
+    def test_histories_of_half_an_hour_are_decided(self):
+        history = self.simulated(random.Random(4), 20_000, pause=300)
+        began = time.monotonic()
+        self.assertTrue(check(history).decided)
+        self.assertLess(time.monotonic() - began, 20)
+        reader = next(one for one in history[15_000:] if one.reads)
+        reader.reads = dict.fromkeys(reader.reads)  # as if nothing had been written yet
+        self.assertFalse(check(history))
 
     def test_one_wrong_read_in_a_long_history_is_found(self):
         for seed in range(10):
