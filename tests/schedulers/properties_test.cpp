@@ -140,11 +140,8 @@ class Watched final : public schedulers::Scheduler {
     }
     Result<void> preempt(const AttemptId& attempt, std::string_view reason) override {
       if (!owner_.may_preempt_) owner_.fault("it preempts");
-      const Time launched = *view_.launched(attempt);
       for (const auto& [id, node] : view_.nodes()) {
-        for (const AttemptId& other : node.running) {
-          if (other.task.job == attempt.task.job && *view_.launched(other) > launched) owner_.fault("not the newest of its job");
-        }
+        if (node.running.contains(attempt)) check_newest(attempt, node);
       }
       return note(to_.preempt(attempt, reason));
     }
@@ -158,6 +155,16 @@ class Watched final : public schedulers::Scheduler {
     void wake_at(Time at) override { to_.wake_at(at); }
 
    private:
+    /// Of attempts that make the same room, the newest goes first.
+    void check_newest(const AttemptId& attempt, const schedulers::NodeInfo& node) {
+      for (const AttemptId& other : node.running) {
+        if (other.task.job == attempt.task.job && demand(other) == demand(attempt) &&
+            *view_.launched(other) > *view_.launched(attempt))
+          owner_.fault("not the newest of its job, of those on its node that make the same room");
+      }
+    }
+    Resources demand(const AttemptId& attempt) const { return view_.stage(attempt.task.job, attempt.task.stage)->demand; }
+
     Result<void> note(Result<void> done) {
       if (!done) owner_.fault("refused: " + done.error().to_string());
       return done;
