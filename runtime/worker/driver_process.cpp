@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -12,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "base/text.hpp"
 #include "runtime/worker/executor_process.hpp"
-#include "runtime/worker/spawn.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -68,11 +67,17 @@ Result<void> DriverProcess::spawn_process() {
     options.environment.insert(options.environment.end(), more.begin(), more.end());
     options.confinement = start_.isolation->confinement();
   }
-  std::error_code ignored;
-  options.directory = std::filesystem::is_directory(command.directory, ignored) ? command.directory : start_.directory;
+  if (!command.directory.empty()) options.directories.push_back(command.directory);
+  options.directories.push_back(start_.directory);
   options.output = log.get();
   options.own_group = true;
-  WEFT_ASSIGN(pid_, spawn(options));
+  WEFT_ASSIGN(spawned_, begin_spawn(options));
+  pid_ = spawned_.pid();
+  patience_timer_ = reactor_.after(start_.patience, [this] {
+    if (pid_ <= 0 || !spawned_.on_its_way()) return;
+    not_entered_ = true;
+    ::kill(pid_, SIGKILL);
+  });
   return {};
 }
 
@@ -112,10 +117,24 @@ void DriverProcess::watch() {
     return;
   }
   kill_timer_.reset();
+  patience_timer_.reset();
   give_back_room();
-  protocol::DriverEnded report{start_.command.job, start_.command.key, status, message(status)};
   const Ended ended = ended_;
-  ended(std::move(report));
+  ended(report(status));
+}
+
+protocol::DriverEnded DriverProcess::report(int status) const {
+  protocol::DriverEnded report{start_.command.job, start_.command.key, kDriverNotStarted, ""};
+  if (not_entered_) {
+    report.message = fmt::format("it could not enter {} within {}: its file system does not answer", start_.command.directory,
+                                 format_duration(start_.patience));
+  } else if (const auto begun = spawned_.outcome(); !begun) {
+    report.message = begun.error().to_string();
+  } else {
+    report.status = status;
+    report.message = message(status);
+  }
+  return report;
 }
 
 /// What was set aside for its log and is not needed.

@@ -13,6 +13,7 @@
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "runtime/worker/isolation.hpp"
+#include "runtime/worker/spawn.hpp"
 
 namespace weft::runtime {
 
@@ -21,6 +22,8 @@ inline constexpr const char* kDriverJobVariable = "WEFT_DRIVER_JOB";
 inline constexpr const char* kDriverKeyVariable = "WEFT_DRIVER_KEY";
 inline constexpr const char* kDriverUserVariable = "WEFT_DRIVER_USER";
 
+inline constexpr int kDriverNotStarted = -1;  // DriverEnded::status
+
 struct DriverStart {
   protocol::StartDriver command;
   std::string path;                                 // of the binary
@@ -28,6 +31,7 @@ struct DriverStart {
   std::string log_path;                             // stdout and stderr are appended to it
   std::string directory;                            // entered when the command's own is not there; exists
   Duration stop_grace = std::chrono::seconds(2);    // between SIGTERM and SIGKILL
+  Duration patience = std::chrono::seconds(10);     // until it is in its directory
   std::vector<std::string> environment{};           // "NAME=value", beside what drivers are given anyway
   std::shared_ptr<const JobIsolation> isolation{};  // null: only what is said here
 };
@@ -42,7 +46,8 @@ class DriverProcess {
   /// object.
   using Ended = std::function<void(protocol::DriverEnded)>;
 
-  /// Starts it in a process group of its own. It gets SIGKILL when the reactor's thread ends. Error: it cannot be executed.
+  /// Starts it in a process group of its own. It gets SIGKILL when the reactor's thread ends. Error: there is no room for its log,
+  /// or no process can be made. That it cannot be executed is reported as its end.
   static Result<std::unique_ptr<DriverProcess>> start(rpc::Reactor& reactor, DriverStart start, Ended ended);
   /// Kills it and waits for that; `ended` is not called then.
   ~DriverProcess();
@@ -64,16 +69,18 @@ class DriverProcess {
   /// Ends what the driver left in its group, and takes its status. False: it still runs.
   bool reap(int& status);
   void give_back_room() const;
+  protocol::DriverEnded report(int status) const;
   std::string message(int status) const;
 
   rpc::Reactor& reactor_;
   DriverStart start_;
   Ended ended_;
+  Spawned spawned_;
   pid_t pid_ = -1;
   std::uint64_t log_start_ = 0;  // of this process in the log
-  bool stopping_ = false;
+  bool stopping_ = false, not_entered_ = false;
   std::string stop_reason_;
-  std::unique_ptr<rpc::Timer> watch_timer_, kill_timer_;
+  std::unique_ptr<rpc::Timer> watch_timer_, kill_timer_, patience_timer_;
   Log log_{"worker"};
 };
 

@@ -18,13 +18,11 @@
 #include "base/text.hpp"
 #include "runtime/executor/process.hpp"
 #include "runtime/protocol/output_mark.hpp"
-#include "runtime/worker/spawn.hpp"
 
 namespace weft::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kStartDeadline = 30s;
 constexpr auto kReapInterval = 2ms;
 constexpr int kReapPolls = 500;  // then the process is killed
 
@@ -71,18 +69,19 @@ Result<void> ExecutorProcess::spawn_process() {
     options.environment.insert(options.environment.end(), more.begin(), more.end());
     options.confinement = start_.isolation->confinement();
   }
-  options.directory = start_.directory;
+  if (!start_.directory.empty()) options.directories = {start_.directory};
   options.output = log.get();
   options.inherited = theirs.get();
   options.own_group = true;  // an interrupt from the terminal is for the worker; it ends its executors in good order
   memory_kills_ = memory_kills();
-  WEFT_ASSIGN(pid_, spawn(options));
+  WEFT_ASSIGN(spawned_, begin_spawn(options));
+  pid_ = spawned_.pid();
   shake_hands(std::move(ours));
   return {};
 }
 
 void ExecutorProcess::shake_hands(Fd socket) {
-  reactor_.adopt(std::move(socket), kStartDeadline, handler(), protocol::peer_limits(),
+  reactor_.adopt(std::move(socket), start_.patience, handler(), protocol::peer_limits(),
                  guarded(alive_, [this](Result<rpc::ConnectionPtr> connected) {
                    if (!connected) return closed(connected.error().to_string());
                    connection_ = std::move(*connected);
@@ -244,9 +243,13 @@ bool ExecutorProcess::has_ended() {
 }
 
 void ExecutorProcess::closed(const std::string& why) {
-  if (fault_.empty()) fault_ = why;
+  if (fault_.empty()) fault_ = spawned_.on_its_way() ? kept_from_starting() : why;
   if (std::exchange(closing_, true)) return;
   reap();
+}
+
+std::string ExecutorProcess::kept_from_starting() const {
+  return fmt::format("it could not enter {}, whose file system does not answer", start_.directory);
 }
 
 void ExecutorProcess::reap() {
@@ -257,6 +260,7 @@ void ExecutorProcess::reap() {
   }
   if (connection_) connection_->close();
   const std::string how = describe_exit(status_);
+  if (const auto begun = spawned_.outcome(); !begun) fault_ = begun.error().to_string();
   if (WIFSIGNALED(status_) && !ending_ && blamed_.empty())
     log_.warn("an executor of {} died of {}; its log is {}", start_.path, how, start_.log_path);
   std::vector<protocol::Event> events;

@@ -15,6 +15,7 @@
 #include "runtime/protocol/executor.hpp"
 #include "runtime/protocol/position_page.hpp"
 #include "runtime/worker/isolation.hpp"
+#include "runtime/worker/spawn.hpp"
 #include "storage/transfer/rack_traffic.hpp"
 
 namespace weft::runtime {
@@ -25,6 +26,7 @@ struct ExecutorStart {
   std::string directory;                            // working directory
   std::string log_path;                             // stdout and stderr are appended to it
   Duration stop_grace = std::chrono::seconds(2);    // between asking an attempt to stop and killing the process
+  Duration patience = std::chrono::seconds(30);     // until it says that it is there
   std::vector<std::string> environment{};           // "NAME=value", beside what executors are given anyway
   bool limits_data = true;                          // false: a driver's own memory does not count (data_limit)
   std::shared_ptr<const JobIsolation> isolation{};  // null: only what is said here
@@ -47,7 +49,7 @@ class ExecutorProcess {
     std::function<void()> on_gone;
   };
 
-  /// Starts the process; what is sent before it answers waits. The error says why the binary cannot be executed.
+  /// Starts the process; what is sent before it answers waits. Where it cannot come to its program, that is how its attempts end.
   static Result<std::unique_ptr<ExecutorProcess>> start(rpc::Reactor& reactor, ExecutorStart start, Callbacks callbacks);
   ~ExecutorProcess();  // kills the process if it still runs
 
@@ -86,6 +88,7 @@ class ExecutorProcess {
   /// After `left` the attempt has had its time, unless it waited.
   void limit(const AttemptId& attempt, Running& running, Duration left);
   void closed(const std::string& why);
+  std::string kept_from_starting() const;
   void reap();
   /// Whether the process has ended; then what it left in its group has, too.
   bool has_ended();
@@ -100,6 +103,7 @@ class ExecutorProcess {
   rpc::Reactor& reactor_;
   ExecutorStart start_;
   Callbacks callbacks_;
+  Spawned spawned_;
   pid_t pid_ = -1;  // -1: reaped
   int status_ = 0;
   bool closing_ = false, ending_ = false, set_up_ = false;

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -95,8 +96,9 @@ struct Child {
   }
   /// The driver's directory need not exist here; paths in tasks are the driver's business.
   void enter_directory() const {
-    if (options.directory.empty() || chdir(options.directory.c_str()) == 0 || program.descriptor < 0) return;
-    if (chdir("/") != 0) _exit(127);  // not in a directory of another user's
+    for (const std::string& directory : options.directories)
+      if (chdir(directory.c_str()) == 0) return;
+    if (program.descriptor >= 0 && chdir("/") != 0) _exit(127);  // not in a directory of another user's
   }
   [[noreturn]] void give_up(const Failure& failure) const {
     [[maybe_unused]] const auto written = write(error_pipe, &failure, sizeof failure);
@@ -137,7 +139,34 @@ bool is_script(const Fd& program) {
 
 }  // namespace
 
+bool Spawned::on_its_way() const {
+  pollfd failure{failure_.get(), POLLIN, 0};
+  return failure_.valid() && ::poll(&failure, 1, 0) == 0;
+}
+
+void Spawned::wait() const {
+  pollfd failure{failure_.get(), POLLIN, 0};
+  while (::poll(&failure, 1, -1) < 0 && errno == EINTR) continue;
+}
+
+Result<void> Spawned::outcome() const {
+  Failure failure;
+  if (on_its_way() || read(failure_.get(), &failure, sizeof failure) != sizeof failure) return {};
+  const char* const what = failure.step == Failure::confine ? "cannot confine" : "cannot execute";
+  return fail(errno_error(fmt::format("{} {}", what, path_), failure.error));
+}
+
 Result<pid_t> spawn(const SpawnOptions& options) {
+  WEFT_ASSIGN(const Spawned spawned, begin_spawn(options));
+  spawned.wait();
+  if (auto running = spawned.outcome(); !running) {
+    waitpid(spawned.pid(), nullptr, 0);
+    return fail(std::move(running).error());
+  }
+  return spawned.pid();
+}
+
+Result<Spawned> begin_spawn(const SpawnOptions& options) {
   const std::vector<std::string> variables = merged_environment(options.environment);
   std::vector<char*> arguments = pointers(options.arguments);
   std::vector<char*> environment = pointers(variables);
@@ -165,17 +194,7 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   const pid_t pid = fork_into(options.confinement ? options.confinement->group_directory : -1);
   if (pid < 0) return fail(errno_error("cannot start a process", errno));
   if (pid == 0) child.run();
-  write_end.reset();
-  low_end.reset();
-
-  Failure failure;
-  ssize_t got;
-  do got = read(read_end.get(), &failure, sizeof failure);
-  while (got < 0 && errno == EINTR);
-  if (got <= 0) return pid;
-  waitpid(pid, nullptr, 0);
-  const char* const what = failure.step == Failure::confine ? "cannot confine" : "cannot execute";
-  return fail(errno_error(fmt::format("{} {}", what, options.path), failure.error));
+  return Spawned(pid, options.path, std::move(read_end));
 }
 
 std::string describe_exit(int status) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -17,16 +18,37 @@ struct SpawnOptions {
   std::string path;
   std::vector<std::string> arguments;        // argv, program name first
   std::vector<std::string> environment;      // "NAME=value": replaces or adds to this process's own
-  std::string directory;                     // entered when it exists
+  std::vector<std::string> directories;      // the first of them that can be entered is; none: this process's own
   int output = -1;                           // stdout and stderr; -1: inherited
   int inherited = -1;                        // becomes descriptor 3
   bool own_group = false;                    // a process group of its own, away from the terminal's signals
   std::optional<Confinement> confinement{};  // of a process that runs a job's code
 };
 
+/// A process that has been forked, on its way to its program.
+class Spawned {
+ public:
+  Spawned() = default;
+  Spawned(pid_t pid, std::string path, Fd failure) : pid_(pid), path_(std::move(path)), failure_(std::move(failure)) {}
+  pid_t pid() const { return pid_; }
+  /// Whether it has not come to its program yet, as when it enters a directory of a file system that does not answer.
+  bool on_its_way() const;
+  /// Why its program cannot be executed (not_found, io, …), or it cannot be confined: then the process ends. No error while it is
+  /// on its way.
+  Result<void> outcome() const;
+  void wait() const;  // while it is on its way
+
+ private:
+  pid_t pid_ = -1;
+  std::string path_;
+  Fd failure_;
+};
+
 /// Forks and execs; stdin is /dev/null, the umask the user's (users_umask()), and no other descriptor than those above is
-/// inherited. The child gets SIGKILL when the calling *thread* ends, so call from one that lives long. Returns when the program is
-/// running; not_found, io, … when it cannot be executed or confined.
+/// inherited. The child gets SIGKILL when the calling *thread* ends, so call from one that lives long. Does not wait for a file
+/// system.
+Result<Spawned> begin_spawn(const SpawnOptions& options);
+/// The same, which returns when the program is running; an error when it cannot be.
 Result<pid_t> spawn(const SpawnOptions& options);
 
 /// How a process ended, from its wait status: "signal 11 (SIGSEGV)", "exit code 3".

@@ -24,6 +24,7 @@
 #include "base/unguessable.hpp"
 #include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/departure.hpp"
+#include "runtime/worker/file_search.hpp"
 #include "runtime/worker/isolation.hpp"
 #include "runtime/worker/job.hpp"
 #include "runtime/worker/measurements.hpp"
@@ -74,6 +75,7 @@ class WorkerImpl final : public Worker {
       jobs_.clear();
       ending_.clear();
       drivers_.reset();
+      files_.reset();
       end_orphans(0);
       binaries_.reset();
       data_.reset();
@@ -145,6 +147,7 @@ class WorkerImpl final : public Worker {
     data_address_ = data_->address();
     binaries_ = std::make_unique<BinaryCache>(*reactor_, *background_, context_.directory + "/binaries",
                                               [this] { return link_ && link_->registered() ? link_->connection() : nullptr; });
+    files_ = std::make_unique<FileSearch>(*reactor_);
     drivers_ = std::make_unique<WorkerDrivers>(context_, *binaries_, [this](const protocol::DriverEnded& ended) {
       note_log(ended.job);
       return link_ && link_->report(ended);
@@ -192,9 +195,7 @@ class WorkerImpl final : public Worker {
       responder.reply(std::move(payload));
     };
     callbacks.on_find_files = [this](protocol::FileQuery query, rpc::Responder responder) {
-      background_->post([this, query = std::move(query), to = std::make_shared<rpc::Responder>(std::move(responder))] {
-        reactor_->post([to, answer = find_files(query)] { to->reply(protocol::encode(answer)); });
-      });
+      files_->find(std::move(query), std::move(responder));
     };
     callbacks.heartbeat = [this] { return look_after(); };
     callbacks.held = [this] { return held(); };
@@ -473,6 +474,7 @@ class WorkerImpl final : public Worker {
   std::unique_ptr<DataPlane> data_;
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<Registration> link_;
+  std::unique_ptr<FileSearch> files_;
   std::unique_ptr<WorkerDrivers> drivers_;
   std::unique_ptr<ChunkService> chunks_;  // null: it keeps none
   std::unique_ptr<Departure> departure_;  // null: it stays

@@ -14,7 +14,6 @@
 namespace weft::runtime {
 namespace {
 
-constexpr int kNotStarted = -1;
 constexpr std::size_t kMostUnreported = 1000;
 
 std::string driver_directory(const WorkerContext& worker, const protocol::StartDriver& command) {
@@ -46,7 +45,7 @@ void WorkerDrivers::run(const protocol::StartDriver& command, const Result<std::
   if (driver == drivers_.end() || driver->second.key != command.key) return;  // it was stopped
   const auto started = path ? spawn(command, *path) : fail(path.error());
   if (started) return;
-  ended({command.job, command.key, kNotStarted, started.error().to_string()});
+  ended({command.job, command.key, kDriverNotStarted, started.error().to_string()});
 }
 
 Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const std::string& path) {
@@ -96,7 +95,7 @@ void WorkerDrivers::stop(const protocol::StopDriver& command) {
   if (driver == drivers_.end()) return;
   Driver stopped = std::move(driver->second);
   drivers_.erase(driver);
-  if (!stopped.process) return report({command.job, stopped.key, kNotStarted, command.reason});
+  if (!stopped.process) return report({command.job, stopped.key, kDriverNotStarted, command.reason});
   DriverProcess& process = *(stopping_[{command.job, stopped.key}] = std::move(stopped.process));
   process.stop(command.reason);
 }
@@ -138,16 +137,6 @@ std::vector<pid_t> WorkerDrivers::pids() const {
     if (driver.process) processes.push_back(driver.process->pid());
   for (const auto& [start, process] : stopping_) processes.push_back(process->pid());
   return processes;
-}
-
-protocol::FileAnswer find_files(const protocol::FileQuery& query) {
-  protocol::FileAnswer answer;
-  for (const std::string& path : query.paths) {
-    std::error_code ignored;
-    const auto status = std::filesystem::status(path, ignored);
-    if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status)) answer.missing.push_back(path);
-  }
-  return answer;
 }
 
 }  // namespace weft::runtime

@@ -62,7 +62,4 @@ class WorkerDrivers {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/// Which of the paths are not there. May block.
-protocol::FileAnswer find_files(const protocol::FileQuery& query);
-
 }  // namespace weft::runtime

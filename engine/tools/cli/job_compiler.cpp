@@ -228,9 +228,10 @@ class Compilation {
   Result<bool> run_compiler(const Words& words, const fs::path& messages, bool precompiled) const {
     const Fd output(::open(messages.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!output.valid()) return fail(errno_error("cannot write " + messages.string(), errno));
-    WEFT_ASSIGN(const pid_t child,
-                runtime::spawn(
-                    {.path = compiler_, .arguments = words, .environment = {"LC_ALL=C"}, .directory = {}, .output = output.get()}));
+    WEFT_ASSIGN(
+        const pid_t child,
+        runtime::spawn(
+            {.path = compiler_, .arguments = words, .environment = {"LC_ALL=C"}, .directories = {}, .output = output.get()}));
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
       if (errno != EINTR) return fail(errno_error("cannot wait for the compiler", errno));

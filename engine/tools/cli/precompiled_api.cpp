@@ -62,10 +62,11 @@ Result<void> PrecompiledApi::start(std::vector<std::string> compiler, const fs::
   std::vector<std::string> words = std::move(compiler);
   words.insert(words.end(), {"-x", "c++-header", header_, "-o", made_});
   const std::string program = words.front();
-  WEFT_ASSIGN(
-      child_,
-      runtime::spawn(
-          {.path = program, .arguments = std::move(words), .environment = {"LC_ALL=C"}, .directory = {}, .output = output.get()}));
+  WEFT_ASSIGN(child_, runtime::spawn({.path = program,
+                                      .arguments = std::move(words),
+                                      .environment = {"LC_ALL=C"},
+                                      .directories = {},
+                                      .output = output.get()}));
   return {};
 }
 

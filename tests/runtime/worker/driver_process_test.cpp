@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "base/file.hpp"
+#include "tests/support/hung_directory.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -40,6 +41,7 @@ class DriverProcessTest : public testing::Test {
     start.log_path = log();
     start.directory = directory_.path();
     start.stop_grace = 50ms;
+    start.patience = patience_;
     reactor_->run([&] {
       auto started = DriverProcess::start(*reactor_, std::move(start), [this](protocol::DriverEnded ended) {
         const std::lock_guard lock(mutex_);
@@ -47,10 +49,8 @@ class DriverProcessTest : public testing::Test {
         ended_ = std::move(ended);
         changed_.notify_all();
       });
-      if (started)
-        driver_ = *std::move(started);
-      else
-        refused_ = started.error();
+      ASSERT_TRUE(started) << started.error().to_string();
+      driver_ = *std::move(started);
     });
   }
   protocol::DriverEnded ended() {
@@ -72,10 +72,10 @@ class DriverProcessTest : public testing::Test {
   }
 
   std::string path_ = "/bin/sh";
+  Duration patience_ = 60s;
   TempDir directory_ = TempDir::create().value();
   std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("worker");
   std::unique_ptr<DriverProcess> driver_;
-  std::optional<Error> refused_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::optional<protocol::DriverEnded> ended_;
@@ -147,11 +147,20 @@ TEST_F(DriverProcessTest, EndsWithTheObject) {
   EXPECT_FALSE(ended_);
 }
 
-TEST_F(DriverProcessTest, WhatCannotBeExecutedIsRefused) {
+TEST_F(DriverProcessTest, WhatCannotBeExecutedWasNotStarted) {
   path_ = directory_.path() / "none";
   start("");
-  ASSERT_TRUE(refused_);
-  EXPECT_THAT(refused_->to_string(), HasSubstr("cannot execute"));
+  EXPECT_EQ(ended().status, kDriverNotStarted);
+  EXPECT_THAT(ended().message, HasSubstr("cannot execute"));
+}
+
+TEST_F(DriverProcessTest, ADirectoryThatDoesNotAnswerHoldsUpNobodyAndItIsNotStarted) {
+  const test::HungDirectory hung;
+  if (!hung.made()) GTEST_SKIP() << "no file system can be mounted here (it needs root and /dev/fuse)";
+  patience_ = 20ms;
+  start("", hung.path());
+  EXPECT_EQ(ended().status, kDriverNotStarted);
+  EXPECT_EQ(ended().message, "it could not enter " + hung.path() + " within 20ms: its file system does not answer");
 }
 
 TEST(DriverArguments, AnotherClusterTakesThePlaceOfTheOneThatWasNamed) {

@@ -9,7 +9,6 @@
 #include <future>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include <fcntl.h>
@@ -20,6 +19,7 @@
 #include "base/file.hpp"
 #include "base/sanitized.hpp"
 #include "runtime/worker/spawn.hpp"
+#include "tests/support/hung_directory.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -48,9 +48,10 @@ class ExecutorProcessTest : public testing::Test {
     ExecutorStart start;
     start.path = path;
     start.arguments = std::move(arguments);
-    start.directory = directory_.path();
+    start.directory = works_in_;
     start.log_path = directory_.path() / "log";
     start.stop_grace = 200ms;
+    start.patience = patience_;
     start.setup.job = JobId(7);
     start.setup.slots = 4;
     start.setup.memory_bytes = 64u << 20;
@@ -75,10 +76,8 @@ class ExecutorProcessTest : public testing::Test {
     };
     reactor_->run([&] {
       auto started = ExecutorProcess::start(*reactor_, std::move(start), std::move(callbacks));
-      if (started)
-        executor_ = *std::move(started);
-      else
-        refused_ = started.error();
+      ASSERT_TRUE(started) << started.error().to_string();
+      executor_ = *std::move(started);
     });
   }
   void launch(const AttemptId& id, Duration timeout = Duration(0), std::uint64_t fingerprint = 42) {
@@ -102,9 +101,10 @@ class ExecutorProcessTest : public testing::Test {
   }
 
   TempDir directory_ = TempDir::create().value();
+  std::string works_in_ = directory_.path();
+  Duration patience_ = 60s;
   std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("worker");
   std::unique_ptr<ExecutorProcess> executor_;
-  std::optional<Error> refused_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::map<AttemptId, protocol::Event> events_;
@@ -208,10 +208,27 @@ TEST_F(ExecutorProcessTest, AProgramThatDoesNotAnswerCouldNotStart) {
   expect_gone();
 }
 
-TEST_F(ExecutorProcessTest, ABinaryThatIsNotThereIsRefused) {
+TEST_F(ExecutorProcessTest, ABinaryThatIsNotThereIsNoFaultOfTheTask) {
   start("/no/such/program");
-  ASSERT_TRUE(refused_);
-  EXPECT_NE(refused_->to_string().find("/no/such/program"), std::string::npos) << refused_->to_string();
+  launch(attempt(kFinishes));
+  const auto event = ended(attempt(kFinishes));
+  EXPECT_EQ(event.kind, TaskEnd::environment);
+  EXPECT_NE(event.message.find("cannot execute /no/such/program"), std::string::npos) << event.message;
+  expect_gone();
+}
+
+TEST_F(ExecutorProcessTest, ADirectoryThatDoesNotAnswerHoldsUpNobodyAndIsNoFaultOfTheTask) {
+  const test::HungDirectory hung;
+  if (!hung.made()) GTEST_SKIP() << "no file system can be mounted here (it needs root and /dev/fuse)";
+  works_in_ = hung.path();
+  patience_ = 20ms;
+  start();
+  launch(attempt(kFinishes));
+  const auto event = ended(attempt(kFinishes));
+  EXPECT_EQ(event.kind, TaskEnd::environment);
+  EXPECT_NE(event.message.find("it could not enter " + hung.path() + ", whose file system does not answer"), std::string::npos)
+      << event.message;
+  expect_gone();
 }
 
 TEST_F(ExecutorProcessTest, EndsWithItsSocket) {
@@ -258,7 +275,7 @@ TEST(ExecutorOfAnEarlierRelease, PassesOverWhatItDoesNotKnow) {
   options.path = EXECUTOR_CHILD;
   options.arguments = {"child"};
   options.environment = {"WEFT_ROLE=executor", "WEFT_EXECUTOR_FD=3"};
-  options.directory = directory.path();
+  options.directories = {directory.path()};
   options.inherited = theirs.get();
   const pid_t child = spawn(options).value();
   theirs.reset();
