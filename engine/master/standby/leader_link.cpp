@@ -1,5 +1,8 @@
 #include "engine/master/standby/leader_link.hpp"
 
+#include <future>
+#include <utility>
+
 #include "runtime/protocol/worker.hpp"
 
 namespace weft::master {
@@ -11,8 +14,20 @@ using namespace std::chrono_literals;
 constexpr Duration kConnectDeadline = 2s;
 constexpr Duration kFollowDeadline = 5s;  // the leader may have to announce first that this member is not in sync
 constexpr Duration kSayAlive = 500ms;
-constexpr Duration kPullDeadline = kLongestPull + 1500ms;
-constexpr Duration kFetchDeadline = 10s;
+constexpr Duration kPullSilence = kLongestPull + 1500ms;
+constexpr Duration kFetchSilence = 10s;
+
+/// The bulk of an answer, which is not late as long as it comes.
+class ComingBulk final : public rpc::BulkSink {
+ public:
+  void begin(ByteView, std::uint64_t bytes) override { bulk_ = Buffer(bytes); }
+  MutableBytes room(std::uint64_t left) override { return bulk_.span().last(left); }
+  void filled(std::size_t) override {}
+  Buffer take() { return std::move(bulk_); }
+
+ private:
+  Buffer bulk_;
+};
 
 }  // namespace
 
@@ -43,17 +58,29 @@ LeaderLink::~LeaderLink() {
   reactor_->stop();
 }
 
+Result<rpc::Message> LeaderLink::ask(rpc::MessageType type, rpc::Payload payload, Duration silence) {
+  const auto bulk = std::make_shared<ComingBulk>();
+  std::promise<Result<rpc::Message>> answered;
+  reactor_->run([&] {
+    connection_->request(
+        type, std::move(payload), silence, [&answered](Result<rpc::Message> answer) { answered.set_value(std::move(answer)); },
+        bulk);
+  });
+  WEFT_ASSIGN(rpc::Message answer, answered.get_future().get());
+  answer.bulk = bulk->take();
+  return answer;
+}
+
 Result<Pulled> LeaderLink::pull() {
-  WEFT_ASSIGN(const rpc::Message answer,
-              rpc::call(*reactor_, connection_, kPull, to_payload(Pull{following_.session, pulled_}), kPullDeadline));
+  WEFT_ASSIGN(const rpc::Message answer, ask(kPull, to_payload(Pull{following_.session, pulled_}), kPullSilence));
   WEFT_ASSIGN(Pulled pulled, from_message<Pulled>(answer));
   pulled_ += pulled.entries.size();
   return pulled;
 }
 
 Result<BinaryStore::Piece> LeaderLink::fetch(const Hash128& program, std::uint64_t offset) {
-  WEFT_ASSIGN(rpc::Message answer, rpc::call(*reactor_, connection_, protocol::kFetchBinary,
-                                             protocol::encode(protocol::BinaryRequest{program, offset}), kFetchDeadline));
+  WEFT_ASSIGN(rpc::Message answer,
+              ask(protocol::kFetchBinary, protocol::encode(protocol::BinaryRequest{program, offset}), kFetchSilence));
   WEFT_ASSIGN(const protocol::BinaryChunk chunk, protocol::decode<protocol::BinaryChunk>(answer));
   return BinaryStore::Piece{std::move(answer.bulk), chunk.total};
 }

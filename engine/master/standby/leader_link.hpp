@@ -11,8 +11,8 @@
 
 namespace weft::master {
 
-/// One thread. Calls block, each for a few seconds at most. An error says that the leader is gone, or that it refuses: then the
-/// link is of no more use.
+/// One thread. Calls block for a few seconds at most, and for longer only while their answer comes. An error says that the leader
+/// is gone, or that it refuses: then the link is of no more use.
 class LeaderLink {
  public:
   /// Connects, and begins to follow. From then on the leader does not count on this member, so that its old copy may go.
@@ -30,6 +30,8 @@ class LeaderLink {
  private:
   explicit LeaderLink(const rpc::Security& security) : reactor_(rpc::Reactor::start("weft-follower", security)) {}
   void say_alive();
+  /// Fails when the leader says nothing for that long.
+  Result<rpc::Message> ask(rpc::MessageType type, rpc::Payload payload, Duration silence);
 
   std::unique_ptr<rpc::Reactor> reactor_;
   rpc::ConnectionPtr connection_;
