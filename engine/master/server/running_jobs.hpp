@@ -38,6 +38,11 @@ struct RunningJob {
 };
 using RunningJobs = std::map<JobId, RunningJob>;
 
+struct JournaledJob;
+struct ResumedJob;
+/// As the master before has recorded it; nobody is connected. Takes what the driver said from `resumed`.
+RunningJob running_job(const JournaledJob& job, ResumedJob& resumed);
+
 /// What workers report of prefetched blocks, by job: a later report of a worker replaces the earlier one.
 class PrefetchReports {
  public:

@@ -395,17 +395,7 @@ void ServerImpl::resume(JournaledJob& job, const JournalHistory& history, Restor
     log_.warn("job {} cannot go on: {}", job.status.id.value(), why);
     return restored.ended.push_back(std::move(job.status));
   }
-  RunningJob running;
-  running.submit = std::move(resumed->submit);
-  running.key = job.submission->key;
-  running.block_key = job.submission->block_key;
-  running.slots = job.submission->slots;
-  for (std::size_t i = 0; i < job.parts.size(); ++i)
-    running.parts[resumed->core.parts[i].action] = Buffer::copy_of(as_bytes(job.parts[i]));
-  for (const auto& [action, value] : job.values) {
-    running.values[action] = SharedBytes(Buffer::copy_of(as_bytes(value)));
-    running.value_bytes += value.size();
-  }
+  RunningJob running = running_job(job, *resumed);
   std::optional<DriverState> driver;
   if (job.driver) driver = state_of(job.status.id, std::move(*job.driver));
   clients_->restore(job.status.id, std::move(running), std::move(driver));
