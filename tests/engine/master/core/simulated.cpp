@@ -170,6 +170,7 @@ void SimulatedCluster::settle() {
   while (std::any_of(nodes_.begin(), nodes_.end(), runs)) {
     if (!step()) return check(false, "what runs does not end");
   }
+  if (cut_off_) return;  // nothing that it decides is carried out
   for (const auto& [job, shuffles] : released_)
     for (ShuffleId shuffle : shuffles) check_released(job, shuffle);
 }
@@ -363,6 +364,9 @@ void SimulatedCluster::on(const CopyEnd& end) {
   if (!node.alive) return;
   const Output output{copy.job, copy.shuffle, copy.output.map, copy.output.attempt};
   const OutputReplica what{copy.node, copy.job, copy.shuffle, output.map, output.attempt};
+  const auto coming = node.coming.find(output);
+  if (coming == node.coming.end()) return;  // released meanwhile
+  node.coming.erase(coming);
   const bool readable = nodes_.at(copy.output.node).store.contains(output);
   if (readable && !random_.chance(options_.failure_rate)) {
     const bool fresh = node.store.insert(output).second;
@@ -502,6 +506,7 @@ void SimulatedCluster::carry_out(const ReplicateOutput& command) {
   const auto knows = [this](NodeId id) { return nodes_.at(id).known; };
   check(knows(command.node) && knows(command.output.node), "an output is to be copied to or from a lost node");
   check(command.node != command.output.node, "an output is to be copied to where it is");
+  nodes_.at(command.node).coming.insert({command.job, command.shuffle, command.output.map, command.output.attempt});
   at(now_ + Time(random_.between(options_.shortest_task.count(), options_.longest_task.count())), CopyEnd{command, restarts_});
 }
 
@@ -523,7 +528,9 @@ void SimulatedCluster::carry_out(const ReleaseShuffle& command) {
   Node& node = nodes_.at(command.node);
   node.told.erase({command.job, command.shuffle});
   node.placed.erase({command.job, command.shuffle});
-  std::erase_if(node.store, [&](const Output& output) { return output.job == command.job && output.shuffle == command.shuffle; });
+  const auto released = [&](const Output& output) { return output.job == command.job && output.shuffle == command.shuffle; };
+  std::erase_if(node.store, released);
+  std::erase_if(node.coming, released);
   node.tables.erase({command.job, command.shuffle});
 }
 
@@ -533,6 +540,7 @@ void SimulatedCluster::carry_out(const ReleaseJob& command) {
   std::erase_if(node.told, [&](const auto& entry) { return entry.first.first == command.job; });
   std::erase_if(node.placed, [&](const auto& entry) { return entry.first.first == command.job; });
   std::erase_if(node.store, [&](const Output& output) { return output.job == command.job; });
+  std::erase_if(node.coming, [&](const Output& output) { return output.job == command.job; });
   std::erase_if(node.tables, [&](const auto& entry) { return entry.first.first == command.job; });
 }
 

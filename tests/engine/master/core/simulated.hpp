@@ -121,6 +121,7 @@ class SimulatedCluster {
   };
   struct Node {
     std::set<Output> store;
+    std::multiset<Output> coming;  // copies
     std::map<std::pair<JobId, ShuffleId>, ShuffleLocations> tables;
     std::map<std::pair<JobId, ShuffleId>, std::set<std::tuple<std::uint32_t, std::uint32_t, NodeId>>>
         told;                                                               // to prefetch: map, attempt, where
