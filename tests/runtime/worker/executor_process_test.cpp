@@ -9,6 +9,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <fcntl.h>
@@ -44,7 +45,9 @@ class ExecutorProcessTest : public testing::Test {
     reactor_->run([&] { executor_.reset(); });
     reactor_->stop();
   }
-  void start(const std::string& path = EXECUTOR_CHILD, std::vector<std::string> arguments = {"child"}) {
+  /// With `at_once`, an attempt is launched before anything can happen to the process.
+  void start(const std::string& path = EXECUTOR_CHILD, std::vector<std::string> arguments = {"child"},
+             std::optional<AttemptId> at_once = {}) {
     ExecutorStart start;
     start.path = path;
     start.arguments = std::move(arguments);
@@ -78,9 +81,10 @@ class ExecutorProcessTest : public testing::Test {
       auto started = ExecutorProcess::start(*reactor_, std::move(start), std::move(callbacks));
       ASSERT_TRUE(started) << started.error().to_string();
       executor_ = *std::move(started);
+      if (at_once) executor_->launch(launches(*at_once, Duration(0), 42));
     });
   }
-  void launch(const AttemptId& id, Duration timeout = Duration(0), std::uint64_t fingerprint = 42) {
+  static protocol::Launches launches(const AttemptId& id, Duration timeout, std::uint64_t fingerprint) {
     protocol::Launch launch;
     launch.attempt = id;
     launch.spec.fingerprint = fingerprint;
@@ -88,7 +92,10 @@ class ExecutorProcessTest : public testing::Test {
     launch.timeout = timeout;
     protocol::Launches launches;
     launches.launches.push_back(std::move(launch));
-    reactor_->run([&] { executor_->launch(std::move(launches)); });
+    return launches;
+  }
+  void launch(const AttemptId& id, Duration timeout = Duration(0), std::uint64_t fingerprint = 42) {
+    reactor_->run([&] { executor_->launch(launches(id, timeout, fingerprint)); });
   }
   protocol::Event ended(const AttemptId& id) {
     std::unique_lock lock(mutex_);
@@ -209,8 +216,7 @@ TEST_F(ExecutorProcessTest, AProgramThatDoesNotAnswerCouldNotStart) {
 }
 
 TEST_F(ExecutorProcessTest, ABinaryThatIsNotThereIsNoFaultOfTheTask) {
-  start("/no/such/program");
-  launch(attempt(kFinishes));
+  start("/no/such/program", {"child"}, attempt(kFinishes));
   const auto event = ended(attempt(kFinishes));
   EXPECT_EQ(event.kind, TaskEnd::environment);
   EXPECT_NE(event.message.find("cannot execute /no/such/program"), std::string::npos) << event.message;
@@ -222,8 +228,7 @@ TEST_F(ExecutorProcessTest, ADirectoryThatDoesNotAnswerHoldsUpNobodyAndIsNoFault
   if (!hung.made()) GTEST_SKIP() << "no file system can be mounted here (it needs root and /dev/fuse)";
   works_in_ = hung.path();
   patience_ = 20ms;
-  start();
-  launch(attempt(kFinishes));
+  start(EXECUTOR_CHILD, {"child"}, attempt(kFinishes));
   const auto event = ended(attempt(kFinishes));
   EXPECT_EQ(event.kind, TaskEnd::environment);
   EXPECT_NE(event.message.find("it could not enter " + hung.path() + ", whose file system does not answer"), std::string::npos)
