@@ -127,29 +127,45 @@ def slices(operations, initial):
         slice_of.append(slice_of[-1] + quiet if slice_of else 0)
         last_end = end if quiet or len(slice_of) == 1 else max(last_end, end)
     parts = [[] for _ in range(slice_of[-1] + 1)]
+    counts = _that_count(operations)
     last_reader = {}  # key, and the number of the write that was read → the last operation that read it
     for number, operation in enumerate(operations):
         parts[slice_of[number]].append(operation)
-        last_reader |= {(key, source): number for key, source in sources[number].items()}
+        if counts[number]:
+            last_reader |= {(key, source): number for key, source in sources[number].items()}
     for (key, source), reader in last_reader.items():
         first = 0 if source is None else slice_of[source]
         for number in range(first, slice_of[reader]):
-            parts[number].append(replace(operations[reader], reads={key: operations[reader].reads[key]}, writes={}))
+            parts[number].append(replace(operations[reader], reads={key: operations[reader].reads[key]}, writes={}, outcome=OK))
             if source is not None:
                 wrote = {key: operations[source].writes[key]}
                 parts[number + 1].append(replace(operations[source], returned=ends[source], reads={}, writes=wrote, outcome=OK))
     return parts
 
 
+def _that_count(operations):
+    """Whether each does: those that happened, and of the others those whose writes one that counts has read. Not what was aborted."""
+    writers = {pair: number for number, operation in enumerate(operations) for pair in operation.writes.items()}
+    counting = [number for number, operation in enumerate(operations) if operation.outcome == OK]
+    counts = [operation.outcome == OK for operation in operations]
+    for reader in counting:  # grows meanwhile
+        for number in map(writers.get, operations[reader].reads.items()):
+            if number is not None and operations[number].outcome == UNKNOWN and not counts[number]:
+                counts[number] = True
+                counting.append(number)
+    return counts
+
+
 def _sources(operations, initial):
     """For each operation the number of the write that each of its reads saw; None is the initial value. Reads of what nobody wrote have none."""
     writers = {}
     for number, operation in enumerate(operations):
-        for key, value in operation.writes.items():
-            if (key, value) in writers:
-                raise ValueError(f"{key}={value} is written twice: values of a key must be unique")
-            writers[key, value] = number
-    writers |= {(key, initial.get(key)): None for operation in operations for key in operation.reads}
+        for pair in operation.writes.items():
+            if pair in writers:
+                raise ValueError(f"{pair[0]}={pair[1]} is written twice: values of a key must be unique")
+            writers[pair] = number
+    for key in {key for operation in operations for key in operation.reads}:
+        writers.setdefault((key, initial.get(key)), None)
     return [{key: writers[key, value] for key, value in operation.reads.items() if (key, value) in writers} for operation in operations]
 
 
@@ -187,22 +203,13 @@ class _Part:
 
     def __init__(self, operations, initial):
         first = Operation("initially", -1, -1, writes=defaultdict(lambda: None, initial), name="the table")
-        self.operations = [first, *sorted(self._that_count(operations), key=lambda operation: operation.call)]  # numbers are in the order of calls
+        counted = [operation for operation, counts in zip(operations, _that_count(operations)) if counts]
+        self.operations = [first, *sorted(counted, key=lambda operation: operation.call)]  # numbers are in the order of calls
+        self.aborted = [operation for operation in operations if operation.outcome == ABORTED]
         self.writers = defaultdict(dict)  # key → value → number
         self.sources = [{} for _ in self.operations]  # key → number of the write that was read
         self.direct = []  # operations that must precede this one; others that must do precede one of these
         self.why = {}  # (before, after) → reason, and which order it follows from, if any; those without follow from time alone
-
-    def _that_count(self, operations):
-        """All but writes that perhaps happened and that nobody has read, and those that were aborted."""
-        seen = {(key, value) for operation in operations for key, value in operation.reads.items()}
-        counted = []
-        for operation in operations:
-            read = any(pair in seen for pair in operation.writes.items())
-            if operation.outcome == OK or (operation.outcome == UNKNOWN and read):
-                counted.append(operation)
-        self.aborted = [operation for operation in operations if operation.outcome == ABORTED]
-        return counted
 
     def check(self, deadline):
         try:

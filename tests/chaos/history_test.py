@@ -133,27 +133,36 @@ class Whole(unittest.TestCase):
 
     def test_agrees_with_trying_all_orders(self):
         chance, wrong = random.Random(39), 0
-        for _ in range(1500):
+        for _ in range(3000):
             operations, written = [], {key: [None] for key in "xy"}
+            initial = {"x": 0} if chance.random() < 0.3 else {}
             for number in range(chance.randint(2, 5)):
-                call = chance.randint(1, 20)
-                outcome = chance.choices([OK, UNKNOWN], [4, 1])[0]
+                call = chance.randint(1, 25)
+                outcome = chance.choices([OK, UNKNOWN, ABORTED], [8, 2, 1])[0]
                 keys = chance.sample("xy", chance.randint(1, 2))
-                writes = {key: number + 1 for key in keys if chance.random() < 0.5 or outcome == UNKNOWN}
+                writes = {key: number + 1 for key in keys if chance.random() < 0.5 or outcome != OK}
                 for key, value in writes.items():
                     written[key].append(value)
-                returned = NEVER if outcome == UNKNOWN else call + chance.randint(0, 12)
-                operations.append(at("abcde"[number], call, returned, dict.fromkeys(keys - writes.keys()), writes, outcome))
+                returned = NEVER if outcome == UNKNOWN else call + chance.randint(0, 10)
+                reads = dict.fromkeys(set(keys) - writes.keys() if outcome != UNKNOWN or chance.random() < 0.5 else keys)
+                operations.append(at("abcde"[number], call, returned, {} if outcome == ABORTED else reads, writes, outcome))
             for operation in operations:
                 for key in operation.reads:
-                    operation.reads[key] = chance.choice(written[key])
-                    if operation.outcome == UNKNOWN:
-                        operation.reads = {}
-                        break
-            expected = orders(operations, {})
+                    before = [value for value in written[key] if value != operation.writes.get(key, operation)]
+                    operation.reads[key] = initial.get(key) if chance.random() < 0.2 else chance.choice(before)
+            expected = orders(operations, initial)
             wrong += not expected
-            self.assertEqual(bool(check(operations)), expected, "\n".join(map(str, operations)))
-        self.assertTrue(300 < wrong < 1200, wrong)
+            self.assertEqual(bool(check(operations, initial)), expected, "\n".join(map(str, operations)))
+        self.assertTrue(600 < wrong < 2400, wrong)
+
+    def test_what_an_operation_of_unknown_outcome_read_does_not_count_where_it_does_not(self):
+        history = [at("a", 1, 2, writes={"x": 1}), at("a", 3, 4, writes={"x": 2}), at("b", 5, 6, {"x": 1})]
+        self.assertFalse(check([*history, at("c", 7, NEVER, {"x": 1}, {"y": 1}, UNKNOWN)]))
+        self.assertTrue(check([*history[:2], at("c", 7, NEVER, {"x": 1}, {"y": 1}, UNKNOWN)]))
+        self.assertFalse(check([*history[:2], at("c", 7, NEVER, {"x": 1}, {"y": 1}, UNKNOWN), at("d", 8, 9, {"y": 1})]))
+
+    def test_the_initial_value_may_be_written(self):
+        self.assertTrue(check([at("a", 1, 2, writes={"x": 1}), at("a", 3, 4, writes={"x": None}), at("b", 5, 6, {"x": None})]))
 
     def test_slices_end_where_nothing_runs(self):
         operations = [at("a", 1, 2, writes={"x": 1, "y": 1}), at("b", 3, 6, writes={"x": 2}), at("a", 4, 5, {"y": 1}),
