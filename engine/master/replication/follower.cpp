@@ -5,6 +5,7 @@ namespace weft::master {
 namespace {
 
 constexpr std::size_t kPiece = 4u << 20;  // bytes of an answer, if no entry is larger
+constexpr std::size_t kPerEntry = 256;    // besides its own, so that an answer's header is small
 
 }  // namespace
 
@@ -49,7 +50,7 @@ void Follower::send() {
   std::vector<LogEntry> entries;
   for (std::size_t bytes = 0; !queue_.empty() && bytes < kPiece; queue_.pop_front()) {
     auto& [number, entry] = queue_.front();
-    bytes += entry.bytes.bytes.size();
+    bytes += kPerEntry + entry.bytes.bytes.size();
     queued_bytes_ -= entry.bytes.bytes.size();
     sent_.push_back(number);
     entries.push_back(std::move(entry));

@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 constexpr Duration kConnectDeadline = 2s;
 constexpr Duration kFollowDeadline = 5s;  // the leader may have to announce first that this member is not in sync
 constexpr Duration kSayAlive = 500ms;
-constexpr Duration kPullSilence = kLongestPull + 1500ms;
-constexpr Duration kFetchSilence = 10s;
+/// Of the leader: another has to lead soon after it has stopped, whatever this master just copies.
+constexpr Duration kSilence = kLongestPull + 1500ms;
 
 /// The bulk of an answer, which is not late as long as it comes.
 class ComingBulk final : public rpc::BulkSink {
@@ -58,12 +58,12 @@ LeaderLink::~LeaderLink() {
   reactor_->stop();
 }
 
-Result<rpc::Message> LeaderLink::ask(rpc::MessageType type, rpc::Payload payload, Duration silence) {
+Result<rpc::Message> LeaderLink::ask(rpc::MessageType type, rpc::Payload payload) {
   const auto bulk = std::make_shared<ComingBulk>();
   std::promise<Result<rpc::Message>> answered;
   reactor_->run([&] {
     connection_->request(
-        type, std::move(payload), silence, [&answered](Result<rpc::Message> answer) { answered.set_value(std::move(answer)); },
+        type, std::move(payload), kSilence, [&answered](Result<rpc::Message> answer) { answered.set_value(std::move(answer)); },
         bulk);
   });
   WEFT_ASSIGN(rpc::Message answer, answered.get_future().get());
@@ -72,15 +72,14 @@ Result<rpc::Message> LeaderLink::ask(rpc::MessageType type, rpc::Payload payload
 }
 
 Result<Pulled> LeaderLink::pull() {
-  WEFT_ASSIGN(const rpc::Message answer, ask(kPull, to_payload(Pull{following_.session, pulled_}), kPullSilence));
+  WEFT_ASSIGN(const rpc::Message answer, ask(kPull, to_payload(Pull{following_.session, pulled_})));
   WEFT_ASSIGN(Pulled pulled, from_message<Pulled>(answer));
   pulled_ += pulled.entries.size();
   return pulled;
 }
 
 Result<BinaryStore::Piece> LeaderLink::fetch(const Hash128& program, std::uint64_t offset) {
-  WEFT_ASSIGN(rpc::Message answer,
-              ask(protocol::kFetchBinary, protocol::encode(protocol::BinaryRequest{program, offset}), kFetchSilence));
+  WEFT_ASSIGN(rpc::Message answer, ask(protocol::kFetchBinary, protocol::encode(protocol::BinaryRequest{program, offset})));
   WEFT_ASSIGN(const protocol::BinaryChunk chunk, protocol::decode<protocol::BinaryChunk>(answer));
   return BinaryStore::Piece{std::move(answer.bulk), chunk.total};
 }

@@ -30,8 +30,8 @@ class LeaderLink {
  private:
   explicit LeaderLink(const rpc::Security& security) : reactor_(rpc::Reactor::start("weft-follower", security)) {}
   void say_alive();
-  /// Fails when the leader says nothing for that long.
-  Result<rpc::Message> ask(rpc::MessageType type, rpc::Payload payload, Duration silence);
+  /// Fails when nothing comes of the answer for two seconds; its header is no part of it.
+  Result<rpc::Message> ask(rpc::MessageType type, rpc::Payload payload);
 
   std::unique_ptr<rpc::Reactor> reactor_;
   rpc::ConnectionPtr connection_;

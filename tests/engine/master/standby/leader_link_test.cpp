@@ -86,7 +86,7 @@ class LeaderLinkTest : public testing::Test {
       if (message.type == kFollow) return responder.reply(to_payload(Following{1, "cluster", 2}));
       if (message.type == kPull && !std::exchange(pulled_, true))
         return responder.reply(to_payload(Pulled{{{Store::journal, SharedBytes(Buffer(kBytes))}}, true}));
-      if (message.type == runtime::protocol::kFetchBinary)
+      if (message.type == runtime::protocol::kFetchBinary && !std::exchange(fetched_, true))
         return responder.reply(
             rpc::with_bulk(runtime::protocol::encode(runtime::protocol::BinaryChunk{kProgram}), SharedBytes(Buffer(kProgram))));
       silent_.push_back(std::move(responder));
@@ -106,7 +106,7 @@ class LeaderLinkTest : public testing::Test {
 
   std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("leader");
   std::unique_ptr<rpc::Listener> listener_;
-  bool pulled_ = false;
+  bool pulled_ = false, fetched_ = false;
   std::vector<rpc::Responder> silent_;
 };
 
@@ -125,9 +125,14 @@ TEST_F(LeaderLinkTest, WhatComesSlowlyIsNotLateAndALeaderThatIsSilentIs) {
     const auto program = (*link)->fetch({}, 0);
     ASSERT_TRUE(program) << program.error().to_string();
     EXPECT_EQ(program->bytes.size(), kProgram);
+    const auto began = std::chrono::steady_clock::now();
     const auto silent = (*link)->pull();
     ASSERT_FALSE(silent);
     EXPECT_EQ(silent.error().code(), Code::deadline_exceeded);
+    const auto silent_too = (*link)->fetch({}, 0);
+    ASSERT_FALSE(silent_too);
+    EXPECT_EQ(silent_too.error().code(), Code::deadline_exceeded);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 8s) << "another master has to lead by then";
   }
 }
 
