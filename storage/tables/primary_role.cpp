@@ -108,7 +108,8 @@ void PrimaryRole::stage(StageRows request, SharedResponder responder) {
   const auto id = request.transaction.value();
   const auto& open = parts_.assignment->transactions;
   if (std::find(open.begin(), open.end(), request.transaction) == open.end()) {
-    if (id < parts_.assignment->next_id) return responder->fail(Error(Code::not_found, "the job whose rows these are has ended"));
+    if (id < parts_.assignment->next_id)
+      return responder->fail(Error(Code::invalid_argument, "the job whose rows these are has ended, or was silent for too long"));
     parts_.context.heartbeat_soon();
     return responder->fail(not_now(parts_.place, "does not know the job's rows yet"));
   }
