@@ -17,7 +17,8 @@
 namespace weft::runtime {
 namespace {
 
-constexpr off_t kLogBytes = 16 << 10;  // that it can write at least
+constexpr off_t kLogBytes = 16 << 10;                       // that it can write at least
+constexpr Duration kEndDeadline = std::chrono::seconds(5);  // of one that was killed
 constexpr Duration kWatchInterval = std::chrono::milliseconds(20);
 constexpr std::string_view kClusterOption = "--cluster";
 
@@ -75,8 +76,8 @@ Result<void> DriverProcess::spawn_process() {
   pid_ = spawned_.pid();
   patience_timer_ = reactor_.after(start_.patience, [this] {
     if (pid_ <= 0 || !spawned_.on_its_way()) return;
-    not_entered_ = true;
-    ::kill(pid_, SIGKILL);
+    kept_ = true;
+    kill();
   });
   return {};
 }
@@ -84,8 +85,7 @@ Result<void> DriverProcess::spawn_process() {
 DriverProcess::~DriverProcess() {
   if (pid_ <= 0) return;
   ::kill(-pid_, SIGKILL);
-  ::kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  end_child(pid_);
 }
 
 void DriverProcess::stop(const std::string& reason) {
@@ -93,8 +93,13 @@ void DriverProcess::stop(const std::string& reason) {
   stop_reason_ = reason;
   ::kill(-pid_, SIGTERM);
   kill_timer_ = reactor_.after(start_.stop_grace, [this] {
-    if (pid_ > 0) ::kill(-pid_, SIGKILL);
+    if (pid_ > 0) kill();
   });
+}
+
+void DriverProcess::kill() {
+  ::kill(-pid_, SIGKILL);
+  kill_timer_ = reactor_.after(kEndDeadline, [this] { given_up_ = true; });
 }
 
 bool DriverProcess::reap(int& status) {
@@ -111,10 +116,14 @@ void DriverProcess::watch_soon() {
 }
 
 void DriverProcess::watch() {
-  int status = 0;
-  if (!reap(status)) {
+  int status = W_EXITCODE(0, SIGKILL);
+  if (!reap(status) && !given_up_) {
     watch_soon();
     return;
+  }
+  if (pid_ > 0) {  // the kernel waits for something: for a file system or a device
+    log_.error("the driver {} of job {} was killed and does not end", pid_, start_.command.job.value());
+    pid_ = -1;
   }
   kill_timer_.reset();
   patience_timer_.reset();
@@ -123,11 +132,12 @@ void DriverProcess::watch() {
   ended(report(status));
 }
 
-protocol::DriverEnded DriverProcess::report(int status) const {
+protocol::DriverEnded DriverProcess::report(int status) {
   protocol::DriverEnded report{start_.command.job, start_.command.key, kDriverNotStarted, ""};
-  if (not_entered_) {
-    report.message = fmt::format("it could not enter {} within {}: its file system does not answer", start_.command.directory,
-                                 format_duration(start_.patience));
+  if (kept_) {
+    report.message =
+        fmt::format("it did not come as far as its program within {}: a file system does not answer, perhaps that of {}",
+                    format_duration(start_.patience), escaped(start_.command.directory));
   } else if (const auto begun = spawned_.outcome(); !begun) {
     report.message = begun.error().to_string();
   } else {

@@ -31,7 +31,7 @@ struct DriverStart {
   std::string log_path;                             // stdout and stderr are appended to it
   std::string directory;                            // entered when the command's own is not there; exists
   Duration stop_grace = std::chrono::seconds(2);    // between SIGTERM and SIGKILL
-  Duration patience = std::chrono::seconds(10);     // until it is in its directory
+  Duration patience = std::chrono::seconds(10);     // until its program runs
   std::vector<std::string> environment{};           // "NAME=value", beside what drivers are given anyway
   std::shared_ptr<const JobIsolation> isolation{};  // null: only what is said here
 };
@@ -69,7 +69,8 @@ class DriverProcess {
   /// Ends what the driver left in its group, and takes its status. False: it still runs.
   bool reap(int& status);
   void give_back_room() const;
-  protocol::DriverEnded report(int status) const;
+  void kill();
+  protocol::DriverEnded report(int status);
   std::string message(int status) const;
 
   rpc::Reactor& reactor_;
@@ -77,8 +78,8 @@ class DriverProcess {
   Ended ended_;
   Spawned spawned_;
   pid_t pid_ = -1;
-  std::uint64_t log_start_ = 0;  // of this process in the log
-  bool stopping_ = false, not_entered_ = false;
+  std::uint64_t log_start_ = 0;                              // of this process in the log
+  bool stopping_ = false, kept_ = false, given_up_ = false;  // kept: from its program
   std::string stop_reason_;
   std::unique_ptr<rpc::Timer> watch_timer_, kill_timer_, patience_timer_;
   Log log_{"worker"};

@@ -24,7 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kReapInterval = 2ms;
-constexpr int kReapPolls = 500;  // then the process is killed
+constexpr int kReapPolls = 500;       // then the process is killed
+constexpr int kMostReapPolls = 2500;  // then it is given up
 
 std::string where(const protocol::PositionPage::Position& position) {
   return position.path.empty() ? std::string() : fmt::format(" at {} at byte {}", escaped(position.path), position.offset);
@@ -85,6 +86,7 @@ void ExecutorProcess::shake_hands(Fd socket) {
                  guarded(alive_, [this](Result<rpc::ConnectionPtr> connected) {
                    if (!connected) return closed(connected.error().to_string());
                    connection_ = std::move(*connected);
+                   (void)spawned_.outcome();  // it runs
                    if (ending_) return connection_->close();
                    rpc::Payload setup = protocol::encode(start_.setup);
                    setup.fds.push_back(std::move(page_fd_));
@@ -137,9 +139,7 @@ Result<void> ExecutorProcess::on_message(const rpc::Message& message) {
 
 ExecutorProcess::~ExecutorProcess() {
   if (connection_) connection_->close();
-  if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  if (pid_ > 0) end_child(pid_);
 }
 
 void ExecutorProcess::send(protocol::ExecutorMessage type, rpc::Payload payload) {
@@ -199,6 +199,7 @@ void ExecutorProcess::stop_attempt(const AttemptId& attempt, Running& running) {
   running.timer = reactor_.after(start_.stop_grace, [this, attempt] {
     if (pid_ <= 0 || !running_.contains(attempt)) return;
     blamed_ = to_string(attempt);
+    if (spawned_.on_its_way()) fault_ = kept_from_starting();
     ::kill(pid_, SIGKILL);
   });
 }
@@ -249,14 +250,19 @@ void ExecutorProcess::closed(const std::string& why) {
 }
 
 std::string ExecutorProcess::kept_from_starting() const {
-  return fmt::format("it could not enter {}, whose file system does not answer", start_.directory);
+  return fmt::format("it has not come as far as its program: a file system does not answer, perhaps that of {}", start_.directory);
 }
 
 void ExecutorProcess::reap() {
-  if (!has_ended()) {
-    if (++polls_ == kReapPolls || (ending_ && polls_ == kReapPolls / 5)) ::kill(pid_, SIGKILL);
+  if (!has_ended() && ++polls_ < kMostReapPolls) {
+    if (polls_ == kReapPolls || (ending_ && polls_ == kReapPolls / 5)) ::kill(pid_, SIGKILL);
     reap_timer_ = reactor_.after(kReapInterval, [this] { reap(); });
     return;
+  }
+  if (pid_ > 0) {  // the kernel waits for something: for a file system or a device
+    log_.error("the executor {} of {} was killed and does not end", pid_, start_.path);
+    pid_ = -1;
+    status_ = W_EXITCODE(0, SIGKILL);
   }
   if (connection_) connection_->close();
   const std::string how = describe_exit(status_);
@@ -279,6 +285,12 @@ protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running
   };
   const auto position = page_.find(attempt);
   const std::string at = position ? where(*position) : "";
+  const bool not_started = !set_up_ && !ending_ && (running.timed_out || !running.asked_to_stop);
+  if (not_started) {
+    const std::string line = last_line(start_.log_path, log_start_);
+    return is(TaskEnd::environment, fmt::format("the executor did not start ({}{}){}{}", how, fault_.empty() ? "" : "; " + fault_,
+                                                line.empty() ? "" : ": ", line));
+  }
   if (running.timed_out)
     return is(TaskEnd::timed_out,
               fmt::format("ran longer than the task timeout of {}{} and did not stop when asked; its executor was killed",
@@ -289,9 +301,6 @@ protocol::Event ExecutorProcess::verdict(const AttemptId& attempt, const Running
   if (set_up_ && page_.knows_culprit() && !(position && position->died_here))
     return is(TaskEnd::killed, fmt::format("its executor was ended by another task ({})", how));
   const std::string line = last_line(start_.log_path, log_start_);
-  if (!set_up_)
-    return is(TaskEnd::environment, fmt::format("the executor did not start ({}{}){}{}", how, fault_.empty() ? "" : "; " + fault_,
-                                                line.empty() ? "" : ": ", line));
   return is(TaskEnd::crashed, fmt::format("{} while running {}{}{}{}{}", death(how), running.stage_name, at,
                                           line.empty() ? "" : "; its last line of output: ", line, limit_reached(line)));
 }

@@ -13,7 +13,7 @@
 namespace weft::runtime {
 namespace {
 
-constexpr std::size_t kMostSearches = 16;
+constexpr std::size_t kMostSearches = 128;  // a thread each
 
 protocol::FileAnswer find_files(const protocol::FileQuery& query) {
   protocol::FileAnswer answer;

@@ -71,10 +71,10 @@ struct Child {
   std::optional<unsigned> file_mask;
 
   [[noreturn]] void run() const {
+    for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) signal(number, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) signal(number, SIG_DFL);
     if (options.own_group) setpgid(0, 0);
     if (file_mask) umask(*file_mask);
     dup2(null_input, 0);
@@ -87,12 +87,23 @@ struct Child {
       if (const int error = confine(*options.confinement); error != 0) give_up({Failure::confine, error});
     // After the change of the user, which ends it.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(127);
+    close_what_is_not_inherited(first_other);
     enter_directory();
     if (program.descriptor >= 0)
       syscall(SYS_execveat, program.descriptor, "", arguments, environment, AT_EMPTY_PATH);
     else
       execve(options.path.c_str(), arguments, environment);
     give_up({Failure::execute, errno});
+  }
+  /// Peers of the parent would not notice its end while this process is kept on its way.
+  void close_what_is_not_inherited(unsigned first) const {
+    auto kept = std::array{static_cast<unsigned>(error_pipe), static_cast<unsigned>(program.descriptor)};
+    if (kept[1] < kept[0]) std::swap(kept[0], kept[1]);
+    for (const unsigned one : kept) {
+      if (one > first) (void)close_range(first, one - 1, 0);
+      first = one + 1;  // 0 behind that of no program, which is the largest number
+    }
+    if (first != 0) (void)close_range(first, ~0U, 0);
   }
   /// The driver's directory need not exist here; paths in tasks are the driver's business.
   void enter_directory() const {
@@ -149,15 +160,18 @@ void Spawned::wait() const {
   while (::poll(&failure, 1, -1) < 0 && errno == EINTR) continue;
 }
 
-Result<void> Spawned::outcome() const {
+Result<void> Spawned::outcome() {
   Failure failure;
-  if (on_its_way() || read(failure_.get(), &failure, sizeof failure) != sizeof failure) return {};
+  if (on_its_way()) return {};
+  const bool failed = read(failure_.get(), &failure, sizeof failure) == sizeof failure;
+  failure_.reset();
+  if (!failed) return {};
   const char* const what = failure.step == Failure::confine ? "cannot confine" : "cannot execute";
   return fail(errno_error(fmt::format("{} {}", what, path_), failure.error));
 }
 
 Result<pid_t> spawn(const SpawnOptions& options) {
-  WEFT_ASSIGN(const Spawned spawned, begin_spawn(options));
+  WEFT_ASSIGN(Spawned spawned, begin_spawn(options));
   spawned.wait();
   if (auto running = spawned.outcome(); !running) {
     waitpid(spawned.pid(), nullptr, 0);
@@ -191,10 +205,26 @@ Result<Spawned> begin_spawn(const SpawnOptions& options) {
   const Child child{options,      arguments.data(), environment.data(), null_input.get(),
                     output.get(), inherited.get(),  write_end.get(),    {program.get(), is_script(program)},
                     getpid(),     users_umask()};
+  // A signal that comes between must not run this process's handler in the child.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = fork_into(options.confinement ? options.confinement->group_directory : -1);
-  if (pid < 0) return fail(errno_error("cannot start a process", errno));
+  const int error = errno;
   if (pid == 0) child.run();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) return fail(errno_error("cannot start a process", error));
+  if (options.own_group) setpgid(pid, pid);  // here, too: a signal to the group, which may follow, must find it
   return Spawned(pid, options.path, std::move(read_end));
+}
+
+void end_child(pid_t pid) {
+  constexpr int kMilliseconds = 2000;
+  ::kill(pid, SIGKILL);
+  const Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  pollfd ended{process.get(), POLLIN, 0};
+  while (::poll(&ended, 1, kMilliseconds) < 0 && errno == EINTR) continue;
+  waitpid(pid, nullptr, WNOHANG);
 }
 
 std::string describe_exit(int status) {

@@ -33,9 +33,9 @@ class Spawned {
   pid_t pid() const { return pid_; }
   /// Whether it has not come to its program yet, as when it enters a directory of a file system that does not answer.
   bool on_its_way() const;
-  /// Why its program cannot be executed (not_found, io, …), or it cannot be confined: then the process ends. No error while it is
-  /// on its way.
-  Result<void> outcome() const;
+  /// Why its program cannot be executed (not_found, io, …), or it cannot be confined: then the process ends. Said once. No error
+  /// while it is on its way.
+  Result<void> outcome();
   void wait() const;  // while it is on its way
 
  private:
@@ -45,11 +45,14 @@ class Spawned {
 };
 
 /// Forks and execs; stdin is /dev/null, the umask the user's (users_umask()), and no other descriptor than those above is
-/// inherited. The child gets SIGKILL when the calling *thread* ends, so call from one that lives long. Does not wait for a file
-/// system.
+/// inherited. The child gets SIGKILL when the calling *thread* ends, so call from one that lives long. Does not wait for the file
+/// systems of the directories.
 Result<Spawned> begin_spawn(const SpawnOptions& options);
 /// The same, which returns when the program is running; an error when it cannot be.
 Result<pid_t> spawn(const SpawnOptions& options);
+
+/// Kills a child and reaps it; two seconds later it is left to the kernel, which may wait for a file system or a device.
+void end_child(pid_t pid);
 
 /// How a process ended, from its wait status: "signal 11 (SIGSEGV)", "exit code 3".
 std::string describe_exit(int status);

@@ -26,6 +26,7 @@ bool gave_up(int status) { return status >= 0 && WIFEXITED(status) && WEXITSTATU
 struct Drivers::Inquiry {
   std::vector<Place> places;
   std::size_t missing = 0;  // answers
+  bool silent = false;      // a worker has not answered
 };
 
 DriverFact fact_of(const DriverState& state) {
@@ -151,10 +152,15 @@ void Drivers::ask(JobId job, const std::vector<NodeId>& nodes) {
                                                 guarded(alive_, [this, job, node, number, inquiry](Result<rpc::Message> answered) {
                                                   auto found = answered ? protocol::decode<protocol::FileAnswer>(*answered)
                                                                         : weft::fail(std::move(answered).error());
-                                                  if (found) inquiry->places.push_back({node, std::move(found->missing)});
+                                                  if (found)
+                                                    inquiry->places.push_back({node, std::move(found->missing)});
+                                                  else
+                                                    inquiry->silent = true;
                                                   if (--inquiry->missing != 0) return;
-                                                  const Driver* const asked = find(job);
-                                                  if (asked != nullptr && asked->asking == number) choose(job, inquiry->places);
+                                                  Driver* const asked = find(job);
+                                                  if (asked == nullptr || asked->asking != number) return;
+                                                  if (inquiry->silent && asked->lost == Time(0)) asked->lost = shell_.now();
+                                                  choose(job, inquiry->places);
                                                 }));
 }
 

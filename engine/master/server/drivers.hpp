@@ -106,7 +106,7 @@ class Drivers {
     std::unique_ptr<rpc::Timer> timer;  // the next thing to be done
     std::uint64_t asking = 0;           // the question after files that is under way; 0: none
     std::uint32_t pauses = 0;           // in a row
-    Time lost{0};                       // when its worker was, 0: it was not
+    Time lost{0};                       // when its worker was, or one did not say which files it has; 0: not
     Started started;                    // hears of the first start
   };
   struct Ending {

@@ -160,7 +160,8 @@ TEST_F(DriverProcessTest, ADirectoryThatDoesNotAnswerHoldsUpNobodyAndItIsNotStar
   patience_ = 20ms;
   start("", hung.path());
   EXPECT_EQ(ended().status, kDriverNotStarted);
-  EXPECT_EQ(ended().message, "it could not enter " + hung.path() + " within 20ms: its file system does not answer");
+  EXPECT_EQ(ended().message,
+            "it did not come as far as its program within 20ms: a file system does not answer, perhaps that of " + hung.path());
 }
 
 TEST(DriverArguments, AnotherClusterTakesThePlaceOfTheOneThatWasNamed) {

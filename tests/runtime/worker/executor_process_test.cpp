@@ -215,7 +215,7 @@ TEST_F(ExecutorProcessTest, AProgramThatDoesNotAnswerCouldNotStart) {
   expect_gone();
 }
 
-TEST_F(ExecutorProcessTest, ABinaryThatIsNotThereIsNoFaultOfTheTask) {
+TEST_F(ExecutorProcessTest, ABinaryThatIsNotThereIsSaid) {
   start("/no/such/program", {"child"}, attempt(kFinishes));
   const auto event = ended(attempt(kFinishes));
   EXPECT_EQ(event.kind, TaskEnd::environment);
@@ -223,7 +223,7 @@ TEST_F(ExecutorProcessTest, ABinaryThatIsNotThereIsNoFaultOfTheTask) {
   expect_gone();
 }
 
-TEST_F(ExecutorProcessTest, ADirectoryThatDoesNotAnswerHoldsUpNobodyAndIsNoFaultOfTheTask) {
+TEST_F(ExecutorProcessTest, ADirectoryThatDoesNotAnswerHoldsUpNobodyAndIsSaid) {
   const test::HungDirectory hung;
   if (!hung.made()) GTEST_SKIP() << "no file system can be mounted here (it needs root and /dev/fuse)";
   works_in_ = hung.path();
@@ -231,9 +231,21 @@ TEST_F(ExecutorProcessTest, ADirectoryThatDoesNotAnswerHoldsUpNobodyAndIsNoFault
   start(EXECUTOR_CHILD, {"child"}, attempt(kFinishes));
   const auto event = ended(attempt(kFinishes));
   EXPECT_EQ(event.kind, TaskEnd::environment);
-  EXPECT_NE(event.message.find("it could not enter " + hung.path() + ", whose file system does not answer"), std::string::npos)
+  EXPECT_NE(event.message.find("a file system does not answer, perhaps that of " + hung.path()), std::string::npos)
       << event.message;
   expect_gone();
+}
+
+TEST_F(ExecutorProcessTest, AnAttemptThatIsTooLateForAnExecutorThatHasNotStartedIsNoneThatRanTooLong) {
+  const test::HungDirectory hung;
+  if (!hung.made()) GTEST_SKIP() << "no file system can be mounted here (it needs root and /dev/fuse)";
+  works_in_ = hung.path();
+  start();
+  launch(attempt(kFinishes), 20ms);
+  const auto event = ended(attempt(kFinishes));
+  EXPECT_EQ(event.kind, TaskEnd::environment);
+  EXPECT_NE(event.message.find("a file system does not answer, perhaps that of " + hung.path()), std::string::npos)
+      << event.message;
 }
 
 TEST_F(ExecutorProcessTest, EndsWithItsSocket) {
