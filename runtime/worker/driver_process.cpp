@@ -17,8 +17,8 @@
 namespace weft::runtime {
 namespace {
 
-constexpr off_t kLogBytes = 16 << 10;                       // that it can write at least
-constexpr Duration kEndDeadline = std::chrono::seconds(5);  // of one that was killed
+constexpr off_t kLogBytes = 16 << 10;                        // that it can write at least
+constexpr Duration kEndDeadline = std::chrono::seconds(30);  // of one that was killed
 constexpr Duration kWatchInterval = std::chrono::milliseconds(20);
 constexpr std::string_view kClusterOption = "--cluster";
 

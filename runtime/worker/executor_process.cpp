@@ -24,8 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kReapInterval = 2ms;
-constexpr int kReapPolls = 500;       // then the process is killed
-constexpr int kMostReapPolls = 2500;  // then it is given up
+constexpr int kReapPolls = 500;        // then the process is killed
+constexpr int kMostReapPolls = 15000;  // then it is given up; one that held much memory takes long to end
 
 std::string where(const protocol::PositionPage::Position& position) {
   return position.path.empty() ? std::string() : fmt::format(" at {} at byte {}", escaped(position.path), position.offset);
