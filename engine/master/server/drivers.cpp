@@ -159,7 +159,8 @@ void Drivers::ask(JobId job, const std::vector<NodeId>& nodes) {
                                                   if (--inquiry->missing != 0) return;
                                                   Driver* const asked = find(job);
                                                   if (asked == nullptr || asked->asking != number) return;
-                                                  if (inquiry->silent && asked->lost == Time(0)) asked->lost = shell_.now();
+                                                  if (inquiry->silent && asked->lost == Time(0))
+                                                    asked->lost = shell_.now();  // it may have them
                                                   choose(job, inquiry->places);
                                                 }));
 }
@@ -191,10 +192,13 @@ void Drivers::choose(JobId job, const std::vector<Place>& places) {
   send(job, best->node);
 }
 
-/// The worker that had the files may come back, where it is only lost.
+/// The worker that has the files may come back, where it is only lost, or answer yet.
 void Drivers::lack(JobId job, const std::string& file) {
   Driver& driver = drivers_.at(job);
-  if (driver.lost != Time(0) && shell_.now() - driver.lost < times_.lost_files) return later(job, driver);
+  if (driver.lost != Time(0) && shell_.now() - driver.lost < times_.lost_files) {
+    later(job, driver);
+    return answer(driver, {});
+  }
   fail(job, fmt::format("no worker has {}, which the job's command line names: put it on weft://, on storage that all workers "
                         "share, or on every worker",
                         escaped(file)));

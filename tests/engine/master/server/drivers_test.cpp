@@ -217,6 +217,26 @@ TEST_F(DriversTest, AFileThatNoWorkerHasIsNamedAndTheJobFails) {
   EXPECT_THAT(status(JobId(1)).error, HasSubstr("no worker has"));
 }
 
+TEST_F(DriversTest, AWorkerThatDoesNotSayWhatItHasIsAskedAgainForAWhile) {
+  make();
+  on_reactor([&] { at += 1s; });
+  const auto without = join(1, 8), silent = join(2, 1);
+  silent->silent = true;
+  EXPECT_TRUE(detach(1, {"/d/in.txt"})->has_value()) << "it waits";
+  on_reactor([&] {
+    silent->silent = false;
+    silent->files = {"/d/in.txt"};
+  });
+  EXPECT_TRUE(eventually([&] { return silent->starts.size() == 1; }));
+  on_reactor([&] { silent->silent = true; });
+  EXPECT_TRUE(detach(2, {"/d/none"})->has_value());
+  EXPECT_EQ(status(JobId(2)).state, JobState::running);
+  on_reactor([&] { at += 2min; });
+  EXPECT_TRUE(eventually([&] { return core_.job(JobId(2))->state == JobState::failed; }));
+  EXPECT_THAT(status(JobId(2)).error, HasSubstr("no worker has /d/none"));
+  EXPECT_THAT(without->starts, IsEmpty());
+}
+
 TEST_F(DriversTest, WithoutAnyWorkerItWaitsForOne) {
   make();
   EXPECT_TRUE(detach(1, {"/d/in.txt"})->has_value());
