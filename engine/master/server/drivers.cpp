@@ -178,8 +178,9 @@ void Drivers::choose(JobId job, const std::vector<Place>& places) {
   Driver& driver = drivers_.at(job);
   driver.asking = 0;
   const auto rank = [&](const Place& place) {
-    return std::make_tuple(place.missing.size(), driver.state.deaths > 0 && place.node == driver.state.node, -room(place.node),
-                           place.node);
+    const auto failed = driver.failed.find(place.node);
+    return std::make_tuple(place.missing.size(), failed == driver.failed.end() ? 0u : failed->second,
+                           driver.state.deaths > 0 && place.node == driver.state.node, -room(place.node), place.node);
   };
   const Place* best = nullptr;
   for (const Place& place : places)
@@ -207,7 +208,7 @@ void Drivers::lack(JobId job, const std::string& file) {
 void Drivers::send(JobId job, NodeId node) {
   Driver& driver = drivers_.at(job);
   RunningJob& running = jobs_.at(job);
-  driver.pauses = 0;
+  if (driver.failed.empty()) driver.pauses = 0;
   driver.lost = Time(0);
   driver.state.node = node;
   driver.state.running = true;
@@ -229,7 +230,11 @@ void Drivers::stop(JobId job, NodeId node, const std::string& reason) {
 void Drivers::attached(JobId job) {
   Driver* const driver = find(job);
   if (driver == nullptr) return;
-  if (driver->state.running) return driver->timer.reset();
+  if (driver->state.running) {
+    driver->failed.clear();
+    driver->pauses = 0;
+    return driver->timer.reset();
+  }
   if (!driver->state.wanted || driver->state.node != NodeId()) return;
   // The job's own driver has come back before another was started.
   driver->state.wanted = false;
@@ -269,7 +274,19 @@ void Drivers::ended(NodeId node, const protocol::DriverEnded& how) {
                             "else than a run",
                             escaped(jobs_.at(how.job).submit.name)));
   if (gave_up(how.status)) return fail(how.job, fmt::format("its driver failed: {}", how.message));
-  died(how.job, how.message);
+  how.status < 0 ? not_started(how.job, how.message) : died(how.job, how.message);
+}
+
+void Drivers::not_started(JobId job, const std::string& why) {
+  Driver& driver = drivers_.at(job);
+  if (driver.failed.empty()) driver.first_failed = shell_.now();
+  ++driver.failed[driver.state.node];
+  log_.warn("job {}: its driver could not be started: {}", job.value(), why);
+  if (shell_.now() - driver.first_failed >= times_.starts)
+    return fail(
+        job, fmt::format("no worker could start its driver for {}, the last time because: {}", human_duration(times_.starts), why));
+  change(driver);
+  later(job, driver);
 }
 
 void Drivers::died(JobId job, const std::string& how) {

@@ -24,7 +24,7 @@ namespace weft::master {
 struct DriverState {
   JobId job;
   NodeId node;                     // that has it, or last had it; 0: none yet
-  std::uint32_t deaths = 0;        // of its process by a signal, or for reasons that are not its job's
+  std::uint32_t deaths = 0;        // of its process by a signal; once it is on its way
   std::uint64_t key = 0;           // with which it attaches; another for each start (client::key_of_next_start)
   bool wanted = false;             // it is to run: its program is uploaded, or its own driver is gone
   bool running = false;            // on that node, as far as is known
@@ -45,11 +45,13 @@ struct DriverTimes {
   Duration files = std::chrono::seconds(5);       // for workers to say which files they have
   Duration lost_files = std::chrono::minutes(1);  // for a worker with the files, after the one that had them was lost
   Duration unstarted = std::chrono::minutes(10);  // between the submission and the order to start
+  Duration starts = std::chrono::minutes(2);      // in which workers may fail to start it: a file system or a server may be away
   Duration end = std::chrono::seconds(30);        // for the process, when its job has finished
   Duration fail = std::chrono::seconds(5);        // when it has failed or was killed
 };
 
-/// A process may die by a signal as often; the next time the job fails.
+/// A process may die by a signal as often; the next time the job fails. Starts that fail are not counted: they are repeated for
+/// DriverTimes::starts.
 inline constexpr std::uint32_t kMostDriverDeaths = 3;
 
 /// Reactor thread only. What it is made of outlives it.
@@ -106,6 +108,8 @@ class Drivers {
     std::unique_ptr<rpc::Timer> timer;  // the next thing to be done
     std::uint64_t asking = 0;           // the question after files that is under way; 0: none
     std::uint32_t pauses = 0;           // in a row
+    std::map<NodeId, unsigned> failed;  // how often a worker could not start it, since one could
+    Time first_failed{0};               // of these
     Time lost{0};                       // when its worker was, or one did not say which files it has; 0: not
     Started started;                    // hears of the first start
   };
@@ -134,6 +138,7 @@ class Drivers {
   void lack(JobId job, const std::string& file);
   void stop(JobId job, NodeId node, const std::string& reason);
   void died(JobId job, const std::string& how);
+  void not_started(JobId job, const std::string& why);
   void fail(JobId job, const std::string& reason);
   static void answer(Driver& driver, const Result<void>& how);
 

@@ -272,7 +272,39 @@ TEST_F(DriversTest, AnotherWorkerIsTriedWhereItCannotBeStarted) {
   ASSERT_EQ(first->starts.size(), 1u);
   end(1, JobId(1), -1, "cannot execute it");
   EXPECT_TRUE(eventually([&] { return second->starts.size() == 1; }));
-  EXPECT_EQ(states[JobId(1)].deaths, 1u);
+  EXPECT_EQ(states[JobId(1)].deaths, 0u);
+}
+
+TEST_F(DriversTest, WorkersThatCannotStartItAreTriedInTurn) {
+  make();
+  std::vector<std::shared_ptr<DriverHost>> workers{nullptr, join(1, 4), join(2, 2), join(3, 1)};
+  detach(1);
+  for (std::uint32_t start = 0; start < 12; ++start) {
+    const std::uint32_t node = 1 + start % 3;
+    ASSERT_TRUE(eventually([&] { return workers[node]->starts.size() == 1 + start / 3; })) << start;
+    end(node, JobId(1), -1, "cannot execute it");
+  }
+  EXPECT_EQ(status(JobId(1)).state, JobState::running);
+}
+
+TEST_F(DriversTest, OneThatNoWorkerCanStartForMinutesIsTheJobsError) {
+  make();
+  const auto worker = join(1, 2);
+  detach(1), detach(2);
+  end(1, JobId(1), -1, "cannot execute it");
+  end(1, JobId(2), -1, "cannot execute it");
+  ASSERT_TRUE(eventually([&] { return worker->starts.size() == 4; }));
+  at += times.starts - 1ns;
+  end(1, JobId(1), -1, "cannot execute it");
+  on_reactor([&] { drivers->attached(JobId(2)); });
+  EXPECT_EQ(status(JobId(1)).state, JobState::running);
+  ASSERT_TRUE(eventually([&] { return worker->starts.size() == 5; }));
+  at += 1ns;
+  end(1, JobId(1), -1, "cannot execute it");
+  EXPECT_EQ(status(JobId(1)).state, JobState::failed);
+  EXPECT_EQ(status(JobId(1)).error, "no worker could start its driver for 2 min, the last time because: cannot execute it");
+  end(1, JobId(2), -1, "cannot execute it");
+  EXPECT_EQ(status(JobId(2)).state, JobState::running) << "it had been started meanwhile";
 }
 
 TEST_F(DriversTest, OneThatWasStoppedIsStartedElsewhere) {
