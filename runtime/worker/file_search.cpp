@@ -27,12 +27,9 @@ protocol::FileAnswer find_files(const protocol::FileQuery& query) {
 
 }  // namespace
 
-FileSearch::FileSearch(rpc::Reactor& reactor) : door_(std::make_shared<Door>()) { door_->reactor = &reactor; }
+FileSearch::FileSearch(rpc::Reactor& reactor) : from_threads_(reactor) {}
 
-FileSearch::~FileSearch() {
-  const std::lock_guard lock(door_->mutex);
-  door_->reactor = nullptr;
-}
+FileSearch::~FileSearch() { from_threads_.close(); }
 
 void FileSearch::find(protocol::FileQuery query, rpc::Responder responder) {
   if (waiting_.size() >= kMostSearches)
@@ -44,10 +41,8 @@ void FileSearch::find(protocol::FileQuery query, rpc::Responder responder) {
   waiting_.emplace(number, std::move(responder));
   auto tell = guarded(alive_, [this, number](const protocol::FileAnswer& answer) { found(number, answer); });
   try {
-    std::thread([door = door_, query = std::move(query), tell = std::move(tell)] {
-      auto answer = find_files(query);
-      const std::lock_guard lock(door->mutex);
-      if (door->reactor != nullptr) door->reactor->post([tell, answer = std::move(answer)]() mutable { tell(answer); });
+    std::thread([there = from_threads_, query = std::move(query), tell = std::move(tell)] {
+      there.post([tell, answer = find_files(query)]() mutable { tell(answer); });
     }).detach();
   } catch (const std::system_error& error) {
     waiting_.extract(number).mapped().fail(Error(Code::resource_exhausted, fmt::format("no thread can be made: {}", error.what())));

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "base/rpc/late_posts.hpp"
 #include "base/rpc/rpc.hpp"
 #include "runtime/protocol/worker.hpp"
 
@@ -24,14 +24,9 @@ class FileSearch {
   void find(protocol::FileQuery query, rpc::Responder responder);
 
  private:
-  /// For the threads, which may outlive the reactor.
-  struct Door {
-    std::mutex mutex;
-    rpc::Reactor* reactor;  // null: closed
-  };
   void found(std::uint64_t number, const protocol::FileAnswer& answer);
 
-  std::shared_ptr<Door> door_;
+  const rpc::LatePosts from_threads_;
   std::map<std::uint64_t, rpc::Responder> waiting_;
   std::uint64_t next_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -21,16 +21,12 @@ ReplicationLog::ReplicationLog(Leadership& leadership, rpc::Reactor& reactor, st
       reactor_(reactor),
       deposed_(std::move(deposed)),
       disk_(rpc::Reactor::start("weft-snapshots")),
-      door_(std::make_shared<Door>()) {
-  door_->reactor = &reactor;
+      from_threads_(reactor) {
   tick();
 }
 
 ReplicationLog::~ReplicationLog() {
-  {
-    const std::lock_guard lock(door_->mutex);
-    door_->reactor = nullptr;
-  }
+  from_threads_.close();
   disk_->stop();
   const Error ends(Code::unavailable, "the master ends");
   for (const auto& [number, then] : std::exchange(waiting_, {})) then(fail(ends));
@@ -178,10 +174,8 @@ void ReplicationLog::settle() {
 
 void ReplicationLog::announce(const std::set<std::string>& members) {
   leadership_.set_in_sync({members.begin(), members.end()},
-                          [this, alive = std::weak_ptr(alive_), door = door_](const Result<void>& result) {
-                            const std::lock_guard lock(door->mutex);
-                            if (door->reactor == nullptr) return;
-                            door->reactor->post([this, alive, result] {
+                          [this, alive = std::weak_ptr(alive_), there = from_threads_](const Result<void>& result) {
+                            there.post([this, alive, result] {
                               if (!alive.expired()) announced(result);
                             });
                           });

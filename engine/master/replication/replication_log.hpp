@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/rpc/late_posts.hpp"
 #include "base/rpc/rpc.hpp"
 #include "engine/master/replication/follower.hpp"
 #include "engine/master/replication/in_sync_members.hpp"
@@ -98,12 +98,7 @@ class ReplicationLog {
   std::uint64_t begun_ = 0;
   std::unique_ptr<rpc::Reactor> disk_;  // reads snapshots
   std::unique_ptr<rpc::Timer> timer_;
-  /// For callbacks of other threads, which may come after the end of the log and of its reactor.
-  struct Door {
-    std::mutex mutex;
-    rpc::Reactor* reactor;  // null: closed
-  };
-  std::shared_ptr<Door> door_;
+  const rpc::LatePosts from_threads_;  // whose callbacks may come after the end of the log and of its reactor
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Log log_{"master"};
 };
