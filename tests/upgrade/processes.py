@@ -1,0 +1,154 @@
+"""A master and three workers as processes of this machine, each of either release."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+
+from deadline import DEADLINE, Failed, say, wait_for
+
+WORKERS = ("w1", "w2", "w3")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run(words, check, **options):
+    """What the command writes to standard output."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE, **options)
+    except subprocess.TimeoutExpired as late:
+        raise Failed(f"{' '.join(words)} takes more than {DEADLINE} s: {late.stderr}") from late
+    if check and done.returncode != 0:
+        raise Failed(f"{' '.join(words)} ended with {done.returncode}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+class Client:
+    """Commands and job programs of one release, in a directory of this machine."""
+
+    def __init__(self, programs, cluster):
+        self.programs, self.cluster, self.master = programs, cluster, cluster.address
+        self.text = cluster.path("text")
+
+    def path_of(self, program):
+        return os.path.join(self.programs, program)
+
+    def run(self, program, *words, check=True):
+        return run([self.path_of(program), *words], check, env={**os.environ, "WEFT_MASTER": self.master})
+
+    def output(self, name):
+        return self.cluster.path(name)
+
+    def take(self, output):
+        """The parts of an output, which is removed."""
+        if output.startswith("weft://"):
+            text = self.run("weft", "fs", "cat", f"{output}/part-*")
+            self.run("weft", "fs", "rm", "-r", output)
+            return text
+        text = ""
+        for part in sorted(os.listdir(output)):
+            if part.startswith("part-"):
+                with open(os.path.join(output, part), encoding="utf-8") as lines:
+                    text += lines.read()
+        shutil.rmtree(output)
+        return text
+
+    def workers(self):
+        """The names of those that are there and take tasks."""
+        listed = json.loads(self.run("weft", "node", "list", "--json", check=False) or "[]")
+        nodes = listed.get("nodes", []) if isinstance(listed, dict) else listed
+        return {node["name"] for node in nodes if not node.get("dead") and not node.get("lost") and not node.get("leaving")}
+
+
+class Processes:
+    def __init__(self, scratch, old, new):
+        """Of the programs in two directories."""
+        self.scratch, self.old, self.new = scratch, old, new
+        self.address = f"127.0.0.1:{free_port()}"
+        self.processes = {}
+
+    def path(self, *parts):
+        return os.path.join(self.scratch, *parts)
+
+    def clients(self):
+        """Of the old release, and of the new one."""
+        return Client(self.old, self), Client(self.new, self)
+
+    def start(self):
+        self._start_master(self.old)
+        for name in WORKERS:
+            self._start_worker(name, self.old)
+        client = Client(self.old, self)
+        wait_for("the workers of the old release register", lambda: client.workers() == set(WORKERS))
+        wait_for("they take files", lambda: not client.run("weft", "fs", "put", self.path("text"), "weft://text", check=False) and
+                 "text" in client.run("weft", "fs", "ls", "weft://", check=False))
+
+    def upgrade(self, workers_first):
+        """A step after the other: after each, jobs must go on."""
+        steps = [self._replace_master, *(lambda name=name: self._replace_worker(name) for name in WORKERS)]
+        for step in steps[1:] + steps[:1] if workers_first else steps:
+            step()
+            yield
+
+    def log(self, name):
+        with open(self.path(f"{name}.log"), encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def logs(self):
+        return {name: self.log(name) for name in ("master", *WORKERS) if os.path.exists(self.path(f"{name}.log"))}
+
+    def check_alive(self):
+        for name, process in self.processes.items():
+            if process.poll() is not None:
+                raise Failed(f"{name} ended by itself ({process.returncode}): {self._tail(name)}")
+
+    def kill(self):
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
+
+    def _start(self, name, programs, *words):
+        with open(self.path(f"{name}.log"), "ab") as log:
+            self.processes[name] = subprocess.Popen([os.path.join(programs, "weft"), *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def _start_master(self, programs):
+        self._start("master", programs, "master", "--listen", self.address, "--http", "none", "--data-dir", self.path("master"))
+
+    def _start_worker(self, name, programs):
+        self._start(name, programs, "worker", "--master", self.address, "--name", name, "--slots", "2", "--memory", "128MiB", "--store-memory", "128MiB",
+                    "--directory", self.path(name), "--chunk-dir", self.path(name, "chunks"), "--chunk-reserve", "0", "--drain", f"{DEADLINE}s")
+
+    def _stop(self, name):
+        """In good order: a worker hands over what it has first."""
+        process = self.processes.pop(name)
+        process.send_signal(signal.SIGTERM)
+        try:
+            status = process.wait(DEADLINE + 60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise Failed(f"{name} did not end: {self._tail(name)}") from None
+        if status != 0:
+            raise Failed(f"{name} ended with {status}: {self._tail(name)}")
+
+    def _tail(self, name):
+        return "\n".join(self.log(name).splitlines()[-15:])
+
+    def _replace_master(self):
+        say("replaces the master")
+        self._stop("master")
+        self._start_master(self.new)
+        client = Client(self.new, self)
+        wait_for("all workers are back at the new master", lambda: client.workers() == set(WORKERS))
+
+    def _replace_worker(self, name):
+        say(f"replaces worker {name}")
+        self._stop(name)
+        client = Client(self.new, self)
+        wait_for(f"{name} is gone", lambda: name not in client.workers())
+        self._start_worker(name, self.new)
+        wait_for(f"{name} registers", lambda: client.workers() == set(WORKERS))
