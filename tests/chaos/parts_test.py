@@ -329,6 +329,7 @@ class Known(unittest.TestCase):
     def test_jobs_that_have_ended(self):
         jobs = {"id": 1, "options": {"request-id": "a"}}, {"id": 2, "state": "failed", "error": "its driver was lost", "options": {"request-id": "b"}}
         self.assertEqual(self.said(*jobs, {"id": 3}, {"id": 4}, finished=3), "")
+        self.assertEqual(self.said(*({"id": number} for number in range(1000)), finished=1022), "")
 
     def test_jobs_that_are_lost(self):
         self.assertIn("the master knows 1 jobs, and 2 have finished", self.said({"id": 1}, finished=2))
