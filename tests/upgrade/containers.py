@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import threading
+import time
 
 from deadline import DEADLINE, Failed, say, wait_for
 from processes import run
@@ -42,8 +43,9 @@ class Watch(threading.Thread):
     def __init__(self, project, scratch):
         super().__init__(daemon=True)
         self.scratch, self.ends, self.readers = scratch, [], []
-        self.events = subprocess.Popen(["docker", "events", "--filter", f"label=com.docker.compose.project={project}", "--filter", "event=start",
-                                        "--filter", "event=die", "--format", "{{json .}}"], stdout=subprocess.PIPE, text=True)
+        self.events = subprocess.Popen(["docker", "events", "--since", str(int(time.time())), "--filter", "event=start", "--filter", "event=die",
+                                        "--filter", f"label=com.docker.compose.project={project}", "--format", "{{json .}}"],
+                                       stdout=subprocess.PIPE, text=True)
         self.start()
 
     def run(self):
