@@ -101,7 +101,37 @@ struct HoldsView {
   }
   static constexpr bool value = test();
 };
+template <class T>
+struct HoldsNumbersOnly;
+template <class... F>
+struct HoldsNumbersOnly<std::tuple<F&...>> {
+  static constexpr bool value = (HoldsNumbersOnly<std::remove_cv_t<F>>::value && ...);
+};
+template <class T>
+struct HoldsNumbersOnly<std::optional<T>> : HoldsNumbersOnly<T> {};
+template <class T, std::size_t N>
+struct HoldsNumbersOnly<std::array<T, N>> : HoldsNumbersOnly<T> {};
+template <class T>
+struct HoldsNumbersOnly {
+  static constexpr bool test() {
+    if constexpr (std::is_array_v<T>) {
+      return HoldsNumbersOnly<std::remove_cv_t<std::remove_extent_t<T>>>::value;
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_empty_v<T>) {
+      return true;
+    } else if constexpr (PlainAggregate<T>) {
+      return HoldsNumbersOnly<decltype(fields_of(std::declval<T&>()))>::value;
+    } else {
+      return false;
+    }
+  }
+  static constexpr bool value = test();
+};
 }  // namespace detail
+
+/// True of numbers, enums, and what plainly consists of them: a copy is good for as long as it is kept. False where that is not
+/// known, as of pointers and of classes with private members.
+template <class T>
+inline constexpr bool kHoldsNumbersOnly = detail::HoldsNumbersOnly<T>::value;
 
 /// True when records of type T refer to memory that they do not own. A plain struct with a string_view field does, and Owned<T>
 /// does not change that.

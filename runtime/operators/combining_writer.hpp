@@ -65,7 +65,8 @@ class CombiningWriter {
   using Table = AggregationTable<K, Acc>;
   using Ref = typename Table::Ref;
   using Pending = PendingUpserts<K, Acc, Value>;
-  static constexpr bool kWaits = Pending::kPossible && !kGrowingAcc<Acc>;
+  /// Not views and pointers: what they refer to is the record's, and gone with it.
+  static constexpr bool kWaits = Pending::kPossible && !kGrowingAcc<Acc> && (FixedSize<Value> || kHoldsNumbersOnly<Value>);
 
   struct Apply {
     CombiningWriter* self;

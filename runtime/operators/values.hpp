@@ -37,6 +37,9 @@ class Values {
 
   /// Reads the rest of them into memory; what they refer to is copied. For groups that fit the memory of a task.
   std::vector<Owned<V>> to_vector() const {
+    static_assert(!kHoldsViews<Owned<V>>,
+                  "weft to_vector: the values have std::string_view members, which would be kept longer than their texts; use "
+                  "std::string");
     std::vector<Owned<V>> owned;
     while (auto value = next()) owned.push_back(to_owned(std::move(*value)));
     return owned;

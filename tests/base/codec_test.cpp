@@ -104,6 +104,13 @@ static_assert(std::is_same_v<Owned<std::pair<std::string_view, std::optional<std
                              std::pair<std::string, std::optional<std::tuple<int, std::string>>>>);
 static_assert(std::is_same_v<Owned<std::array<std::string_view, 2>>, std::array<std::string, 2>>);
 static_assert(std::is_same_v<Owned<Record>, Record>);
+struct PlainNumbers {
+  int a;
+  double b[3];
+  std::optional<char> c;
+};
+static_assert(kHoldsNumbersOnly<int> && kHoldsNumbersOnly<std::array<PlainNumbers, 2>>);
+static_assert(!kHoldsNumbersOnly<WithPointer> && !kHoldsNumbersOnly<std::string_view> && !kHoldsNumbersOnly<std::string>);
 static_assert(kHoldsViews<WithView> && kHoldsViews<std::vector<std::string_view>> && !kHoldsViews<Record>);
 
 template <class T>

@@ -46,6 +46,8 @@ auto asof_join(const Dataset<T, Chain>& left, const Dataset<U, Other>& right, Le
     static_assert(kTimes,
                   "weft asof_join: the third argument gives the time of a left value, the fourth that of a right value: functions, "
                   "or pointers to members");
+    detail::check_kept<L>();
+    detail::check_kept<R>();
     if constexpr (kTimes && SameKey<T, U>) {
       using Time = detail::TimeOf<LeftTime, L>;
       static_assert(std::same_as<Time, detail::TimeOf<RightTime, R>>, "weft asof_join: the times of the two sides are of one type");

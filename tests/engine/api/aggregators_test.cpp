@@ -1,8 +1,10 @@
 // Aggregators that keep or choose values, against the standard library: with memory to spare, and with so little that they spill.
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -10,6 +12,7 @@
 #include <weft/weft.h>
 
 #include "tests/engine/api/memory_budgets.hpp"
+#include "tests/support/process.hpp"
 
 namespace weft::test {
 namespace {
@@ -176,6 +179,41 @@ TEST(AggregatorsOfAllRecords, KnowNothingAndNaNs) {
     EXPECT_THROW(quantile(95), std::invalid_argument);
     EXPECT_THROW(quantile(nan), std::invalid_argument);
     EXPECT_THROW(quantiles({0.5, -0.1}), std::invalid_argument);
+  });
+  ASSERT_TRUE(report) << report.error().to_string();
+}
+
+TEST(AggregatorsOfAllRecords, FindQuantilesAtTheNearestRankExactly) {
+  std::vector<int> numbers(100);
+  std::iota(numbers.begin(), numbers.end(), 1);
+  const auto report = run_locally([&](Flow& flow) {
+    const auto all = flow.from_vector(numbers, 3);
+    for (int i = 1; i <= 100; ++i) EXPECT_EQ(all.aggregate(quantile(i / 100.0)), i);
+  });
+  ASSERT_TRUE(report) << report.error().to_string();
+}
+
+/// Of views, whose text is gone when the next record is read.
+TEST(AggregatorsOfAllRecords, AddValuesThatAreViews) {
+  const ScratchDirectory scratch;
+  std::map<int, std::int64_t> expected;
+  {
+    std::ofstream lines(scratch / "in");
+    for (int i = 0; i < 100'000; ++i) {
+      lines << i % 3 << ';' << i << '\n';
+      expected[i % 3] += i;
+    }
+  }
+  const auto report = run_locally([&](Flow& flow) {
+    const auto sums =
+        flow.read_text(scratch / "in")
+            .map([](std::string_view line) {
+              const auto [key, value] = weft::columns<2>(line, ';');
+              return std::pair(weft::parse_number<int>(key).value(), value);
+            })
+            .aggregate_by_key(weft::sum([](std::string_view value) { return weft::parse_number<std::int64_t>(value).value(); }))
+            .collect();
+    EXPECT_EQ((std::map<int, std::int64_t>(sums.begin(), sums.end())), expected);
   });
   ASSERT_TRUE(report) << report.error().to_string();
 }

@@ -69,6 +69,33 @@ TEST_P(WithGrant, combining_honours_a_custom_partitioner_and_number_keys) {
   EXPECT_EQ(sums_of<int>(segment, partition_of), expected);
 }
 
+/// Of numbers as texts, which are views.
+struct SumOfTexts {
+  using Value = std::string_view;
+  using Acc = std::int64_t;
+  Acc init(Value value) const { return static_cast<Acc>(std::stoll(std::string(value))); }
+  void add(Acc& acc, Value value) const { acc += init(value); }
+  void merge(Acc& acc, Acc other) const { acc += other; }
+};
+
+TEST(CombiningWriter, looks_at_values_before_their_memory_is_used_again) {
+  TestContext test(4U << 20);
+  MemorySegment segment;
+  std::map<std::string, std::int64_t> expected;
+  PartitionedWriter out(test.context, segment, 1);
+  CombiningWriter<std::string_view, SumOfTexts> combiner(test.context, out, HashPartitioner{1}, SumOfTexts{});
+  std::string buffer;
+  for (int i = 0; i < 1000; ++i) {
+    buffer.assign(std::to_string(10 + i % 90));  // as a reader's
+    const std::string key = "key" + std::to_string(i % 7);
+    expected[key] += 10 + i % 90;
+    combiner.add(key, buffer);
+  }
+  buffer.assign("00");
+  combiner.finish();
+  EXPECT_EQ(sums_of<std::string_view>(segment, [](std::string_view) { return 0U; }), expected);
+}
+
 TEST(CombiningWriter, writes_few_records_when_keys_repeat) {
   TestContext test(1U << 20);
   MemorySegment segment;

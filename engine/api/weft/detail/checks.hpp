@@ -104,6 +104,9 @@ constexpr bool check_map_partitions() {
   "the value has no codec, so it cannot be sent to its partition; values are made of numbers, enums, strings, pairs, tuples, " \
   "arrays, vectors, optionals and plain structs (up to 24 fields) of those; for other types specialise weft::Codec<Value>"
 
+#define WEFT_KEPT_VIEWS \
+  "has std::string_view members, which it keeps longer than the record that has their text; use std::string, or map() it before"
+
 template <class T>
 constexpr bool keys_fit() {
   if constexpr (KeyValue<T>) return Encodable<KeyOf<T>> && !kHasFloat<KeyOf<T>>;
@@ -151,6 +154,8 @@ constexpr bool check_reduce_by_key() {
         !(keys_fit<T>() && values_fit<T>()) || ReduceFunction<F, ValueOf<T>>,
         "weft reduce_by_key: the function must be callable as f(a, b) with two values (the second of the pair T below), and "
         "return a value of the same type; for another type of result use aggregate_by_key");
+    static_assert(!kHoldsViews<Owned<ValueOf<T>>>,
+                  "weft reduce_by_key: the value (the second of the pair T below) " WEFT_KEPT_VIEWS);
     return keys_fit<T>() && values_fit<T>() && ReduceFunction<F, ValueOf<T>>;
   }
   return false;
@@ -170,6 +175,7 @@ constexpr bool check_aggregate_by_key() {
     static_assert(AddFunction<Merge, Acc, Acc>,
                   "weft aggregate_by_key: the third argument must be callable as merge(accumulator, accumulator), and change the "
                   "first in place (return nothing) or return the new one");
+    static_assert(!kHoldsViews<Acc>, "weft aggregate_by_key: the accumulator (the first argument) " WEFT_KEPT_VIEWS);
     return Encodable<Acc> && AddFunction<Add, Acc, ValueOf<T>> && AddFunction<Merge, Acc, Acc>;
   }
   return false;
@@ -187,6 +193,8 @@ constexpr bool check_aggregation() {
         kFits,
         "weft aggregate_by_key: it takes aggregators (weft::sum(), weft::mean(f), …), or a zero with functions to add and "
         "merge, or a class with Value (the second of the pair T below), Acc, and const init, add and merge");
+    if constexpr (kFits)
+      static_assert(!kHoldsViews<typename Agg::Acc>, "weft aggregate_by_key: the accumulator (Acc) " WEFT_KEPT_VIEWS);
     return kFits;
   }
   return false;
@@ -210,6 +218,7 @@ constexpr bool check_top_by_key() {
     static_assert(LessFunction<Less, Owned<ValueOf<T>>>,
                   "weft top_by_key: the values (the second of the pair T below) have no operator<; give an order: "
                   "top_by_key(n, [](const Value& a, const Value& b) { return …; })");
+    static_assert(!kHoldsViews<Owned<ValueOf<T>>>, "weft top_by_key: the value (the second of the pair T below) " WEFT_KEPT_VIEWS);
     return LessFunction<Less, Owned<ValueOf<T>>>;
   }
   return false;
@@ -266,6 +275,8 @@ constexpr bool check_windows() {
         kFits,
         "weft windows: it takes a size, a size and a step, or a function of two neighbours (V of Values<V> below) that says "
         "whether they belong together: [](const V& before, const V& after) { return …; }");
+    static_assert(!kHoldsViews<Owned<typename GroupedTraits<T>::Value>>,
+                  "weft windows: the value of a group (V of Values<V> below) " WEFT_KEPT_VIEWS);
     return kFits;
   }
   return false;
@@ -285,6 +296,7 @@ constexpr bool check_scan() {
     if constexpr (kFits) {
       constexpr bool kReturns = !std::is_void_v<std::invoke_result_t<const F&, State&, const V&>>;
       static_assert(kReturns, "weft scan: the function returns nothing, but it makes the record of each value");
+      static_assert(!kHoldsViews<State>, "weft scan, lag: the state " WEFT_KEPT_VIEWS);
       return kReturns;
     }
   }
@@ -322,6 +334,9 @@ constexpr bool check_sort_by() {
   static_assert(!kGivesSortKey<F, T> || kEncodes<T>,
                 "weft sort_by: the records (T below) have no codec, so they cannot be sent to their partition; they are made of "
                 "numbers, strings, containers and plain structs of those, or specialise weft::Codec<T>");
+  if constexpr (SortKeyFunction<F, T>)
+    static_assert(!kHoldsViews<Owned<std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>>>,
+                  "weft sort_by: what the function returns " WEFT_KEPT_VIEWS);
   return SortKeyFunction<F, T> && Encodable<T>;
 }
 template <class T, class Less>
@@ -348,6 +363,13 @@ constexpr bool check_owned() {
                 "weft collect, first, reduce, top: the records (T below) have std::string_view members, whose text ends "
                 "with the task; use std::string");
   return !kHoldsViews<Owned<T>>;
+}
+/// Of aggregators, and of both sides of an as-of join.
+template <class T>
+constexpr bool check_kept() {
+  static_assert(!kHoldsViews<T>,
+                "weft aggregate, aggregate_by_key, asof_join: what it keeps of a value (T below) " WEFT_KEPT_VIEWS);
+  return !kHoldsViews<T>;
 }
 template <class Chain, class G>
 constexpr bool check_on() {
@@ -384,6 +406,7 @@ constexpr bool check_generate() {
 #undef WEFT_KEY_CODEC
 #undef WEFT_FLOAT_KEY
 #undef WEFT_VALUE_CODEC
+#undef WEFT_KEPT_VIEWS
 #undef WEFT_CHECK_KEYED
 
 }  // namespace weft::detail

@@ -150,6 +150,7 @@ constexpr bool check_aggregator() {
       "weft aggregate, aggregate_by_key: an aggregator's function must take a value (V below) by const "
       "reference, and return a number (mean, quantile), something with + that is no text (sum) or < (min, max, min_by, max_by) or "
       "that has a codec (first, last, count_distinct); of texts, collect them with group_by_key(), or sum their sizes");
+  if constexpr (A::template kFits<V>) check_kept<typename A::template Acc<V>>();
   return A::template kFits<V>;
 }
 template <class V, class... A>
