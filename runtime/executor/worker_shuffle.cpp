@@ -74,12 +74,12 @@ Result<shuffle::ReadPart> WorkerShuffle::next_part(protocol::ReadRequest& reques
       });
       if (!segment && held != mapped.end()) segment = held->second;
       if (!segment) return fail(Code::corrupt, "the worker named a mapped segment that the request did not name");
-      WEFT_TRY(take_source(request.shuffle, source, std::move(segment), pending));
+      WEFT_TRY(take_source(request.shuffle, source, from_map, std::move(segment), pending));
       continue;
     }
     auto segment = shuffle::Segment::map(std::move(*descriptor++));
     if (segment) {
-      WEFT_TRY(take_source(request.shuffle, source, *std::move(segment), pending));
+      WEFT_TRY(take_source(request.shuffle, source, from_map, *std::move(segment), pending));
     } else if (source.kind == Kind::segment && is_damage(segment.error().code())) {  // as good as lost
       part.lost = shuffle::LostOutput{first, segment.error().to_string()};
       part.next_map = std::min(part.next_map, first.map);
@@ -91,14 +91,16 @@ Result<shuffle::ReadPart> WorkerShuffle::next_part(protocol::ReadRequest& reques
   return part;
 }
 
-Result<void> WorkerShuffle::take_source(ShuffleId shuffle, const shuffle::BlockSource& source, SegmentPtr blocks,
-                                        Pendings& pending) {
+/// Maps before `from_map` were read: their records would count twice.
+Result<void> WorkerShuffle::take_source(ShuffleId shuffle, const shuffle::BlockSource& source, std::uint32_t from_map,
+                                        SegmentPtr blocks, Pendings& pending) {
   using Kind = shuffle::BlockSource::Kind;
   const bool whole = source.kind == Kind::segment || source.kind == Kind::known;
   if (!whole && blocks->partitions() != source.maps.size())
     return fail(Code::corrupt, "the blocks that the worker brought do not fit the maps that it named");
   for (std::uint32_t i = 0; i < source.maps.size(); ++i)
-    if (source.maps[i].map != shuffle::kNoMap) pending[source.maps[i].map] = {source.maps[i], source.kind, blocks, i};
+    if (source.maps[i].map != shuffle::kNoMap && source.maps[i].map >= from_map)
+      pending[source.maps[i].map] = {source.maps[i], source.kind, blocks, i};
   const shuffle::MapOutput& first = source.maps.front();
   if (source.kind == Kind::segment) worker_.mapped().keep({shuffle, first.map, first.attempt}, std::move(blocks));
   return {};

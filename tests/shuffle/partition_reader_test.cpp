@@ -305,6 +305,19 @@ TEST_F(PartitionReaderTest, WhatWasPrefetchedTwiceIsReadOnce) {
   EXPECT_EQ(read({4, 5}).maps.at(4), all(8));
 }
 
+TEST_F(PartitionReaderTest, WhatWasHandedOutIsNotReadAgainFromBlocksThatWerePrefetched) {
+  begin();
+  for (std::uint32_t map = 0; map < 100; ++map) add(map, kSelf);
+  put(0, 0);  // where it was before it moved here
+  add(100, kOther);
+  expect({4});
+  offer({{address_, {0, 0}}, {address_, {100, 0}}}, true);
+  ASSERT_TRUE(eventually([](const PrefetcherState& now) { return now.held_bytes >= 2 * kBlock; }));
+  const Outcome outcome = read({4, 5});
+  EXPECT_EQ(outcome.maps.at(4), all(101));
+  EXPECT_EQ(outcome.count(BlockSource::Kind::prefetched), 1u);
+}
+
 TEST_F(PartitionReaderTest, EachPartitionFindsWhatWasPrefetchedForIt) {
   begin();
   std::vector<RemoteOutput> outputs;
