@@ -92,7 +92,9 @@ double QuantileDigest::quantile(double part) const {
   for (std::size_t level = 0; level < levels_.size(); ++level)
     for (const std::uint64_t word : levels_[level]) weighted.emplace_back(word, std::uint64_t{1} << level);
   std::ranges::sort(weighted);
-  const auto wanted = std::max(1.0, std::ceil(part * static_cast<double>(count_)));
+  // 0.55 of 100 is 55, though the product of these doubles is a little more.
+  constexpr double kRounding = 1 - 4 * std::numeric_limits<double>::epsilon();
+  const auto wanted = std::max(1.0, std::ceil(part * static_cast<double>(count_) * kRounding));
   std::uint64_t passed = 0;
   for (const auto& [word, weight] : weighted) {
     passed += weight;

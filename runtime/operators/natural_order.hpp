@@ -22,6 +22,13 @@
 
 namespace weft::runtime {
 
+/// An enum for which the user has declared no order: that of its numbers.
+template <class T>
+inline constexpr bool kOrderedByNumber = std::is_enum_v<T> && !requires(const T& value) {
+  operator<(value, value);
+}
+&&!requires(const T& value) { operator<=>(value, value); };
+
 /// For types with a codec of their own that are made of parts: specialise it with a function `of(value)` that ties them together.
 template <class T>
 struct RecordParts {};

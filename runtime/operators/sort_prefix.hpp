@@ -22,7 +22,7 @@ struct SortPrefix {
 };
 
 template <class Key>
-requires(std::is_integral_v<Key> || std::is_enum_v<Key>) struct SortPrefix<Key> {
+requires(std::is_integral_v<Key> || kOrderedByNumber<Key>) struct SortPrefix<Key> {
   static constexpr bool kDecides = true;
   static std::uint64_t of(Key key) {
     if constexpr (std::is_enum_v<Key>) {

@@ -85,7 +85,16 @@ struct SumAcc<W> {
 
 template <class T>
 void add_to(T& sum, const T& value) {
-  sum = static_cast<T>(sum + value);
+  if constexpr (requires {
+                  typename T::period;
+                  requires std::integral<typename T::rep>;
+                }) {
+    typename T::rep total{};
+    if (__builtin_add_overflow(sum.count(), value.count(), &total)) refuse_total();
+    sum = T(total);
+  } else {
+    sum = static_cast<T>(sum + value);
+  }
 }
 
 template <class F, class V>

@@ -12,6 +12,7 @@
 
 #include "base/codec.hpp"
 #include "base/lean/ranges.hpp"
+#include "runtime/operators/natural_order.hpp"
 #include "weft/detail/call.hpp"
 
 namespace weft {
@@ -45,7 +46,7 @@ struct RecordsProbe {
 /// Values of this type that are equal by their natural order are the same.
 template <class T>
 inline constexpr bool kOrderedWhole =
-    std::is_integral_v<T> || std::is_enum_v<T> || std::is_convertible_v<const T&, std::string_view>;
+    std::is_integral_v<T> || runtime::kOrderedByNumber<T> || std::is_convertible_v<const T&, std::string_view>;
 template <class A, class B>
 inline constexpr bool kOrderedWhole<std::pair<A, B>> = kOrderedWhole<A>&& kOrderedWhole<B>;
 template <class... T>

@@ -1,5 +1,6 @@
 // The order of records where none is given, and values of which operator< says nothing: results do not depend on where they stand.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <compare>
 #include <limits>
@@ -34,6 +35,14 @@ std::vector<std::string> texts_of(const std::vector<double>& numbers) {
 }
 /// The order by hand: numbers, then NaNs.
 bool before(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
+
+/// Whose numbers are in another order.
+enum class Priority { low = 3, middle = 1, high = 2 };
+int rank(Priority priority) { return priority == Priority::low ? 0 : priority == Priority::middle ? 1 : 2; }
+bool operator<(Priority a, Priority b) { return rank(a) < rank(b); }
+bool operator>(Priority a, Priority b) { return b < a; }
+bool operator<=(Priority a, Priority b) { return !(b < a); }
+bool operator>=(Priority a, Priority b) { return !(a < b); }
 
 struct Measure {
   double value = 0;
@@ -172,10 +181,26 @@ TEST(Sums, OfWholeNumbersDoNotDependOnTheOrderAndFailWhereTheyDoNotFit) {
           const auto pairs =
               flow.from_vector(std::vector<std::int64_t>{kMin, -1}, 2).map([](std::int64_t x) { return std::pair(1, x); });
           (void)pairs.aggregate_by_key(weft::sum()).collect();
+        }),
+        failed([&](Flow& flow) {
+          using Time = std::chrono::nanoseconds;
+          (void)flow.from_vector(std::vector<Time>{Time(kMax), Time(1)}, 2).aggregate(weft::sum());
         })}) {
     EXPECT_TRUE(has(error, "weft::sum: the total does not fit in 64 bits; sum floating-point numbers instead")) << error;
     EXPECT_FALSE(has(error, "failed 4 times")) << error;
   }
+}
+
+TEST(NaturalOrder, OfEnumsIsTheUsers) {
+  run_well([](Flow& flow) {
+    using enum Priority;
+    const auto priorities = flow.from_vector(std::vector{high, low, middle, low, high}, 2);
+    EXPECT_EQ(priorities.sort_by(std::identity()).collect(), (std::vector{low, low, middle, high, high}));
+    const auto pairs = priorities.map([](Priority priority) { return std::pair(priority, 1); });
+    EXPECT_EQ(pairs.sort_by(std::identity()).first(1).front().first, low);
+    EXPECT_EQ(priorities.aggregate(weft::min()), low);
+    EXPECT_EQ(priorities.aggregate(weft::max()), high);
+  });
 }
 
 }  // namespace
