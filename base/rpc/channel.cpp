@@ -153,6 +153,7 @@ bool Channel::receive_some() {
   if (state_ == State::open) {
     watch_frame(received->bytes);
     prolong_deadlines(received->bytes);
+    tell_of_part();
   }
   const bool filled = received->bytes == space[0].size() + space[1].size();
   return filled && (state_ == State::handshaking || state_ == State::open);

@@ -93,6 +93,7 @@ class Channel final : public Connection {
   void on_deadline();
   void watch_frame(std::size_t bytes);
   void prolong_deadlines(std::size_t bytes);
+  void tell_of_part();
   void arm_frame_timer();
   void on_frame_timer();
   void fail_later(Reply reply, Error error);
@@ -125,7 +126,9 @@ class Channel final : public Connection {
   bool heard_ = false;        // a byte, of whatever kind
   bool frame_ended_ = false;  // at least one did since the last receive
   std::size_t of_bulk_ = 0;   // received of the bulk of a reply since deadlines were prolonged
+  TimePoint part_told_{};     // Handler::on_part was last called
   SendQueue queue_;
+  std::uint64_t sent_ = 0, presence_ends_ = 0;  // bytes; and with them, the last question whether the peer is there
   PendingRequests pending_;
   std::uint64_t next_id_ = 1;
   std::size_t serving_ = 0;  // requests of the peer not yet answered

@@ -7,12 +7,14 @@
 #include "base/assert.hpp"
 #include "base/rpc/channel.hpp"
 #include "base/rpc/socket.hpp"
+#include "base/rpc/watched_call.hpp"
 #include "base/text.hpp"
 
 namespace weft::rpc {
 namespace {
 
 constexpr int kSendsPerTurn = 16;
+constexpr Duration kTellOfParts = std::chrono::seconds(1);
 constexpr Duration kLongestDeadline = std::chrono::hours(24 * 365);
 
 TimePoint now() { return std::chrono::steady_clock::now(); }
@@ -46,9 +48,10 @@ void Channel::request(MessageType type, Payload payload, Duration deadline, Repl
   if (auto sendable = check_sendable(payload); !sendable) return fail_later(std::move(reply), std::move(sendable).error());
   const std::uint64_t id = next_id_++;
   const Duration limited = std::clamp(deadline, Duration{0}, kLongestDeadline);
-  pending_.add(id, now() + limited, std::move(reply), std::move(sink), limited);
+  pending_.add(id, now() + limited, std::move(reply), std::move(sink), limited, type == kPresence);
   arm_deadline();
   enqueue(FrameKind::request, type, id, std::move(payload));
+  if (type == kPresence) presence_ends_ = sent_ + queue_.bytes();
 }
 
 void Channel::notify(MessageType type, Payload payload) {
@@ -106,6 +109,9 @@ void Channel::flush() {
     const auto put = stream_.send(batch.pieces, batch.fds);
     if (!put) return break_off(put.error());
     queue_.sent(put->bytes);
+    sent_ += put->bytes;
+    // A question that the peer has not got yet, since it takes what stands before it.
+    if (put->bytes != 0 && sent_ < presence_ends_) pending_.heard(now());
     if (put->blocked) {
       awaiting_writable_ = true;
       return watch_->await_writable();
@@ -139,14 +145,22 @@ void Channel::watch_frame(std::size_t bytes) {
   arm_frame_timer();
 }
 
-/// A reply to a sink may be as long as its peer likes and the link be slow, and the replies to later requests come behind it: as
-/// long as it goes on, as fast as a frame must, none of them is late.
+/// A reply may be as long as its peer likes and the link be slow, and the replies to later requests come behind it: as long as it
+/// goes on, as fast as a frame must, none of those to sinks is late. Whatever comes says that the peer is there.
 void Channel::prolong_deadlines(std::size_t bytes) {
+  pending_.heard(now());
   const auto id = reader_.partly_answered();
   of_bulk_ = id ? of_bulk_ + bytes : 0;
   if (of_bulk_ < FrameDeadline::kStep) return;
   pending_.prolong(*id, now());
   of_bulk_ = 0;
+}
+
+void Channel::tell_of_part() {
+  if (!handler_.on_part || !reader_.within_frame() || now() - part_told_ < kTellOfParts) return;
+  part_told_ = now();
+  const auto on_part = handler_.on_part;  // survives a close() from within
+  on_part(shared_from_this());
 }
 
 void Channel::arm_frame_timer() {

@@ -4,7 +4,12 @@
 
 namespace weft::rpc {
 
-void PendingRequests::add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink, Duration silence) {
+void PendingRequests::add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink, Duration silence,
+                          bool asks_presence) {
+  if (asks_presence) {
+    std::erase_if(presence_, [this](std::uint64_t other) { return !waiting_.contains(other); });
+    presence_.push_back(id);
+  }
   if (heap_.size() > 1024 && heap_.size() > 2 * waiting_.size()) drop_answered();
   if (sink) ++sinks_;
   waiting_.emplace(id, Waiting{std::move(reply), std::move(sink), silence, deadline});
@@ -12,7 +17,14 @@ void PendingRequests::add(std::uint64_t id, TimePoint deadline, Reply reply, std
   std::push_heap(heap_.begin(), heap_.end());
 }
 
+void PendingRequests::heard(TimePoint now) {
+  for (const std::uint64_t id : presence_)
+    if (const auto found = waiting_.find(id); found != waiting_.end()) found->second.deadline = now + found->second.silence;
+}
+
 void PendingRequests::prolong(std::uint64_t id, TimePoint now) {
+  if (const auto own = waiting_.find(id); own != waiting_.end())
+    own->second.deadline = std::max(own->second.deadline, now + own->second.silence);
   if (sinks_ == 0) return;
   for (auto& [other, waiting] : waiting_)
     if (waiting.sink && other >= id) waiting.deadline = now + waiting.silence;

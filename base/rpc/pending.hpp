@@ -14,11 +14,14 @@ namespace weft::rpc {
 /// Constant time per request: deadlines of answered requests stay in the heap until they pass or outnumber the living.
 class PendingRequests {
  public:
-  /// `silence`: of a request with a sink, how long after bytes came (prolong()) its deadline is at least.
-  void add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink = {}, Duration silence = {});
-  /// Bytes of the reply to `id` came, whether that still waits or not. Requests with sinks that wait for them, or for replies
-  /// behind them, are not given up for silence. Linear in the requests, where any has a sink.
+  /// `silence`: how long its deadline is at least after a sign of life (prolong(), heard()). `asks_presence`: any such sign counts.
+  void add(std::uint64_t id, TimePoint deadline, Reply reply, std::shared_ptr<BulkSink> sink = {}, Duration silence = {},
+           bool asks_presence = false);
+  /// Bytes of the reply to `id` came, whether that still waits or not. It is not given up for silence, nor are requests with sinks
+  /// that wait for replies behind it. Linear in the requests, where any has a sink.
   void prolong(std::uint64_t id, TimePoint now);
+  /// The peer is there: what asks just that goes on waiting for its answer, which may stand behind much else.
+  void heard(TimePoint now);
   /// The reply function of an answered request; nothing when it is unknown (too late, or never was).
   std::optional<Reply> take(std::uint64_t id);
   /// Of a request still waiting; null when it has none.
@@ -46,7 +49,8 @@ class PendingRequests {
   void pop();
 
   std::unordered_map<std::uint64_t, Waiting> waiting_;
-  std::size_t sinks_ = 0;  // of them
+  std::size_t sinks_ = 0;                // of them
+  std::vector<std::uint64_t> presence_;  // of them, or answered
   std::vector<Due> heap_;
 };
 

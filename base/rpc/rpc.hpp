@@ -149,6 +149,8 @@ class Responder {
 struct Handler {
   std::function<void(const ConnectionPtr&, Message, Responder)> on_request;
   std::function<void(const ConnectionPtr&, Message)> on_notify;
+  /// Part of a message came whose rest is still to come: at most once a second. What the peer says meanwhile stands behind it.
+  std::function<void(const ConnectionPtr&)> on_part{};
   /// Called once, after every outstanding request failed. The error says why: Code::cancelled when either side called close(),
   /// unavailable when the peer is gone, corrupt when it sent nonsense.
   std::function<void(const ConnectionPtr&, const Error&)> on_close;

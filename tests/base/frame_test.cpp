@@ -263,5 +263,22 @@ TEST(PendingRequests, BytesOfAReplyProlongWhatWaitsForThemAndForTheRepliesBehind
   EXPECT_FALSE(pending.earliest_deadline());
 }
 
+TEST(PendingRequests, AReplyThatIsComingIsNotLateAndNorIsAQuestionOfAPeerThatIsHeard) {
+  PendingRequests pending;
+  const TimePoint start{};
+  const auto add = [&](std::uint64_t id, bool asks) {
+    pending.add(
+        id, start + Duration(100), [](const Result<Message>&) {}, {}, Duration(100), asks);
+  };
+  add(1, false), add(2, true), add(3, false);
+  pending.prolong(1, start + Duration(50));
+  EXPECT_EQ(pending.take_expired(start + Duration(100)).size(), 2u) << "without a sink and behind it, and nothing was heard";
+  EXPECT_EQ(pending.take_expired(start + Duration(150)).size(), 1u);
+  add(4, true), add(5, false);
+  pending.heard(start + Duration(99));
+  EXPECT_EQ(pending.take_expired(start + Duration(198)).size(), 1u);
+  EXPECT_TRUE(pending.take(4)) << "the question";
+}
+
 }  // namespace
 }  // namespace weft::rpc::testing

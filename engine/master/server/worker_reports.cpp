@@ -95,6 +95,19 @@ Result<void> WorkerReports::on_heartbeat(NodeId id, RegisteredWorker& worker, co
     log_.warn("the clock of worker {} is {}: times in logs and of files will not agree with the master's; set the clock of {}",
               worker.info.name, clock_text(worker.clock.ahead()), worker.info.host);
   worker.heartbeat = heartbeat;
+  return apply_heartbeat(id, worker);
+}
+
+void WorkerReports::on_part(const rpc::ConnectionPtr& connection) {
+  const auto id = context_.table.on(connection);
+  if (!id) return;
+  RegisteredWorker& worker = context_.table.at(*id);
+  worker.heard = context_.shell.now();
+  (void)apply_heartbeat(*id, worker);  // as it last said
+}
+
+Result<void> WorkerReports::apply_heartbeat(NodeId id, RegisteredWorker& worker) {
+  const protocol::Heartbeat& heartbeat = worker.heartbeat;
   WorkerHeartbeat event;
   event.node = id;
   event.used = resources_of(heartbeat.measured.worker);

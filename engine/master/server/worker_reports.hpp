@@ -19,11 +19,14 @@ class WorkerReports {
 
   /// Disconnects a peer that sends a malformed message.
   void on_notify(const rpc::ConnectionPtr& connection, const rpc::Message& message);
+  /// A long message is on its way, and the heartbeats behind it.
+  void on_part(const rpc::ConnectionPtr& connection);
 
  private:
   Result<void> on_message(NodeId id, RegisteredWorker& worker, const rpc::Message& message);
   void note_unknown(RegisteredWorker& worker, rpc::MessageType type);
   Result<void> on_heartbeat(NodeId id, RegisteredWorker& worker, const rpc::Message& message);
+  Result<void> apply_heartbeat(NodeId id, RegisteredWorker& worker);
   Result<void> on_leaving(NodeId id, RegisteredWorker& worker, const rpc::Message& message);
   void report_remains(NodeId id, const RegisteredWorker& worker) const;
   void on_task_event(NodeId node, protocol::Event event);
