@@ -289,6 +289,7 @@ Result<EtcdClient::Answer> EtcdClient::ask_somebody(std::string_view path, const
     const Duration part = time.left() / static_cast<std::int64_t>(count - i);
     if (part < std::chrono::milliseconds(1)) {
       reasons.push_back("the time for an answer is over");
+      wrong = false;
       break;
     }
     const std::size_t index = (first_ + i) % count;

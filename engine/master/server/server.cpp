@@ -215,10 +215,14 @@ Result<void> ServerImpl::begin() {
   Result<void> began;
   reactor_->run([&] {
     began = profiles_->open(options_.profiles);  // what the core restores looks into them
-    if (began) began = open_core();
-    if (began && options_.leadership != nullptr) replicate();
+    if (began && options_.leadership != nullptr)
+      replication_ = std::make_unique<ReplicationLog>(*options_.leadership, *reactor_, [this](const Error& why) { give_up(why); });
+    // Millions of files take a while. Only then workers and drivers are waited for, which cannot come before the master listens.
     if (began) began = open_storage();
+    if (began) began = open_core();
     if (!began) return;
+    if (storage_) recorder_->skip_nodes(storage_->first_node());
+    if (replication_) replicate();
     add_requests();
     watch_lease();
     rpc::Limits limits;
@@ -253,7 +257,6 @@ void ServerImpl::make_parts() {
 /// What followers get. A program is fetched by its hash; one that is uploaded later is named in the log, before the job's part that
 /// needs it.
 void ServerImpl::replicate() {
-  replication_ = std::make_unique<ReplicationLog>(*options_.leadership, *reactor_, [this](const Error& why) { give_up(why); });
   recorder_->replicate_to(*replication_);
   profiles_->replicate_to(*replication_);
   const auto named = [](const Hash128& program) {
@@ -346,7 +349,6 @@ Result<void> ServerImpl::open_storage() {
                      [this](const Error& why) { give_up(why); }, replication_.get(),
                      [this](AuditEntry entry) { gate_.note(std::move(entry)); }};
   WEFT_ASSIGN(storage_, options_.storage(std::move(shell)));
-  recorder_->skip_nodes(storage_->first_node());
   return {};
 }
 
@@ -452,6 +454,9 @@ rpc::Handler ServerImpl::handler() {
     if (!leads() || !may_send(*connection, message.type)) return;
     if (message.type != kAlive) return workers_->reports.on_notify(connection, message);
     if (replication_) replication_->heard_of(connection, ReplicationLog::Sign::of_life);
+  };
+  handler.on_part = [this](const rpc::ConnectionPtr& connection) {
+    if (leads()) workers_->reports.on_part(connection);
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
     connections_.erase(connection);

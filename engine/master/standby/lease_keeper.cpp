@@ -12,14 +12,19 @@ namespace {
 
 constexpr int kRenewals = 5;                           // in the time of a lease
 constexpr Duration kHangs = std::chrono::seconds(10);  // a master that does not ask for so long lets another lead
+constexpr Duration kBegins = std::chrono::minutes(5);  // and one that has not asked yet: it opens its files
 constexpr Duration kRetry = std::chrono::milliseconds(100);
 
 }  // namespace
 
 LeaseKeeper::LeaseKeeper(Election& election, LeaderRecord record, Duration lease, TimePoint until)
-    : election_(election), record_(std::move(record)), lease_(lease), renewed_(until - lease), until_(until), thread_([this] {
-        run();
-      }) {}
+    : election_(election),
+      record_(std::move(record)),
+      lease_(lease),
+      renewed_(until - lease),
+      until_(until),
+      asked_(renewed_),
+      thread_([this] { run(); }) {}
 
 LeaseKeeper::~LeaseKeeper() {
   {
@@ -35,6 +40,7 @@ LeaseKeeper::~LeaseKeeper() {
 std::optional<Error> LeaseKeeper::lost() const {
   const std::lock_guard lock(mutex_);
   asked_ = SystemClock().now();
+  begun_ = true;
   if (ended_) return ended_;
   if (SystemClock().now() < until_) return std::nullopt;
   ended_.emplace(Code::unavailable, fmt::format("this master does not lead any more: its lease of {} could not be prolonged{}{}",
@@ -102,7 +108,7 @@ void LeaseKeeper::renew() {
   renewed_ = SystemClock().now();
   {
     const std::lock_guard lock(mutex_);
-    if (asked_ != TimePoint() && renewed_ - asked_ > kHangs) return;
+    if (renewed_ - asked_ > (begun_ ? kHangs : kBegins)) return;
   }
   const auto renewal = election_.renew();
   if (renewal && !*renewal) return end(Error(Code::unavailable, "another master leads, or may lead: the lease of this one ended"));

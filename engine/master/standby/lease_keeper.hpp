@@ -53,6 +53,7 @@ class LeaseKeeper final : public Leadership {
   std::deque<Change> changes_;
   TimePoint until_;
   mutable TimePoint asked_;             // when lost() was called last: whoever leads asks again and again
+  mutable bool begun_ = false;          // it was called
   std::string failure_;                 // of the last try to prolong it
   mutable std::optional<Error> ended_;  // another master may lead; once that was said it stays so
   bool closing_ = false;
