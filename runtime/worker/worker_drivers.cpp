@@ -62,11 +62,17 @@ Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const st
                                           .user = command.user,
                                           .task_slots = worker_.options.slots,
                                           .memory_bytes = driver_memory(worker_.options)}));
-  auto on_end = [this, directory = start.directory](const protocol::DriverEnded& how) {
+  const std::string directory = start.directory;
+  auto on_end = [this, directory](const protocol::DriverEnded& how) {
     remove_later(directory);
     ended(how);
   };
-  WEFT_ASSIGN(drivers_[command.job].process, DriverProcess::start(worker_.reactor, std::move(start), std::move(on_end)));
+  auto process = DriverProcess::start(worker_.reactor, std::move(start), std::move(on_end));
+  if (!process) {
+    remove_later(directory);
+    return fail(std::move(process).error());
+  }
+  drivers_[command.job].process = std::move(*process);
   worker_.log.info("job {}: started its driver {} of {}", command.job.value(), drivers_[command.job].process->pid(), command.name);
   return {};
 }

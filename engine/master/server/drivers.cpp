@@ -179,7 +179,8 @@ void Drivers::choose(JobId job, const std::vector<Place>& places) {
   driver.asking = 0;
   const auto rank = [&](const Place& place) {
     const auto failed = driver.failed.find(place.node);
-    return std::make_tuple(place.missing.size(), failed == driver.failed.end() ? 0u : failed->second,
+    const bool lacks = driver.state.needs_files && !place.missing.empty();
+    return std::make_tuple(lacks, failed == driver.failed.end() ? 0u : failed->second, place.missing.size(),
                            driver.state.deaths > 0 && place.node == driver.state.node, -room(place.node), place.node);
   };
   const Place* best = nullptr;
@@ -218,6 +219,7 @@ void Drivers::send(JobId job, NodeId node) {
   log_.info("job {}: its driver runs on {}", job.value(), workers_.table.at(node).info.name);
   workers_.table.send(node, protocol::StartDriver{job, running.key, submit.name, submit.program, submit.arguments, submit.directory,
                                                   submit.binary, submit.options.user});
+  await_attach(job, driver, times_.first_attach, &Drivers::not_started);
   answer(driver, {});
 }
 
@@ -252,11 +254,16 @@ void Drivers::disconnected(JobId job) {
     return;
   }
   if (!driver->state.running) return;
-  driver->timer = workers_.reactor.after(times_.attach, [this, job] {
+  await_attach(job, *driver, times_.attach, &Drivers::died);
+}
+
+/// Otherwise it is stopped, and that is its end.
+void Drivers::await_attach(JobId job, Driver& driver, Duration wait, void (Drivers::*end)(JobId, const std::string&)) {
+  driver.timer = workers_.reactor.after(wait, [this, job, wait, end] {
     const Driver* const silent = find(job);
     if (silent == nullptr || !silent->state.running) return;
-    stop(job, silent->state.node, "it lost its connection to the master and did not attach again");
-    died(job, fmt::format("it was not connected to the master for {}", human_duration(times_.attach)));
+    stop(job, silent->state.node, "it did not attach to its job");
+    (this->*end)(job, fmt::format("it was not connected to the master for {}", human_duration(wait)));
   });
 }
 
@@ -279,10 +286,14 @@ void Drivers::ended(NodeId node, const protocol::DriverEnded& how) {
 
 void Drivers::not_started(JobId job, const std::string& why) {
   Driver& driver = drivers_.at(job);
+  driver.state.running = false;
+  driver.lost = shell_.now();  // its worker, which may be the only one with its files, may come back
   if (driver.failed.empty()) driver.first_failed = shell_.now();
   ++driver.failed[driver.state.node];
   log_.warn("job {}: its driver could not be started: {}", job.value(), why);
-  if (shell_.now() - driver.first_failed >= times_.starts)
+  unsigned failed = 0;
+  for (const auto& [node, times] : driver.failed) failed += times;
+  if (failed > kMostDriverDeaths && shell_.now() - driver.first_failed >= times_.starts)
     return fail(
         job, fmt::format("no worker could start its driver for {}, the last time because: {}", human_duration(times_.starts), why));
   change(driver);
@@ -292,6 +303,7 @@ void Drivers::not_started(JobId job, const std::string& why) {
 void Drivers::died(JobId job, const std::string& how) {
   Driver& driver = drivers_.at(job);
   driver.state.running = false;
+  driver.lost = shell_.now();
   ++driver.state.deaths;
   log_.warn("job {}: its driver died ({} of {} times that it may): {}", job.value(), driver.state.deaths, kMostDriverDeaths, how);
   if (driver.state.deaths > kMostDriverDeaths)

@@ -40,14 +40,15 @@ DriverState state_of(JobId job, DriverFact fact);
 struct DriverTimes {
   Duration pause = std::chrono::seconds(1);  // before another start
   Duration longest_pause = std::chrono::seconds(10);
-  Duration attach = std::chrono::seconds(30);     // for a driver whose connection is lost
-  Duration take_over = std::chrono::seconds(10);  // for one that is to be started in the cluster otherwise
-  Duration files = std::chrono::seconds(5);       // for workers to say which files they have
-  Duration lost_files = std::chrono::minutes(1);  // for a worker with the files, after the one that had them was lost
-  Duration unstarted = std::chrono::minutes(10);  // between the submission and the order to start
-  Duration starts = std::chrono::minutes(2);      // in which workers may fail to start it: a file system or a server may be away
-  Duration end = std::chrono::seconds(30);        // for the process, when its job has finished
-  Duration fail = std::chrono::seconds(5);        // when it has failed or was killed
+  Duration attach = std::chrono::seconds(30);        // for a driver whose connection is lost
+  Duration first_attach = std::chrono::minutes(30);  // for a driver that was sent to a worker: it lists its inputs first
+  Duration take_over = std::chrono::seconds(10);     // for one that is to be started in the cluster otherwise
+  Duration files = std::chrono::seconds(5);          // for workers to say which files they have
+  Duration lost_files = std::chrono::minutes(1);     // for a worker with the files, after the one that had them was lost
+  Duration unstarted = std::chrono::minutes(10);     // between the submission and the order to start
+  Duration starts = std::chrono::minutes(2);         // in which workers may fail to start it: a file system or a server may be away
+  Duration end = std::chrono::seconds(30);           // for the process, when its job has finished
+  Duration fail = std::chrono::seconds(5);           // when it has failed or was killed
 };
 
 /// A process may die by a signal as often; the next time the job fails. Starts that fail are not counted: they are repeated for
@@ -110,7 +111,7 @@ class Drivers {
     std::uint32_t pauses = 0;           // in a row
     std::map<NodeId, unsigned> failed;  // how often a worker could not start it, since one could
     Time first_failed{0};               // of these
-    Time lost{0};                       // when its worker was, or one did not say which files it has; 0: not
+    Time lost{0};                       // when its worker was, or it ended there, or one did not say which files it has; 0: not
     Started started;                    // hears of the first start
   };
   struct Ending {
@@ -137,6 +138,7 @@ class Drivers {
   void send(JobId job, NodeId node);
   void lack(JobId job, const std::string& file);
   void stop(JobId job, NodeId node, const std::string& reason);
+  void await_attach(JobId job, Driver& driver, Duration wait, void (Drivers::*end)(JobId, const std::string&));
   void died(JobId job, const std::string& how);
   void not_started(JobId job, const std::string& why);
   void fail(JobId job, const std::string& reason);

@@ -295,16 +295,53 @@ TEST_F(DriversTest, OneThatNoWorkerCanStartForMinutesIsTheJobsError) {
   end(1, JobId(2), -1, "cannot execute it");
   ASSERT_TRUE(eventually([&] { return worker->starts.size() == 4; }));
   at += times.starts - 1ns;
-  end(1, JobId(1), -1, "cannot execute it");
   on_reactor([&] { drivers->attached(JobId(2)); });
-  EXPECT_EQ(status(JobId(1)).state, JobState::running);
-  ASSERT_TRUE(eventually([&] { return worker->starts.size() == 5; }));
+  for (std::size_t starts = 5; starts < 9; ++starts) {
+    end(1, JobId(1), -1, "cannot execute it");
+    EXPECT_EQ(status(JobId(1)).state, JobState::running);
+    ASSERT_TRUE(eventually([&] { return worker->starts.size() == starts; }));
+  }
   at += 1ns;
   end(1, JobId(1), -1, "cannot execute it");
   EXPECT_EQ(status(JobId(1)).state, JobState::failed);
   EXPECT_EQ(status(JobId(1)).error, "no worker could start its driver for 2 min, the last time because: cannot execute it");
   end(1, JobId(2), -1, "cannot execute it");
   EXPECT_EQ(status(JobId(2)).state, JobState::running) << "it had been started meanwhile";
+}
+
+TEST_F(DriversTest, FewStartsThatFailLongApartAreNotTheJobsError) {
+  make();
+  const auto worker = join(1, 2);
+  detach(1);
+  for (std::size_t starts = 2; starts < 5; ++starts) {
+    at += times.starts;
+    end(1, JobId(1), -1, "cannot execute it");
+    ASSERT_TRUE(eventually([&] { return worker->starts.size() == starts; }));
+  }
+  EXPECT_EQ(status(JobId(1)).state, JobState::running);
+}
+
+TEST_F(DriversTest, OneThatNeverAttachesIsStartedElsewhere) {
+  times.first_attach = kAtOnce;
+  make();
+  const auto first = join(1, 4), second = join(2, 2);
+  detach(1);
+  EXPECT_TRUE(eventually([&] { return !first->stops.empty() && !second->starts.empty(); }));
+  EXPECT_EQ(states[JobId(1)].deaths, 0u);
+}
+
+TEST_F(DriversTest, AWorkerThatHasTheFilesMayComeBackAfterItCouldNotStartIt) {
+  make();
+  const auto with = join(1, 2), without = join(2, 2);
+  on_reactor([&] { with->files = {"/d/in.txt"}; });
+  detach(1, {"/d/in.txt"});
+  ASSERT_TRUE(eventually([&] { return with->starts.size() == 1; }));
+  end(1, JobId(1), -1, "the disk is full");
+  lose(1);
+  on_reactor([] {});
+  EXPECT_EQ(status(JobId(1)).state, JobState::running);
+  at += times.lost_files;
+  EXPECT_TRUE(eventually([&] { return core_.job(JobId(1)).value().state == JobState::failed; }));
 }
 
 TEST_F(DriversTest, OneThatWasStoppedIsStartedElsewhere) {
