@@ -204,10 +204,10 @@ Result<void> TableCatalogue::complete_snapshot(const std::string& name, Snapshot
   if (made == table->making.end()) return fail(Code::unavailable, fmt::format("the snapshot of '{}' was given up", name));
   SnapshotRecord record = std::move(made->second);
   table->making.erase(made);
+  changed(*table);  // also when it took too long: partitions that have marked it drop it
   if (record.name.empty() && !leases_.contains(id.value()))
     return fail(Code::unavailable, fmt::format("the snapshot of '{}' took too long", name));
   table->record.snapshots.push_back(std::move(record));
-  changed(*table);
   return {};
 }
 
@@ -265,7 +265,9 @@ Result<bool> TableCatalogue::decide(const std::string& name, const TableCommit& 
   if (record.commit) return fail(Code::unavailable, fmt::format("another job's rows of '{}' are being committed", name));
   if (std::find(record.transactions.begin(), record.transactions.end(), commit.id) == record.transactions.end())
     return fail(Code::not_found,
-                fmt::format("what was written to the table '{}' is gone: its writer was silent for too long", name));
+                fmt::format("what was written to the table '{}' is gone: its writer was silent for too long, or a replica that may "
+                            "lack some of it was promoted (weft table promote)",
+                            name));
   record.commit = commit;
   leases_.end(commit.id.value());
   changed(*table);

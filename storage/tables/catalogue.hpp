@@ -84,7 +84,7 @@ class TableCatalogue {
 
   /// What is left of the partitions that no member in sync can serve: none of them is there, or has what it had. With `accept_loss`
   /// the newest replica of each becomes primary, and the only one in sync: what it lacks is lost, also when the others come back.
-  /// invalid_argument: there is no such partition.
+  /// It may lack rows of transactions: those that are not decided are over. invalid_argument: there is no such partition.
   Result<RemainingReplicas> promote_remaining(const std::string& table, bool accept_loss, Time now);
 
   // ---- what workers report
@@ -153,6 +153,8 @@ class TableCatalogue {
   RemainingReplica remaining(const Table& table, std::uint32_t partition) const;
   /// Why the member cannot be primary; empty when it can.
   std::string flaw(const Table& table, std::uint32_t partition, const std::string& name) const;
+  /// All of the table that are not decided.
+  void end_transactions(Table& table);
   bool is_good(const Table& table, std::uint32_t partition, const std::string& name) const {
     return flaw(table, partition, name).empty();
   }

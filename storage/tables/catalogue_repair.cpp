@@ -93,9 +93,20 @@ RemainingReplica TableCatalogue::remaining(const Table& table, std::uint32_t num
   return left;
 }
 
+void TableCatalogue::end_transactions(Table& table) {
+  const auto& commit = table.record.commit;
+  std::erase_if(table.record.transactions, [&](const TransactionId id) {
+    if (commit && commit->id == id) return false;
+    leases_.end(id.value());
+    return true;
+  });
+  changed(table);
+}
+
 Result<RemainingReplicas> TableCatalogue::promote_remaining(const std::string& name, bool accept_loss, Time now) {
   WEFT_ASSIGN(Table* const table, find(name));
   RemainingReplicas all;
+  bool promoted = false;
   for (std::uint32_t p = 0; p < table->record.partitions.size(); ++p) {
     if (!is_stranded(*table, p, now)) continue;
     RemainingReplica left = remaining(*table, p);
@@ -103,7 +114,7 @@ Result<RemainingReplicas> TableCatalogue::promote_remaining(const std::string& n
       PartitionRecord& partition = table->record.partitions[p];
       partition.at_least = left.version;
       become_primary(*table, p, left.worker, {left.worker});
-      left.promoted = true;
+      left.promoted = promoted = true;
     }
     all.replicas.push_back(std::move(left));
   }
@@ -112,6 +123,7 @@ Result<RemainingReplicas> TableCatalogue::promote_remaining(const std::string& n
         Code::invalid_argument,
         fmt::format("every partition of '{}' has a replica in sync that serves it, or is about to: nothing is to be promoted",
                     name));
+  if (promoted) end_transactions(*table);
   return all;
 }
 

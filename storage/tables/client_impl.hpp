@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -57,10 +58,14 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
     std::uint32_t partition = 0;
     PartitionOperation operation;
   };
+  /// A table's partitions, as the master reported them.
+  using Route = std::shared_ptr<const TableStatus>;
   /// Sends all at once, and those that fail again, for as long as the options allow. Replies are in the order of the parts.
-  Result<std::vector<PartitionReply>> ask_partitions(const std::string& table, std::vector<Part> parts);
+  /// `where`: the route by which the parts were made; it becomes the newest one. not_found when that has another id: the table was
+  /// dropped, and another one made under its name, which may have another number of partitions.
+  Result<std::vector<PartitionReply>> ask_partitions(const std::string& table, std::vector<Part> parts, Route& where);
   /// Where the table's partitions are, as the master reported last.
-  Result<std::shared_ptr<const TableStatus>> route(const std::string& table, bool refresh);
+  Result<Route> route(const std::string& table, bool refresh);
   void forget(const std::string& table, std::uint64_t lease);
 
  private:
@@ -76,9 +81,15 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   std::shared_ptr<Answers> send(const TableStatus& where, const std::vector<PartitionRequest>& requests,
                                 const std::vector<std::size_t>& open, std::uint32_t tries);
   std::string address_for(const PartitionStatus& partition, bool snapshot, std::uint32_t tries) const;
+  /// What is split by the partitions of one table, and again by those of another one that is made under its name meanwhile.
+  template <class T>
+  Result<T> with_route(const std::string& table, const std::function<Result<T>(Route& where)>& carry_out);
   /// `make` makes the operation of the writes of one message.
-  Result<void> write(const std::string& table, std::vector<TableWrite> writes,
-                     const std::function<PartitionOperation(std::vector<TableWrite>)>& make);
+  using MakeOperation = std::function<PartitionOperation(std::vector<TableWrite>)>;
+  Result<void> write(const std::string& table, const std::vector<TableWrite>& writes, const MakeOperation& make);
+  Result<void> write_by(Route& where, const std::string& table, const std::vector<TableWrite>& writes, const MakeOperation& make);
+  using Found = std::vector<std::optional<std::string>>;
+  Result<Found> get_by(Route& where, const std::string& table, const std::vector<std::string>& keys, SnapshotId snapshot);
   void keep(const std::string& table, std::uint64_t lease);
   void renew_all();
 
@@ -88,16 +99,17 @@ class TableClientImpl final : public TableClient, public std::enable_shared_from
   std::unique_ptr<PartitionPeers> peers_;  // on the reactor's thread
 
   std::mutex mutex_;  // guards what follows
-  std::map<std::string, std::shared_ptr<const TableStatus>> routes_;
+  std::map<std::string, Route> routes_;
   std::set<std::pair<std::string, std::uint64_t>> kept_;  // tables, and what is to be renewed
   std::condition_variable ending_;
   bool ended_ = false;
   std::thread renewals_;  // started when something is kept first
 };
 
-/// Rows of several partitions at a snapshot, in order. `held` lives as long as the scan.
+/// Rows of several partitions at a snapshot, in order. `where` is the route by which they were chosen. `held` lives as long as the
+/// scan.
 Result<std::unique_ptr<TableScan>> make_scan(std::shared_ptr<TableClientImpl> client, std::string table,
-                                             std::vector<std::uint32_t> partitions, KeyRange range, SnapshotId snapshot,
-                                             std::unique_ptr<TemporarySnapshot> held);
+                                             TableClientImpl::Route where, std::vector<std::uint32_t> partitions, KeyRange range,
+                                             SnapshotId snapshot, std::unique_ptr<TemporarySnapshot> held);
 
 }  // namespace weft::storage::tables

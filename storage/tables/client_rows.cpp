@@ -17,13 +17,14 @@ constexpr Duration kRowsDeadline = 20s;
 constexpr Retry::Pauses kRowsPauses{5ms, 250ms};
 constexpr std::size_t kMessageBytes = 4u << 20;
 constexpr std::uint64_t kPageRows = 2000;
+constexpr int kMostTables = 10;  // that are made one after the other under a name, while rows of it are on their way
 
 /// Rows of one partition, page by page.
 class PartitionRows {
  public:
-  PartitionRows(TableClientImpl& client, const std::string& table, std::uint32_t partition, const KeyRange& range,
-                SnapshotId snapshot)
-      : client_(client), table_(table), partition_(partition), range_(range), snapshot_(snapshot) {}
+  PartitionRows(TableClientImpl& client, const std::string& table, TableClientImpl::Route& where, std::uint32_t partition,
+                const KeyRange& range, SnapshotId snapshot)
+      : client_(client), table_(table), where_(where), partition_(partition), range_(range), snapshot_(snapshot) {}
 
   /// Nothing at the end.
   Result<const TableRow*> next() {
@@ -34,7 +35,7 @@ class PartitionRows {
  private:
   Result<void> fetch() {
     WEFT_ASSIGN(auto replies,
-                client_.ask_partitions(table_, {{partition_, ScanRows{snapshot_, range_.from, range_.to, kPageRows}}}));
+                client_.ask_partitions(table_, {{partition_, ScanRows{snapshot_, range_.from, range_.to, kPageRows}}}, where_));
     WEFT_ASSIGN(Rows page, reply_to<ScanRows>(Result<PartitionReply>(std::move(replies.at(0)))));
     rows_ = std::move(page.rows);
     at_ = 0;
@@ -45,6 +46,7 @@ class PartitionRows {
 
   TableClientImpl& client_;
   const std::string& table_;
+  TableClientImpl::Route& where_;
   const std::uint32_t partition_;
   KeyRange range_;
   const SnapshotId snapshot_;
@@ -55,12 +57,13 @@ class PartitionRows {
 
 class MergedScan final : public TableScan {
  public:
-  MergedScan(std::shared_ptr<TableClientImpl> client, std::string table, std::unique_ptr<TemporarySnapshot> held)
-      : client_(std::move(client)), table_(std::move(table)), held_(std::move(held)) {}
+  MergedScan(std::shared_ptr<TableClientImpl> client, std::string table, TableClientImpl::Route where,
+             std::unique_ptr<TemporarySnapshot> held)
+      : client_(std::move(client)), table_(std::move(table)), where_(std::move(where)), held_(std::move(held)) {}
 
   Result<void> begin(const std::vector<std::uint32_t>& partitions, const KeyRange& range, SnapshotId snapshot) {
     for (const std::uint32_t partition : partitions) {
-      sources_.push_back(std::make_unique<PartitionRows>(*client_, table_, partition, range, snapshot));
+      sources_.push_back(std::make_unique<PartitionRows>(*client_, table_, where_, partition, range, snapshot));
       WEFT_TRY(advance(sources_.size() - 1));
     }
     return {};
@@ -89,6 +92,7 @@ class MergedScan final : public TableScan {
 
   const std::shared_ptr<TableClientImpl> client_;
   const std::string table_;
+  TableClientImpl::Route where_;  // of all partitions
   const std::unique_ptr<TemporarySnapshot> held_;
   std::vector<std::unique_ptr<PartitionRows>> sources_;
   std::priority_queue<Head> heads_;
@@ -98,9 +102,9 @@ class MergedScan final : public TableScan {
 }  // namespace
 
 Result<std::unique_ptr<TableScan>> make_scan(std::shared_ptr<TableClientImpl> client, std::string table,
-                                             std::vector<std::uint32_t> partitions, KeyRange range, SnapshotId snapshot,
-                                             std::unique_ptr<TemporarySnapshot> held) {
-  auto scan = std::make_unique<MergedScan>(std::move(client), std::move(table), std::move(held));
+                                             TableClientImpl::Route where, std::vector<std::uint32_t> partitions, KeyRange range,
+                                             SnapshotId snapshot, std::unique_ptr<TemporarySnapshot> held) {
+  auto scan = std::make_unique<MergedScan>(std::move(client), std::move(table), std::move(where), std::move(held));
   WEFT_TRY(scan->begin(partitions, range, snapshot));
   return std::unique_ptr<TableScan>(std::move(scan));
 }
@@ -195,7 +199,8 @@ std::shared_ptr<Answers> TableClientImpl::send(const TableStatus& where, const s
   return answers;
 }
 
-Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::string& table, std::vector<Part> parts) {
+Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::string& table, std::vector<Part> parts,
+                                                                    Route& where) {
   std::vector<PartitionRequest> requests;
   for (Part& part : parts) requests.push_back({{{}, part.partition}, 0, std::move(part.operation)});
   std::vector<PartitionReply> replies(requests.size());
@@ -203,12 +208,13 @@ Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::s
   std::iota(open.begin(), open.end(), std::size_t{0});
   const auto failed = [&](Error why) { return fail(std::move(why).wrap(fmt::format("table '{}'", table))); };
   Retry retry(options_, kRowsPauses);
-  std::optional<TableId> id;
+  const TableId id = where->id;
   for (std::uint32_t tries = 0; !open.empty(); ++tries) {
-    WEFT_ASSIGN(const auto where, route(table, tries > 0));
-    if (id && *id != where->id)
+    if (tries > 0) {
+      WEFT_ASSIGN(where, route(table, true));
+    }
+    if (where->id != id)
       return fail(Code::not_found, fmt::format("the table '{}' was dropped, and another one made under its name", table));
-    id = where->id;
     for (PartitionRequest& request : requests) {
       request.place.table = where->id;
       WEFT_TRY(show_key(*where, request));
@@ -233,10 +239,24 @@ Result<std::vector<PartitionReply>> TableClientImpl::ask_partitions(const std::s
   return replies;
 }
 
-Result<void> TableClientImpl::write(const std::string& table, std::vector<TableWrite> writes,
-                                    const std::function<PartitionOperation(std::vector<TableWrite>)>& make) {
+/// Where nothing was dropped, one round is enough. Rows that another table got before are as if written before that was dropped.
+template <class T>
+Result<T> TableClientImpl::with_route(const std::string& table, const std::function<Result<T>(Route& where)>& carry_out) {
+  WEFT_ASSIGN(Route where, route(table, false));
+  for (int tables = 1;; ++tables) {
+    const TableId id = where->id;
+    Result<T> done = carry_out(where);
+    if (done || where->id == id || tables == kMostTables) return done;
+  }
+}
+
+Result<void> TableClientImpl::write(const std::string& table, const std::vector<TableWrite>& writes, const MakeOperation& make) {
   WEFT_TRY(check_writes(writes));
-  WEFT_ASSIGN(const auto where, route(table, false));
+  return with_route<void>(table, [&](Route& where) { return write_by(where, table, writes, make); });
+}
+
+Result<void> TableClientImpl::write_by(Route& where, const std::string& table, const std::vector<TableWrite>& writes,
+                                       const MakeOperation& make) {
   const auto partitions = static_cast<std::uint32_t>(where->partitions.size());
   std::vector<std::vector<TableWrite>> by_partition(partitions);
   std::vector<std::size_t> bytes(partitions);
@@ -249,27 +269,25 @@ Result<void> TableClientImpl::write(const std::string& table, std::vector<TableW
   const auto flush = [&]() -> Result<void> {
     for (std::uint32_t partition = 0; partition < partitions; ++partition)
       if (!by_partition[partition].empty()) send(partition);
-    return ask_partitions(table, std::exchange(parts, {})).map([](auto&&) {});
+    return ask_partitions(table, std::exchange(parts, {}), where).map([](auto&&) {});
   };
-  for (TableWrite& write : writes) {
+  for (const TableWrite& write : writes) {
     const std::uint32_t partition = partition_of(write.key, partitions);
     const std::size_t size = write.key.size() + (write.value ? write.value->size() : 0);
     if (bytes[partition] > 0 && bytes[partition] + size > kMessageBytes) WEFT_TRY(flush());
     bytes[partition] += size;
-    by_partition[partition].push_back(std::move(write));
+    by_partition[partition].push_back(write);
   }
   return flush();
 }
 
 Result<void> TableClientImpl::put(const std::string& table, std::vector<TableWrite> writes) {
-  return write(table, std::move(writes), [](std::vector<TableWrite> some) {
-    return PutRows{std::move(some), unguessable_number()};
-  });
+  return write(table, writes, [](std::vector<TableWrite> some) { return PutRows{std::move(some), unguessable_number()}; });
 }
 
 Result<void> TableClientImpl::stage(const std::string& table, TransactionId id, std::uint64_t token,
                                     std::vector<TableWrite> writes) {
-  return write(table, std::move(writes), [&](std::vector<TableWrite> some) {
+  return write(table, writes, [&](std::vector<TableWrite> some) {
     return StageRows{id, token, std::move(some), unguessable_number()};
   });
 }
@@ -277,7 +295,11 @@ Result<void> TableClientImpl::stage(const std::string& table, TransactionId id, 
 Result<std::vector<std::optional<std::string>>> TableClientImpl::get(const std::string& table, const std::vector<std::string>& keys,
                                                                      SnapshotId snapshot) {
   for (const std::string& key : keys) WEFT_TRY(check_key(key));
-  WEFT_ASSIGN(const auto where, route(table, false));
+  return with_route<Found>(table, [&](Route& where) { return get_by(where, table, keys, snapshot); });
+}
+
+Result<TableClientImpl::Found> TableClientImpl::get_by(Route& where, const std::string& table, const std::vector<std::string>& keys,
+                                                       SnapshotId snapshot) {
   std::map<std::uint32_t, std::vector<std::size_t>> by_partition;
   for (std::size_t i = 0; i < keys.size(); ++i)
     by_partition[partition_of(keys[i], static_cast<std::uint32_t>(where->partitions.size()))].push_back(i);
@@ -287,8 +309,8 @@ Result<std::vector<std::optional<std::string>>> TableClientImpl::get(const std::
     for (const std::size_t i : indexes) get.keys.push_back(keys[i]);
     parts.push_back({partition, std::move(get)});
   }
-  WEFT_ASSIGN(auto replies, ask_partitions(table, std::move(parts)));
-  std::vector<std::optional<std::string>> values(keys.size());
+  WEFT_ASSIGN(auto replies, ask_partitions(table, std::move(parts), where));
+  Found values(keys.size());
   std::size_t part = 0;
   for (const auto& [partition, indexes] : by_partition) {
     WEFT_ASSIGN(Values answer, reply_to<GetRows>(Result<PartitionReply>(std::move(replies.at(part++)))));
@@ -306,18 +328,18 @@ Result<std::unique_ptr<TableScan>> TableClientImpl::scan(const std::string& tabl
     WEFT_ASSIGN(held, temporary_snapshot(table));
     snapshot = held->id();
   }
-  WEFT_ASSIGN(const auto where, route(table, false));
+  WEFT_ASSIGN(Route where, route(table, false));
   std::vector<std::uint32_t> partitions(where->partitions.size());
   std::iota(partitions.begin(), partitions.end(), 0U);
-  return make_scan(shared_from_this(), table, std::move(partitions), range, snapshot, std::move(held));
+  return make_scan(shared_from_this(), table, std::move(where), std::move(partitions), range, snapshot, std::move(held));
 }
 
 Result<std::unique_ptr<TableScan>> TableClientImpl::scan_partition(const std::string& table, std::uint32_t partition,
                                                                    SnapshotId snapshot) {
-  WEFT_ASSIGN(const auto where, route(table, false));
+  WEFT_ASSIGN(Route where, route(table, false));
   if (partition >= where->partitions.size())
     return fail(Code::not_found, fmt::format("the table '{}' has {} partitions", table, where->partitions.size()));
-  return make_scan(shared_from_this(), table, {partition}, {}, snapshot, nullptr);
+  return make_scan(shared_from_this(), table, std::move(where), {partition}, {}, snapshot, nullptr);
 }
 
 }  // namespace weft::storage::tables

@@ -49,8 +49,8 @@ class RocksPartition final : public TablePartition {
       snapshots_.emplace(SnapshotId(number_of(*at)), version);
       kept_->add(version);
     }
-    for (at->Seek("x"); at->Valid() && at->key()[0] == 'x'; at->Seek(number_key('x', staged_.rbegin()->value() + 1)))
-      staged_.insert(TransactionId(number_of(*at)));
+    for (at->Seek("x"); at->Valid() && at->key()[0] == 'x'; at->Next())
+      staged_[TransactionId(number_of(*at))] += at->key().size() + at->value().size();
     kept_->set_committed(last_);
     opened_with_ = last_;
     recalled_ = opened_with_ == 0;
@@ -179,7 +179,15 @@ class RocksPartition final : public TablePartition {
   }
   std::set<TransactionId> staged() const override {
     const std::lock_guard lock(mutex_);
-    return staged_;
+    std::set<TransactionId> ids;
+    for (const auto& [id, bytes] : staged_) ids.insert(id);
+    return ids;
+  }
+  std::uint64_t staged_bytes() const override {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t all = 0;
+    for (const auto& [id, bytes] : staged_) all += bytes;
+    return all;
   }
   bool committed(TransactionId id) const override {
     const std::lock_guard lock(mutex_);
@@ -252,7 +260,7 @@ class RocksPartition final : public TablePartition {
     const std::lock_guard lock(mutex_);
     if (new_epoch) epochs_[entry.version] = entry.epoch;
     last_ = entry.version;
-    remember(entry);
+    remember(entry, bytes.size());
     return {};
   }
 
@@ -332,13 +340,13 @@ class RocksPartition final : public TablePartition {
     return {};
   }
 
-  void remember(const LogEntry& entry) {
+  void remember(const LogEntry& entry, std::size_t bytes) {
     for (const std::uint64_t request : requests_of(entry)) requests_.add(request);
     switch (entry.kind) {
       case EntryKind::write:
         return;
       case EntryKind::stage:
-        staged_.insert(TransactionId(entry.id));
+        staged_[TransactionId(entry.id)] += bytes;
         return;
       case EntryKind::commit:
         committed_ = {TransactionId(entry.id)};
@@ -389,7 +397,8 @@ class RocksPartition final : public TablePartition {
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::uint64_t> epochs_;  // by the versions of their first entries
   std::map<SnapshotId, std::uint64_t> snapshots_;
-  std::set<TransactionId> staged_, committed_;
+  std::map<TransactionId, std::uint64_t> staged_;  // and the bytes of their rows
+  std::set<TransactionId> committed_;
   RecentRequests requests_;
   bool recalled_ = false;          // those of the log up to the next are among them
   std::uint64_t opened_with_ = 0;  // the last entry then

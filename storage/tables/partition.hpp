@@ -58,7 +58,8 @@ class TablePartition {
   /// Takes entries from now on, if a disk that was full has room again. Not after an apply() that failed: only
   /// another open() shows what the disk has of that entry. resource_exhausted: there is no room yet.
   virtual Result<void> recover() { return {}; }
-  /// Entries up to `version` are on all replicas, and reads of kNewest see them. At first: last().
+  /// Reads of kNewest see the entries up to `version`; what only earlier readers would see goes. On a primary they are on all
+  /// replicas. At first: last().
   virtual void set_committed(std::uint64_t version) = 0;
 
   /// Entries after `version`, in order, as many as fit `most_bytes`, and at least one if there is any: for replicas that fell
@@ -82,6 +83,8 @@ class TablePartition {
   virtual std::map<SnapshotId, std::uint64_t> snapshots() const = 0;
   /// Transactions with rows set aside.
   virtual std::set<TransactionId> staged() const = 0;
+  /// About what their rows take, of all attempts. A commit writes up to as much again.
+  virtual std::uint64_t staged_bytes() const = 0;
   /// Whether the transaction was committed here. Only the last one may be asked for.
   virtual bool committed(TransactionId id) const = 0;
   /// Whether an entry carried out that request of a client, as far as is known: of the last 65,536 requests, and before

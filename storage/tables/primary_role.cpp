@@ -140,7 +140,8 @@ void PrimaryRole::write(LogEntry entry, std::uint64_t request, bool repeated, Sh
                      write(std::move(entry), request, true, responder);
                    });
   const std::size_t bytes = bytes_of(entry.writes) + kWriteBytes * entry.writes.size();
-  if (const auto refused = refusal(bytes)) return responder->fail(*refused);
+  const std::uint64_t staged = entry.kind == EntryKind::stage ? parts_.store->staged_bytes() : 0;
+  if (const auto refused = refusal(bytes, staged)) return responder->fail(*refused);
   if (waiting_bytes_ + bytes > kMostWaiting) return responder->fail(not_now(parts_.place, "has too much to write already"));
   if (request == 0)
     return submit({std::move(entry), bytes, false, [responder](const auto& version) { answer(responder, version); }}, false);
@@ -154,10 +155,10 @@ void PrimaryRole::write(LogEntry entry, std::uint64_t request, bool repeated, Sh
   submit({std::move(entry), bytes, false, done}, false);
 }
 
-std::optional<Error> PrimaryRole::refusal(std::optional<std::size_t> row_bytes) {
+std::optional<Error> PrimaryRole::refusal(std::optional<std::size_t> row_bytes, std::uint64_t staged) {
   auto why = parts_.store->refusal();
   if (!why && row_bytes)
-    if (auto room = check_space(parts_.context, parts_.path, *row_bytes); !room) why = std::move(room).error();
+    if (auto room = check_space(parts_.context, parts_.path, *row_bytes, staged); !room) why = std::move(room).error();
   if (!why && row_bytes) full_since_.reset();
   if (!why) return std::nullopt;
   if (why->code() != Code::resource_exhausted) return not_now(parts_.place, "is about to be given up: " + why->to_string());
@@ -269,6 +270,10 @@ void PrimaryRole::establish() {
 
 void PrimaryRole::hold(const Hold& request, SharedResponder responder) {
   if (!established_) return responder->fail(not_now(parts_.place, "is being taken over"));
+  const std::uint64_t staged = request.reads ? parts_.store->staged_bytes() : 0;
+  const auto rows = staged > 0 ? std::optional<std::size_t>(0) : std::nullopt;
+  if (request.reads)  // what is decided has to be carried out, so that there must be room for it before
+    if (const auto refused = refusal(rows, staged)) return responder->fail(*refused);
   auto begin = [this, ticket = request.ticket, reads = request.reads, responder] {
     if (over_) return responder->fail(not_now(parts_.place, "has another primary"));
     if (ticket <= released_) return responder->fail(not_now(parts_.place, "was released before it was held"));
@@ -298,7 +303,7 @@ void PrimaryRole::hold_is_old() {
 }
 
 void PrimaryRole::release(const Release& request, SharedResponder responder) {
-  if (hold_.ticket == request.ticket && request.ticket != 0) end_hold();
+  if (hold_.ticket != 0 && hold_.ticket <= request.ticket) end_hold();
   if (!over_) released_ = std::max(released_, request.ticket);
   responder->reply(Done{});
 }

@@ -97,9 +97,9 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
 
   /// Makes `entry`, whose version and epoch are set here, and carries out a client's request once.
   void write(LogEntry entry, std::uint64_t request, bool repeated, SharedResponder responder);
-  /// Why this disk refuses an entry: a mark, or one of that many bytes of rows. The error is transient while another member may
-  /// take over.
-  std::optional<Error> refusal(std::optional<std::size_t> row_bytes);
+  /// Why this disk refuses an entry: a mark, or one of that many bytes of rows beside the commit of what is staged. The error is
+  /// transient while another member may take over.
+  std::optional<Error> refusal(std::optional<std::size_t> row_bytes, std::uint64_t staged = 0);
   void update_followers();
   void drop_what_is_over();
   void submit(Proposal proposal, bool first);

@@ -30,6 +30,9 @@ inline constexpr rpc::MessageType kFirstTableMessage = 600, kLastTableMessage = 
 inline constexpr std::chrono::seconds kHoldLasts{30};     // without a further message of the master
 inline constexpr std::chrono::seconds kHoldDecisive{10};  // after that the master decides nothing that depends on the hold
 
+inline constexpr std::chrono::seconds kSnapshotDeadline{15};  // a client waits for so long, and then asks again
+inline constexpr std::chrono::minutes kCommitDeadline{10};
+
 inline constexpr std::size_t kMostBatchBytes = 24u << 20;  // keys and values in one message
 
 // ---- clients and the master -----------------------------------------------------------------------------------------
@@ -303,7 +306,7 @@ struct Commit {
   TableCommit commit;
   using Reply = AtVersion;
 };
-/// The hold ends; nor will there be one of this ticket, or an earlier one.
+/// A hold of this ticket or an earlier one ends; nor will there be another.
 struct Release {
   std::uint64_t ticket = 0;
   using Reply = Done;

@@ -88,7 +88,7 @@ void Replica::opened(Result<std::unique_ptr<TablePartition>> store) {
 void Replica::look_at_disk() {
   if (!store_ || disk_ != Disk::open) return;
   const auto refused = store_->refusal();
-  const auto room = check_space(context_, path_, kLeastRoom);
+  const auto room = check_space(context_, path_, kLeastRoom, store_->staged_bytes());
   no_room_ = refused ? refused->to_string() : room ? std::string() : room.error().to_string();
   if (!refused || recovering_) return;
   context_.log.warn("{}; until then it is only read", refused->to_string());
@@ -303,11 +303,16 @@ void Replica::erase(std::function<void()> done) {
   });
 }
 
-Result<void> check_space(const ReplicaContext& context, const std::string& path, std::size_t bytes) {
+Result<std::uint64_t> free_space_of(const std::string& path) {
   struct statvfs info {};
   if (::statvfs(path.c_str(), &info) != 0) return fail(errno_error("cannot see how full the disk of " + path + " is", errno));
-  const std::uint64_t free = std::uint64_t{info.f_bavail} * info.f_frsize;
-  if (free >= context.reserve + 4 * bytes) return {};
+  return std::uint64_t{info.f_bavail} * info.f_frsize;
+}
+
+/// A commit writes the rows that were staged again, and a compaction writes those once more.
+Result<void> check_space(const ReplicaContext& context, const std::string& path, std::size_t bytes, std::uint64_t staged) {
+  WEFT_ASSIGN(const std::uint64_t free, context.free_space(path));
+  if (free >= context.reserve + 4 * bytes + 2 * staged) return {};
   return fail(
       Code::resource_exhausted,
       fmt::format("the disk of worker {} is full: {} are left below {}, of which {} are kept free; make room, or add workers",

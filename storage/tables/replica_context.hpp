@@ -18,6 +18,9 @@
 
 namespace weft::storage::tables {
 
+/// Bytes that programs may write yet to the disk of that path.
+Result<std::uint64_t> free_space_of(const std::string& path);
+
 inline constexpr Duration kAskDeadline = std::chrono::seconds(5);  // of questions to other members
 
 /// What a worker's replicas share. Outlives them.
@@ -35,6 +38,7 @@ struct ReplicaContext {
   std::function<void()> heartbeat_soon{};
   std::function<Result<std::unique_ptr<TablePartition>>(const std::string& path, OpenMode mode)> open_partition =
       [](const std::string& path, OpenMode mode) { return TablePartition::open(path, mode); };
+  std::function<Result<std::uint64_t>(const std::string& path)> free_space = free_space_of;
   Log log{"tables"};
 
   bool leased() const { return clock.now() < leased_until; }
@@ -78,7 +82,8 @@ void ask(ReplicaContext& context, std::weak_ptr<Owner> owner, const std::string&
 void answer(const SharedResponder& responder, const Result<std::uint64_t>& version);
 /// Another try, at the right place or later, may succeed.
 Error not_now(const PlaceId& place, std::string_view why);
-/// Whether the disk of that path has room for that many bytes of rows beside what is kept free.
-Result<void> check_space(const ReplicaContext& context, const std::string& path, std::size_t bytes);
+/// Whether the disk of that path has room for that many bytes of rows, and for the commit of as many bytes as are staged, beside
+/// what is kept free.
+Result<void> check_space(const ReplicaContext& context, const std::string& path, std::size_t bytes, std::uint64_t staged = 0);
 
 }  // namespace weft::storage::tables

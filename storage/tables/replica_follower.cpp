@@ -37,7 +37,9 @@ void Replica::take_entries(std::uint64_t epoch, AppendEntries request, SharedRes
   on_disk(
       [store = store_, entries = std::move(request.entries)]() -> Result<std::uint64_t> {
         for (const LogEntry& entry : entries) WEFT_TRY(store->apply(entry));
-        return store->last();
+        const std::uint64_t last = store->last();
+        store->set_committed(last);  // nobody reads older versions here, except by snapshots
+        return last;
       },
       [this, responder](const Result<std::uint64_t>& version) {
         answer(responder, version);

@@ -62,14 +62,15 @@ void Replica::read(SnapshotId snapshot, LookUp look_up, SharedResponder responde
           Error(Code::not_found, fmt::format("partition {} has no snapshot {}", to_string(place_), snapshot.value())));
     at = known->second;
   }
-  // Beside the queue: reads don't wait for writes. Snapshots don't change; of the newest version one must still be the primary.
+  // Beside the queue: reads don't wait for writes. Snapshots don't change; of the newest version one must still be the primary, in
+  // the same role: as a follower it may have taken, and shown, what nobody has acknowledged.
   context_.threads.post([weak = weak_from_this(), store = store_, look_up = std::move(look_up), responder, at,
-                         &reactor = context_.reactor]() mutable {
+                         role = std::weak_ptr(primary_), &reactor = context_.reactor]() mutable {
     auto found = std::make_shared<Result<PartitionReply>>(look_up(*store, at));
     store.reset();
-    reactor.post([weak, found, responder = std::move(responder), current = at == kNewest] {
+    reactor.post([weak, found, responder = std::move(responder), role = std::move(role), current = at == kNewest] {
       const auto self = weak.lock();
-      if (current && (!self || !self->primary_ || !self->context_.leased()))
+      if (current && (!self || !self->primary_ || self->primary_ != role.lock() || !self->context_.leased()))
         return responder->fail(Error(Code::unavailable, "the partition has another primary"));
       if (!*found && self) return responder->fail(self->read_failed(found->error()));
       if (!*found) return responder->fail(found->error());

@@ -16,8 +16,7 @@ namespace weft::storage::tables {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr Duration kAskDeadline = 15s;
-constexpr Duration kCommitDeadline = 10min;
+constexpr Duration kAskDeadline = kSnapshotDeadline;
 constexpr Retry::Pauses kPauses{10ms, 500ms};
 constexpr Duration kReplicasPause = 10ms;
 constexpr Duration kRenewal = 10s;
@@ -122,7 +121,7 @@ Result<std::vector<RemainingReplica>> TableClientImpl::promote_remaining(const s
   return ask(PromoteRemaining{table, accept_loss}).map([](RemainingReplicas&& all) { return std::move(all.replicas); });
 }
 
-Result<std::shared_ptr<const TableStatus>> TableClientImpl::route(const std::string& table, bool refresh) {
+Result<TableClientImpl::Route> TableClientImpl::route(const std::string& table, bool refresh) {
   if (!refresh) {
     const std::lock_guard lock(mutex_);
     if (const auto known = routes_.find(table); known != routes_.end()) return known->second;

@@ -11,7 +11,8 @@
 
 namespace weft::storage::tables {
 
-/// The versions that live snapshots keep, and the one that readers without a snapshot see. Any thread.
+/// The versions that live snapshots keep, and the one that readers without a snapshot see, or would see if this replica became
+/// primary. Any thread.
 class KeptVersions {
  public:
   void add(std::uint64_t version);

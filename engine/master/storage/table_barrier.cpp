@@ -1,5 +1,7 @@
 #include "engine/master/storage/table_barrier.hpp"
 
+#include <utility>
+
 #include <fmt/core.h>
 
 #include "base/clock.hpp"
@@ -11,6 +13,18 @@ using namespace storage::tables;
 using namespace std::chrono_literals;
 constexpr auto kDeadline = 5s;
 constexpr auto kLater = 100ms;
+
+/// Of its primary's data port; empty when there is none.
+std::string address_of(const PartitionStatus& partition) {
+  if (partition.primary.empty()) return {};
+  for (const MemberStatus& member : partition.members)
+    if (member.name == partition.primary) return member.address;
+  return {};
+}
+
+Error no_primary(const PartitionStatus& partition) {
+  return {Code::unavailable, fmt::format("no worker can serve it{}{}", partition.fault.empty() ? "" : ": ", partition.fault)};
+}
 
 }  // namespace
 
@@ -24,6 +38,11 @@ void TableBarrier::in_line(const std::string& table, Job job) {
   auto& line = lines_[table];
   line.push_back(std::move(job));
   if (line.size() == 1) next(table);
+}
+
+std::size_t TableBarrier::jobs(const std::string& table) const {
+  const auto line = lines_.find(table);
+  return line == lines_.end() ? 0 : line->second.size();
 }
 
 void TableBarrier::next(const std::string& table) {
@@ -58,25 +77,52 @@ void TableBarrier::each(const TableStatus& table, const PartitionOperation& oper
     OnDone done;
   };
   const auto all = std::make_shared<All>(All{table.partitions.size(), {}, std::move(done)});
-  const auto arrived = [alive = std::weak_ptr(alive_), all](std::uint32_t partition, const Result<void>& one) {
-    if (alive.expired()) return;
-    if (!one && all->result) all->result = fail(Error(one.error()).wrap(fmt::format("partition {}", partition)));
-    if (--all->left == 0) all->done(all->result);
-  };
   for (std::uint32_t p = 0; p < table.partitions.size(); ++p) {
-    const PartitionStatus& partition = table.partitions[p];
-    std::string address;
-    for (const MemberStatus& member : partition.members)
-      if (member.name == partition.primary) address = member.address;
-    const auto fails = [this, arrived, p](const Error& why) { reactor_.post([arrived, p, why] { arrived(p, fail(why)); }); };
-    if (partition.primary.empty() || address.empty()) {
-      fails(Error(Code::unavailable,
-                  fmt::format("no worker can serve it{}{}", partition.fault.empty() ? "" : ": ", partition.fault)));
-      continue;
-    }
-    ask_(address, {{table.id, p}, partition.epoch, operation}, kDeadline,
-         [arrived, p](const Result<PartitionReply>& reply) { arrived(p, reply ? Result<void>() : fail(reply.error())); });
+    const auto arrived = [all, p](const Result<void>& one) {
+      if (!one && all->result) all->result = fail(Error(one.error()).wrap(fmt::format("partition {}", p)));
+      if (--all->left == 0) all->done(all->result);
+    };
+    ask_primary(table, p, operation, arrived);
   }
+}
+
+void TableBarrier::those_led(const TableStatus& table, const Partitions& partitions, const PartitionOperation& operation,
+                             std::function<void(Partitions failed)> done) {
+  struct All {
+    std::size_t left;
+    Partitions failed;
+    std::function<void(Partitions)> done;
+  };
+  std::vector<std::uint32_t> led;
+  for (const std::uint32_t p : partitions)
+    if (p < table.partitions.size() && !address_of(table.partitions[p]).empty()) led.push_back(p);
+  const auto all = std::make_shared<All>(All{led.size(), {}, std::move(done)});
+  if (led.empty())
+    return reactor_.post([all, alive = std::weak_ptr(alive_)] {
+      if (!alive.expired()) all->done({});
+    });
+  for (const std::uint32_t p : led)
+    ask_primary(table, p, operation, [all, p](const Result<void>& one) {
+      if (!one) all->failed.insert(p);
+      if (--all->left == 0) all->done(all->failed);
+    });
+}
+
+void TableBarrier::ask_primary(const TableStatus& table, std::uint32_t number, const PartitionOperation& operation, OnDone done) {
+  const auto arrived = [alive = std::weak_ptr(alive_), done = std::move(done)](const Result<void>& one) {
+    if (!alive.expired()) done(one);
+  };
+  const PartitionStatus& partition = table.partitions.at(number);
+  const std::string address = address_of(partition);
+  if (address.empty()) return reactor_.post([arrived, why = no_primary(partition)] { arrived(fail(why)); });
+  ask_(address, {{table.id, number}, partition.epoch, operation}, kDeadline,
+       [arrived](const Result<PartitionReply>& reply) { arrived(reply ? Result<void>() : fail(reply.error())); });
+}
+
+Result<void> check_led(const TableStatus& table) {
+  for (std::uint32_t p = 0; p < table.partitions.size(); ++p)
+    if (address_of(table.partitions[p]).empty()) return fail(no_primary(table.partitions[p]).wrap(fmt::format("partition {}", p)));
+  return {};
 }
 
 }  // namespace weft::master

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,17 +28,26 @@ class TableBarrier {
   /// `job` when the jobs of this table before it have called their `finished`.
   using Job = std::function<void(std::function<void()> finished)>;
   void in_line(const std::string& table, Job job);
+  /// Jobs of this table that are not finished.
+  std::size_t jobs(const std::string& table) const;
 
   /// Asks the primary of each partition for this; `done` gets the first error. unavailable when a
   /// partition has no primary.
   using OnDone = std::function<void(Result<void>)>;
   void each(const storage::tables::TableStatus& table, const storage::tables::PartitionOperation& operation, OnDone done);
+  /// Asks the primaries of these partitions, of those that have one; `done` gets the partitions whose primary failed.
+  using Partitions = std::set<std::uint32_t>;
+  void those_led(const storage::tables::TableStatus& table, const Partitions& partitions,
+                 const storage::tables::PartitionOperation& operation, std::function<void(Partitions failed)> done);
   /// A ticket for a hold.
   std::uint64_t ticket() { return ++ticket_; }
   void later(std::function<void()> task);
 
  private:
   void next(const std::string& table);
+  /// `done`, once, unless this is gone by then. The partition has a primary.
+  void ask_primary(const storage::tables::TableStatus& table, std::uint32_t partition,
+                   const storage::tables::PartitionOperation& operation, OnDone done);
 
   rpc::Reactor& reactor_;
   const Ask ask_;
@@ -47,5 +57,8 @@ class TableBarrier {
   std::uint64_t next_timer_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
+
+/// unavailable, with its fault, when a partition has no primary that could be asked.
+Result<void> check_led(const storage::tables::TableStatus& table);
 
 }  // namespace weft::master

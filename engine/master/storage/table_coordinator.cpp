@@ -1,12 +1,19 @@
 #include "engine/master/storage/table_coordinator.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace weft::master {
 
 using namespace storage::tables;
+
+namespace {
+
+constexpr std::size_t kMostJobs = 64;  // of a table, in line
+
+}  // namespace
 
 bool TableCoordinator::led_as_before(const TableStatus& before) const {
   const auto now = parts_.catalogue.describe(before.name);
@@ -15,22 +22,70 @@ bool TableCoordinator::led_as_before(const TableStatus& before) const {
          std::equal(now->partitions.begin(), now->partitions.end(), before.partitions.begin(), before.partitions.end(), same);
 }
 
+/// With all its partitions. Where one has no primary nothing is asked of the others, which would be held for nothing.
+Result<TableStatus> TableCoordinator::led(const std::string& name) const {
+  WEFT_ASSIGN(TableStatus table, parts_.catalogue.describe(name));
+  if (auto all = check_led(table); !all)
+    return fail(std::move(all).error().wrap(fmt::format("the table '{}' cannot be held", name)));
+  return table;
+}
+
+/// A later ticket ends earlier holds, too: the jobs of a table are in line, so that nothing needs those any more.
 void TableCoordinator::release(const std::string& name, std::uint64_t ticket) {
   const auto table = parts_.catalogue.describe(name);
-  if (!table || table->down_partitions > 0) {  // a new primary holds nothing
-    if (table) barrier_.later([this, name, ticket] { release(name, ticket); });
-    return;
-  }
-  barrier_.each(*table, Release{ticket}, [this, name, ticket](const Result<void>& released) {
-    if (!released) barrier_.later([this, name, ticket] { release(name, ticket); });
-  });
+  if (!table) return;
+  TableBarrier::Partitions all;
+  for (std::uint32_t p = 0; p < table->partitions.size(); ++p) all.insert(p);
+  release_some(*table, all, ticket, false);
+}
+
+/// A partition without a primary is left out: whichever worker becomes primary begins another epoch, and holds nothing.
+void TableCoordinator::release_some(const TableStatus& table, const TableBarrier::Partitions& partitions, std::uint64_t ticket,
+                                    bool again) {
+  barrier_.those_led(table, partitions, Release{ticket},
+                     [this, name = table.name, ticket, again](const TableBarrier::Partitions& failed) {
+                       if (failed.empty() && !again) return;
+                       const bool others_follow = !again && unreleased_.contains(name);
+                       Unreleased& left = unreleased_[name];
+                       left.ticket = std::max(left.ticket, ticket);
+                       left.partitions.insert(failed.begin(), failed.end());
+                       if (left.partitions.empty()) return void(unreleased_.erase(name));
+                       if (!others_follow) barrier_.later([this, name] { release_again(name); });
+                     });
+}
+
+/// One at a time for each table, however many of its requests have failed.
+void TableCoordinator::release_again(const std::string& name) {
+  const auto table = parts_.catalogue.describe(name);
+  if (!table) return void(unreleased_.erase(name));
+  Unreleased& left = unreleased_.at(name);
+  release_some(*table, std::exchange(left.partitions, {}), left.ticket, true);
+}
+
+/// The line is bounded: it stands still while a decided commit waits for a partition that is away.
+void TableCoordinator::in_line(const std::string& table, storage::Time patience, std::function<void(const Error&)> refused,
+                               TableBarrier::Job job) {
+  if (barrier_.jobs(table) >= kMostJobs)
+    return barrier_.later([table, refused = std::move(refused)] {
+      refused(Error(Code::unavailable, fmt::format("{} requests wait for the table '{}' already", kMostJobs, table)));
+    });
+  const storage::Time given_up = parts_.now() + patience;
+  barrier_.in_line(
+      table, [this, table, given_up, refused = std::move(refused), job = std::move(job)](const std::function<void()>& finished) {
+        if (parts_.now() <= given_up) return job(finished);
+        refused(Error(Code::unavailable, fmt::format("the requests for the table '{}' that came before took too long", table)));
+        finished();
+      });
 }
 
 void TableCoordinator::take_snapshot(TakeSnapshot request, std::int64_t clock_ms, OnSnapshot done) {
   resume_commits();  // in line before it: part of a commit is no moment of the table
   const std::string table = request.table;
-  barrier_.in_line(table, [this, request = std::move(request), clock_ms, done = std::move(done)](
-                              const std::function<void()>& finished) { make_snapshot(request, clock_ms, done, finished); });
+  const auto refused = [done](const Error& why) { done(fail(why)); };
+  in_line(table, kSnapshotDeadline, refused,
+          [this, request = std::move(request), clock_ms, done = std::move(done)](const std::function<void()>& finished) {
+            make_snapshot(request, clock_ms, done, finished);
+          });
 }
 
 void TableCoordinator::make_snapshot(const TakeSnapshot& request, std::int64_t clock_ms, const OnSnapshot& done,
@@ -41,7 +96,7 @@ void TableCoordinator::make_snapshot(const TakeSnapshot& request, std::int64_t c
   };
   if (const auto before = parts_.catalogue.made_before(request.table, request.token); before && *before != SnapshotId())
     return made_durable(*before);
-  const auto table = parts_.catalogue.describe(request.table);
+  const auto table = led(request.table);
   const auto id = table ? parts_.catalogue.begin_snapshot(request.table, request.name, request.token, clock_ms, parts_.now())
                         : fail(table.error());
   if (!id) {
@@ -69,14 +124,16 @@ void TableCoordinator::make_snapshot(const TakeSnapshot& request, std::int64_t c
 void TableCoordinator::commit(CommitTransaction request, OnDone done) {
   resume_commits();
   const std::string table = request.table;
-  barrier_.in_line(table, [this, request = std::move(request), done = std::move(done)](const std::function<void()>& finished) {
-    hold_and_decide(request, done, finished);
-  });
+  const auto refused = [done](const Error& why) { done(fail(why)); };
+  in_line(table, kCommitDeadline, refused,
+          [this, request = std::move(request), done = std::move(done)](const std::function<void()>& finished) {
+            hold_and_decide(request, done, finished);
+          });
 }
 
 void TableCoordinator::hold_and_decide(const CommitTransaction& request, const OnDone& done,
                                        const std::function<void()>& finished) {
-  const auto table = parts_.catalogue.describe(request.table);
+  const auto table = led(request.table);
   if (!table) {
     done(fail(table.error()));
     return finished();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -15,7 +16,8 @@
 
 namespace weft::master {
 
-/// On the reactor's thread. Callbacks come later, never from within a call, once, and none after destruction.
+/// On the reactor's thread. Callbacks come later, never from within a call, once, and none after destruction. A table's requests
+/// are carried out one after the other. They fail with unavailable while too many wait, and while a partition has no primary.
 class TableCoordinator {
  public:
   struct Parts {
@@ -41,6 +43,10 @@ class TableCoordinator {
   void resume_commits();
 
  private:
+  /// What a request for the table does when those before it are finished, unless its client has given up by then.
+  void in_line(const std::string& table, storage::Time patience, std::function<void(const Error&)> refused, TableBarrier::Job job);
+  /// The table, if every partition of it has a primary.
+  Result<storage::tables::TableStatus> led(const std::string& table) const;
   /// Whether the partitions have the same primaries as then, in the same epochs: what these held, they still hold.
   bool led_as_before(const storage::tables::TableStatus& before) const;
   void make_snapshot(const storage::tables::TakeSnapshot& request, std::int64_t clock_ms, const OnSnapshot& done,
@@ -52,13 +58,22 @@ class TableCoordinator {
   /// Until all partitions have it.
   void carry_out(const std::string& table, const storage::tables::TableCommit& commit, std::uint64_t ticket,
                  std::function<void()> done);
-  /// Repeated until every partition's primary knows it.
+  /// Ends the holds of this ticket and of earlier ones, repeated until every partition's primary knows it.
   void release(const std::string& table, std::uint64_t ticket);
+  void release_some(const storage::tables::TableStatus& table, const TableBarrier::Partitions& partitions, std::uint64_t ticket,
+                    bool again);
+  void release_again(const std::string& table);
 
   const Parts parts_;
   Log log_{"tables"};
   TableBarrier barrier_;
   std::set<std::string> under_way_;  // tables whose decided commit is in line to be carried out
+  /// Partitions that may be held although nothing needs that.
+  struct Unreleased {
+    std::uint64_t ticket = 0;
+    TableBarrier::Partitions partitions;
+  };
+  std::map<std::string, Unreleased> unreleased_;  // by table; each is tried again until it is empty
 };
 
 }  // namespace weft::master

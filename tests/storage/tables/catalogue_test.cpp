@@ -460,6 +460,48 @@ TEST_F(CatalogueTest, NothingEndsWhileTheMasterWasStoppedOrItsDiskWasFull) {
   EXPECT_TRUE(catalogue.renew("t", transaction.value(), now));
 }
 
+TEST_F(CatalogueTest, TransactionsThatAPromotedReplicaMayLackAreOverUnlessTheyWereDecided) {
+  make({"a", "b"});
+  const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
+  InSyncChange change{{catalogue.describe("t")->id, 0}, status().epoch, replica(primary).revision, {primary}, 0};
+  Assignment assignment;
+  ASSERT_TRUE(catalogue.change_in_sync(primary, change, assignment));
+  const TransactionId open = catalogue.begin("t", now).value(), decided = catalogue.begin("t", now).value();
+  ASSERT_TRUE(catalogue.decide("t", {decided, {}}));
+  lose(primary);
+  for (int i = 0; i < 10; ++i) now += 1s, settle({other});
+  const auto left = catalogue.promote_remaining("t", false, now);
+  ASSERT_TRUE(left) << left.error().to_string();
+  EXPECT_TRUE(catalogue.renew("t", open.value(), now)) << "nobody accepted the loss";
+  ASSERT_TRUE(catalogue.promote_remaining("t", true, now).value().replicas.at(0).promoted);
+  EXPECT_EQ(catalogue.renew("t", open.value(), now).error().code(), Code::not_found);
+  const auto orders = heartbeat(other).assignments;
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].transactions, std::vector{decided}) << "its workers drop the other one";
+  ASSERT_TRUE(orders[0].commit);
+  EXPECT_EQ(orders[0].commit->id, decided);
+  ASSERT_TRUE(catalogue.complete_commit("t", decided));
+  const auto refused = catalogue.decide("t", {open, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::not_found);
+  EXPECT_NE(refused.error().to_string().find("was promoted"), std::string::npos) << refused.error().to_string();
+  EXPECT_TRUE(catalogue.decide("t", {catalogue.begin("t", now).value(), {}})) << "others begin as ever";
+}
+
+TEST_F(CatalogueTest, MarksOfASnapshotThatTookTooLongAreDropped) {
+  make({"a"});
+  const SnapshotId id = catalogue.begin_snapshot("t", "", 0, 0, now).value();
+  ASSERT_TRUE(catalogue.begin("t", now));
+  EXPECT_EQ(heartbeat("a").assignments.at(0).snapshots, std::vector{id}) << "it may be marked";
+  for (int i = 0; i < 61; ++i) now += 1s, catalogue.tick(now);
+  settle({"a"});
+  EXPECT_TRUE(heartbeat("a").assignments.empty());
+  EXPECT_EQ(catalogue.complete_snapshot("t", id).error().code(), Code::unavailable);
+  const auto orders = heartbeat("a").assignments;
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_TRUE(orders[0].snapshots.empty());
+}
+
 TEST_F(CatalogueTest, OnlyWhatIsOfTheTableIsRenewed) {
   make({"a"});
   ASSERT_TRUE(catalogue.create("u", 1, 1));

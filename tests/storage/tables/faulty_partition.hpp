@@ -63,6 +63,7 @@ class FaultyPartition final : public TablePartition {
   }
   std::map<SnapshotId, std::uint64_t> snapshots() const override { return real_->snapshots(); }
   std::set<TransactionId> staged() const override { return real_->staged(); }
+  std::uint64_t staged_bytes() const override { return real_->staged_bytes(); }
   bool committed(TransactionId id) const override { return real_->committed(id); }
   bool carried_out(std::uint64_t request) const override { return real_->carried_out(request); }
   Result<void> recall_requests() override {

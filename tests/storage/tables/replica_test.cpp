@@ -193,6 +193,61 @@ TEST_F(ReplicaTest, APrimaryWhoseDiskIsFullMakesRoomForOneThatTakesWrites) {
   ASSERT_TRUE(whole()) << fault();
 }
 
+TEST_F(ReplicaTest, ACommitIsDecidedOnlyWhereThereIsRoomForItsRows) {
+  start("a");
+  std::uint64_t free = std::uint64_t{1} << 40;
+  workers_.at("a").context->free_space = [&](const std::string&) -> Result<std::uint64_t> { return free; };
+  make(1);
+  ASSERT_TRUE(put("k", "0"));
+  const TransactionId id = *catalogue_.begin("t", now());
+  spread_changes();
+  constexpr std::uint64_t kRowBytes = 1u << 20;
+  const auto stage = [&](const char* key) {
+    return ask_primary(request_of(StageRows{id, 3, {{key, std::string(kRowBytes, 'v')}}}));
+  };
+  for (const char* key : {"k", "l", "m"}) ASSERT_TRUE(stage(key));
+  free = 5 * kRowBytes;  // enough for one more row, and not for the commit of all of them as well
+  EXPECT_EQ(stage("n").error().code(), Code::resource_exhausted);
+  EXPECT_TRUE(put("small", "1")) << "that is no row of the transaction";
+  const auto refused = ask("a", order(Hold{5, true}));
+  ASSERT_TRUE(refused && !*refused);
+  EXPECT_EQ(refused->error().code(), Code::resource_exhausted) << refused->error().to_string();
+  EXPECT_TRUE(turn([&] { return fault().find("is full") != std::string::npos; })) << "another one may have room: " << fault();
+  EXPECT_TRUE(done(order(Hold{6, false}))) << "a snapshot takes no room";
+  EXPECT_TRUE(done(order(Release{6})));
+  free = 7 * kRowBytes;
+  EXPECT_TRUE(done(order(Hold{7, true})));
+  ASSERT_TRUE(done(order(Commit{7, {id, {3}}})));
+  EXPECT_TRUE(done(order(Release{7})));
+  free = kRowBytes;
+  EXPECT_TRUE(done(order(Hold{8, true}))) << "nothing is staged any more";
+}
+
+TEST_F(ReplicaTest, AFollowerKeepsNoDeletionsAndNoOldVersionsThatNobodySees) {
+  std::map<std::string, TablePartition*> stores;
+  for (const char* name : {"a", "b"})
+    start(name, [&stores, name](const std::string& path, OpenMode mode) -> Result<std::unique_ptr<TablePartition>> {
+      WEFT_ASSIGN(auto store, TablePartition::open(path, mode));
+      stores[name] = store.get();
+      return store;
+    });
+  make(2);
+  ASSERT_TRUE(put("gone", "1"));
+  ASSERT_TRUE(put("k", "1"));
+  ASSERT_TRUE(ask_primary(request_of(PutRows{{{"gone", std::nullopt}}})));
+  ASSERT_TRUE(done(order(Hold{1, false})));
+  ASSERT_TRUE(done(order(Mark{1, SnapshotId(1000)})));
+  for (const char* value : {"2", "3"}) ASSERT_TRUE(put("k", value));
+  for (const auto& [name, store] : stores) {
+    ASSERT_TRUE(store->compact());
+    EXPECT_EQ(store->stored_versions().value(), 2u) << name << " keeps the newest, and that of the snapshot";
+    EXPECT_EQ(value_of(**ask(name, request_of(GetRows{SnapshotId(1000), {"k"}}))), "1") << name;
+  }
+  kill(status().primary);
+  EXPECT_EQ(get("k").value(), "3");
+  EXPECT_EQ(get("gone").value(), std::nullopt);
+}
+
 TEST_F(ReplicaTest, OneThatIsMadeOnAFullDiskIsWrittenWhenThereIsRoom) {
   faults->full = true;
   start("a", faulty(faults));
@@ -329,6 +384,18 @@ TEST_F(ReplicaTest, AHoldThatIsReleasedBeforeItComesHoldsNothing) {
   EXPECT_FALSE(done(order(Hold{0, false})));
   EXPECT_TRUE(put("k", "1"));
   EXPECT_TRUE(done(order(Hold{6, false})));
+}
+
+TEST_F(ReplicaTest, AReleaseEndsAnEarlierHoldToo) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "0"));
+  ASSERT_TRUE(done(order(Hold{5, false})));
+  const PartitionRequest request = request_of(PutRows{{{"k", "1"}}});
+  EXPECT_TRUE(done(order(Release{4})));
+  EXPECT_FALSE(ask("a", request, 1s)) << "that was another one";
+  EXPECT_TRUE(done(order(Release{6})));
+  EXPECT_TRUE(turn([&] { return get("k").value() == "1"; }, 1s)) << "its own release was lost";
 }
 
 TEST_F(ReplicaTest, AHoldThatIsForgottenEnds) {

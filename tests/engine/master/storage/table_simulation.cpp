@@ -65,6 +65,7 @@ void TableSimulation::send(const std::string& from, const std::string& to, std::
 
 void TableSimulation::request(const std::string& from, const SimulatedProcess* asker, const std::string& to,
                               const PartitionRequest& request, Duration deadline, PartitionPeers::Answer answer) {
+  seen_(request);
   const auto open = std::make_shared<bool>(true);
   const auto answered = [open, answer = std::move(answer)](const Result<PartitionReply>& reply) {
     if (std::exchange(*open, false)) answer(reply);

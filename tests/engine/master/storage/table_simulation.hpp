@@ -126,6 +126,9 @@ class TableSimulation {
   bool lives(const std::string& worker) const { return workers_.contains(worker); }
   std::string name_of(std::uint64_t worker) const { return std::string(1, static_cast<char>('a' + worker)); }
 
+  /// Called with each request to a partition when it is sent.
+  void watch(std::function<void(const storage::tables::PartitionRequest&)> seen) { seen_ = std::move(seen); }
+
   // ---- what a client does; each calls back once
   using OnRows = std::function<void(Result<storage::tables::PartitionReply>)>;
   /// To the primary of the partition (of a snapshot, to any replica in sync), again and again for `patience`.
@@ -197,6 +200,7 @@ class TableSimulation {
   std::unique_ptr<Master> master_;
   std::vector<std::unique_ptr<SimulatedProcess>> dead_;  // what others still name
   std::map<std::string, Worker> workers_;
+  std::function<void(const storage::tables::PartitionRequest&)> seen_ = [](const auto&) {};
   std::uint64_t next_session_ = 1;
   std::set<std::pair<std::string, std::string>> cuts_;
   std::map<std::pair<std::string, std::string>, TimePoint> last_arrival_;

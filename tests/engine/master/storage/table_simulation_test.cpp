@@ -305,5 +305,121 @@ TEST(TableSimulationTest, ACommitThatTheMastersDiskHasNoRoomForIsSeenEverywhereO
   EXPECT_TRUE(seen);
 }
 
+/// The partitions whose primary is that worker.
+std::vector<std::uint32_t> led_by(const TableSimulation& cluster, const std::string& worker) {
+  std::vector<std::uint32_t> led;
+  const TableStatus table = cluster.status();
+  for (std::uint32_t p = 0; p < table.partitions.size(); ++p)
+    if (table.partitions[p].primary == worker) led.push_back(p);
+  return led;
+}
+
+/// Whether the partition takes a write within that time.
+bool takes_a_write(TableSimulation& cluster, std::uint32_t partition, Duration most) {
+  const auto done = std::make_shared<bool>(false);
+  cluster.ask(partition, PutRows{{{"k", "v"}}}, 0s, [done](const Result<PartitionReply>& reply) { *done = reply.has_value(); });
+  return cluster.until([&] { return *done; }, most);
+}
+
+/// A transaction with a row in every partition.
+std::optional<TransactionId> staged_everywhere(TableSimulation& cluster) {
+  std::optional<TransactionId> id;
+  cluster.begin([&](const Result<TransactionId>& begun) { id = begun.value(); });
+  if (!cluster.until([&] { return id.has_value(); }, 10s)) return std::nullopt;
+  std::uint32_t staged = 0;
+  for (std::uint32_t p = 0; p < cluster.options().partitions; ++p)
+    cluster.ask(p, StageRows{*id, 7, {{"k", "new"}}}, 30s, [&](const Result<PartitionReply>& done) { staged += done.has_value(); });
+  if (!cluster.until([&] { return staged == cluster.options().partitions; }, 40s)) return std::nullopt;
+  return id;
+}
+
+TEST(TableSimulationTest, NothingIsHeldForASnapshotThatAPartitionWithoutAWorkerCannotTake) {
+  TableSimulation cluster(11, {2, 4, 1});
+  ASSERT_TRUE(cluster.until([&] { return cluster.whole(); }, 1min));
+  const auto led = led_by(cluster, "a");
+  ASSERT_FALSE(led.empty());
+  std::size_t holds = 0, releases = 0;
+  cluster.watch([&](const PartitionRequest& request) {
+    holds += std::holds_alternative<Hold>(request.operation);
+    releases += std::holds_alternative<Release>(request.operation);
+  });
+  cluster.kill("b");
+  std::optional<Result<SnapshotId>> taken;
+  cluster.snapshot(30s, [&](const Result<SnapshotId>& id) { taken.emplace(id); });
+  for (int i = 0; i < 10; ++i) {
+    cluster.pass(1s);
+    for (const std::uint32_t p : led) EXPECT_TRUE(takes_a_write(cluster, p, 4s)) << "partition " << p;
+  }
+  ASSERT_TRUE(cluster.until([&] { return taken.has_value(); }, 2min));
+  EXPECT_FALSE(*taken);
+  EXPECT_EQ(holds, 0u);
+  EXPECT_EQ(releases, 0u);
+  cluster.start("b");
+  ASSERT_TRUE(cluster.until([&] { return cluster.whole(); }, 1min));
+  taken.reset();
+  cluster.snapshot(1min, [&](const Result<SnapshotId>& id) { taken.emplace(id); });
+  ASSERT_TRUE(cluster.until([&] { return taken.has_value(); }, 3min));
+  EXPECT_TRUE(*taken) << taken->error().to_string();
+}
+
+TEST(TableSimulationTest, APartitionThatDoesNotAnswerIsReleasedByOneLoopHoweverOftenAnybodyTries) {
+  TableSimulation cluster(12, {2, 4, 1});
+  ASSERT_TRUE(cluster.until([&] { return cluster.whole(); }, 1min));
+  const auto led = led_by(cluster, "a"), others = led_by(cluster, "b");
+  ASSERT_FALSE(led.empty() || others.empty());
+  std::size_t releases = 0;
+  cluster.watch([&](const PartitionRequest& request) { releases += std::holds_alternative<Release>(request.operation); });
+  cluster.cut("master", "b");  // which the master hears all the same
+  std::optional<Result<SnapshotId>> taken;
+  cluster.snapshot(90s, [&](const Result<SnapshotId>& id) { taken.emplace(id); });
+  ASSERT_TRUE(cluster.until([&] { return taken.has_value(); }, 5min));
+  EXPECT_FALSE(*taken);
+  cluster.pass(30s);
+  for (const std::uint32_t p : led) EXPECT_TRUE(takes_a_write(cluster, p, 4s)) << "partition " << p;
+  releases = 0;
+  cluster.pass(1min);
+  EXPECT_GT(releases, 0u);
+  EXPECT_LE(releases, 15 * others.size()) << "each takes five seconds to fail";
+  cluster.heal();
+  cluster.pass(20s);
+  releases = 0;
+  cluster.pass(1min);
+  EXPECT_EQ(releases, 0u) << "all have heard it";
+  for (const std::uint32_t p : others) EXPECT_TRUE(takes_a_write(cluster, p, 4s)) << "partition " << p;
+}
+
+TEST(TableSimulationTest, AFewRequestsWaitForACommitThatCannotBeCarriedOut) {
+  TableSimulation cluster(13, {2, 4, 1});
+  ASSERT_TRUE(cluster.until([&] { return cluster.whole(); }, 1min));
+  const auto id = staged_everywhere(cluster);
+  ASSERT_TRUE(id);
+  std::size_t holds = 0;
+  cluster.watch([&](const PartitionRequest& request) { holds += std::holds_alternative<Hold>(request.operation); });
+  bool committed = false;
+  cluster.commit({*id, {7}}, 20min, [&](const Result<void>& done) { committed = done.has_value(); });
+  ASSERT_TRUE(cluster.until([&] { return cluster.decided(); }, 10s));
+  cluster.kill("b");
+  std::size_t refused = 0;
+  for (int i = 0; i < 100; ++i)
+    cluster.snapshot(0s, [&](const Result<SnapshotId>& taken) {
+      refused += !taken && taken.error().to_string().find("requests wait for the table") != std::string::npos;
+    });
+  cluster.pass(3s);
+  // All but 63, which wait behind the commit. The connections of a few may have broken before they heard.
+  EXPECT_GE(refused, 30u);
+  EXPECT_LE(refused, 37u);
+  cluster.pass(20s);
+  EXPECT_FALSE(committed);
+  const std::size_t before = holds;
+  cluster.start("b");
+  ASSERT_TRUE(cluster.until([&] { return committed; }, 10min));
+  cluster.pass(2s);
+  EXPECT_LT(holds - before, 60u) << "nobody waits for those snapshots any more; the commit may have been asked for again";
+  std::optional<Result<SnapshotId>> taken;
+  cluster.snapshot(1min, [&](const Result<SnapshotId>& made) { taken.emplace(made); });
+  ASSERT_TRUE(cluster.until([&] { return taken.has_value(); }, 3min));
+  EXPECT_TRUE(*taken) << taken->error().to_string();
+}
+
 }  // namespace
 }  // namespace weft::master
