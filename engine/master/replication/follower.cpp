@@ -36,7 +36,7 @@ Result<void> Follower::pull(std::uint64_t kept, bool in_sync, rpc::Responder res
 }
 
 void Follower::answer_if_older(TimePoint since) {
-  if (waiting_ && !reading_ && waiting_since_ < since) reply({});
+  if (waiting_ && waiting_since_ < since) reply({});
 }
 
 void Follower::give_up(const Error& why) {
@@ -45,6 +45,7 @@ void Follower::give_up(const Error& why) {
 
 void Follower::send() {
   if (!waiting_ || reading_) return;
+  if (!read_.empty()) return send_read();
   if (!snapshots_.empty()) return read_snapshot();
   if (to_come_ > 0 || queue_.empty()) return;
   std::vector<LogEntry> entries;
@@ -75,8 +76,13 @@ void Follower::on_read(Result<std::vector<LogEntry>> entries) {
     snapshots_.pop_front();
     return send();
   }
-  sent_.insert(sent_.end(), entries->size(), 0);
-  reply(std::move(*entries));
+  read_ = std::move(*entries);
+  send();  // unless the pull was answered meanwhile: then the next one gets it
+}
+
+void Follower::send_read() {
+  sent_.insert(sent_.end(), read_.size(), 0);
+  reply(std::exchange(read_, {}));
 }
 
 void Follower::reply(std::vector<LogEntry> entries) {

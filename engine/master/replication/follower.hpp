@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/rpc/rpc.hpp"
@@ -32,7 +33,8 @@ class Follower {
   /// The follower has this many entries of what was sent, snapshots included, and wants the next. Answered as soon as there are
   /// some. invalid_argument when that many were never sent.
   Result<void> pull(std::uint64_t kept, bool in_sync, rpc::Responder responder);
-  /// Answers a pull that has waited since before `since`, without entries.
+  /// Answers a pull that has waited since before `since`, without entries. A read from a slow disk that is under way goes on, and a
+  /// later pull gets what it gives.
   void answer_if_older(TimePoint since);
   /// Answers a pull that waits.
   void give_up(const Error& why);
@@ -51,6 +53,7 @@ class Follower {
   void send();
   void read_snapshot();
   void on_read(Result<std::vector<LogEntry>> entries);
+  void send_read();
   void reply(std::vector<LogEntry> entries);
 
   rpc::Reactor& reactor_;
@@ -59,6 +62,7 @@ class Follower {
   std::size_t to_come_;                                   // snapshots that were not added yet
   std::deque<std::shared_ptr<StoreSnapshot>> snapshots_;  // shared with a read that is under way
   bool reading_ = false, in_sync_ = false;
+  std::vector<LogEntry> read_;                            // of the first of these, and not sent
   std::deque<std::pair<std::uint64_t, LogEntry>> queue_;  // of the log, not sent
   std::uint64_t queued_bytes_ = 0;
   std::deque<std::uint64_t> sent_;  // and not known to be kept: numbers in the log, 0 of what was in a snapshot

@@ -1,5 +1,8 @@
 #include "engine/master/replication/follower.hpp"
 
+#include <chrono>
+#include <future>
+
 #include <gtest/gtest.h>
 
 #include "base/rpc/responder.hpp"
@@ -54,6 +57,36 @@ TEST_F(AFollower, CannotKeepMoreThanItWasSentOrLessThanBefore) {
     ASSERT_TRUE(follower->pull(0, false, nobody()));
     ASSERT_TRUE(follower->pull(1, false, nobody()));
     EXPECT_FALSE(follower->pull(0, false, nobody()));
+  });
+}
+
+/// The leader's disk may take longer for a piece of a snapshot than a pull waits.
+TEST_F(AFollower, WasNotSentWhatWasReadAfterItsPullWasAnswered) {
+  struct Slow final : StoreSnapshot {
+    explicit Slow(std::future<void> ready) : ready_(std::move(ready)) {}
+    Result<std::vector<LogEntry>> next(std::size_t) override {
+      if (!ready_.valid()) return std::vector<LogEntry>{};
+      ready_.get();
+      return std::vector{entry()};
+    }
+    std::future<void> ready_;
+  };
+  std::promise<void> ready;
+  run([&] {
+    follower = std::make_unique<Follower>(*reactor, *disk, 1, 4, [](const Error&) {});
+    follower->add(std::make_unique<Slow>(ready.get_future()));
+    EXPECT_TRUE(follower->pull(0, false, nobody()));
+    follower->answer_if_older(SystemClock().now() + std::chrono::hours(1));
+  });
+  ready.set_value();
+  disk->run([] {});  // it is read, and the follower hears of it before what comes now
+  run([&] {
+    EXPECT_FALSE(follower->behind_since());
+    EXPECT_FALSE(follower->near());
+    EXPECT_FALSE(follower->pull(1, false, nobody())) << "it cannot keep that yet";
+    ASSERT_TRUE(follower->pull(0, false, nobody()));
+    EXPECT_TRUE(follower->behind_since());
+    EXPECT_TRUE(follower->pull(1, false, nobody()));
   });
 }
 

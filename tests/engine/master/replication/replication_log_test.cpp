@@ -2,6 +2,7 @@
 #include "engine/master/replication/replication_log.hpp"
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -353,6 +354,31 @@ TEST_F(TheLog, DropsAFollowerWhoseSnapshotCannotBeRead) {
   ASSERT_TRUE(peer.pull(0));
   EXPECT_FALSE(peer.pull(1));
   EXPECT_FALSE(leadership.announces());
+}
+
+/// A follower that hears nothing for two seconds takes its leader for dead, and its copy begins again.
+TEST_F(TheLog, AnswersAFollowerWhileTheDiskReadsASnapshot) {
+  struct Slow final : StoreSnapshot {
+    explicit Slow(std::future<void> ready) : ready_(std::move(ready)) {}
+    Result<std::vector<LogEntry>> next(std::size_t) override {
+      if (!ready_.valid()) return std::vector<LogEntry>{};
+      ready_.get();
+      return std::vector{entry("slow"), entry("too")};
+    }
+    std::future<void> ready_;
+  };
+  std::promise<void> ready;
+  reactor->run([&] { log->add([&ready](auto then) { then(std::make_unique<Slow>(ready.get_future())); }); });
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  append("a");
+  EXPECT_THAT(peer.pull_entries(1), ElementsAre("old"));
+  for (int answers = 0; answers < 3; ++answers) {
+    const auto pulled = peer.pull(1);
+    EXPECT_TRUE(pulled && pulled->entries.empty()) << answers;
+  }
+  ready.set_value();
+  EXPECT_THAT(peer.pull_entries(3), ElementsAre("slow", "too", "a"));
 }
 
 TEST_F(TheLog, SendsALargeSnapshotInPieces) {
