@@ -88,9 +88,11 @@ Result<rpc::Message> MasterLink::call_once(rpc::MessageType type, rpc::Payload p
 
 Result<rpc::Message> MasterLink::call(rpc::MessageType type, const Request& request, Duration deadline) {
   Outage outage;
-  while (true) {
+  for (bool attached = false;; attached = true) {
     auto answer = call_once(type, request(), deadline);
     if (answer || !kept_ || !is_lost(answer.error())) return answer;
+    // A master that answers, but not this, waits for room on its disk.
+    if (attached && overdue_) outage.pause = Duration(0);
     WEFT_TRY(attach_again(outage, std::move(answer).error()));
   }
 }

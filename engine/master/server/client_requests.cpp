@@ -66,7 +66,8 @@ void ClientRequests::add_to(RequestTable& table) {
                  return on_record_value(record, value);
                }));
   table.answer(client::kCloseJob, Kind::change, about_job([this](JobId id) { return on_close_job(id); }));
-  table.answer(client::kAttachJob, Kind::change,
+  // The driver relies on nothing that this would have to write: what is lost with the master, it does again with the next one.
+  table.answer(client::kAttachJob, Kind::question,
                with<client::Attach>([this](const ConnectionPtr& connection, const client::Attach& attach, ByteView) {
                  return on_attach(connection, attach);
                }));
@@ -261,7 +262,10 @@ void ClientRequests::on_start_driver(const rpc::ConnectionPtr& connection, const
                        });
 }
 
+/// On a full disk nobody hears that a job is over, since the end may not be there: the driver tries again until there is room.
 Result<rpc::Payload> ClientRequests::on_attach(const rpc::ConnectionPtr& connection, const client::Attach& attach) {
+  if (const auto full = parts_.recorder.full(); full && !parts_.jobs.contains(attach.job))
+    return fail(Code::unavailable, full->to_string());
   WEFT_ASSIGN(RunningJob * job, running_job(attach.job));
   if (attach.key == 0 || attach.key != job->key)
     return fail(

@@ -21,11 +21,12 @@ std::vector<std::vector<Buffer>> copy_of(const std::vector<std::vector<Buffer>>&
 }  // namespace
 
 /// The answer that the poll can have now: the results of the action, or the status of the job. Nothing: it waits for more.
-std::optional<Result<rpc::Payload>> JobPolls::answer_to(const client::Poll& poll, bool final) {
+std::optional<JobPolls::Answer> JobPolls::answer_to(const client::Poll& poll, bool final) {
   auto status = shell_.core().job(poll.job);
-  if (!status) return Result<rpc::Payload>(fail(std::move(status).error()));
+  if (!status) return Answer{fail(std::move(status).error())};
   client::PollReply reply;
-  if (auto job = jobs_.find(poll.job); job != jobs_.end()) {
+  // On a full disk results may not be written yet: they stay here for a later poll.
+  if (auto job = jobs_.find(poll.job); job != jobs_.end() && !recorder_.full()) {
     auto& finished = job->second.finished;
     if (const auto results = finished.find(poll.action); results != finished.end()) {
       reply.finished = true;
@@ -36,10 +37,19 @@ std::optional<Result<rpc::Payload>> JobPolls::answer_to(const client::Poll& poll
       }
     }
   }
-  if (!reply.finished && !final && status->state == JobState::running) return std::nullopt;
+  const bool runs = status->state == JobState::running;
+  if (!reply.finished && !final && runs) return std::nullopt;
+  const bool is_promise = reply.finished || !runs;
   reply.status = std::move(*status);
   expectations_.add(shell_.core(), shell_.now(), reply.status, log_);
-  return Result<rpc::Payload>(client::encode(std::move(reply)));
+  return Answer{client::encode(std::move(reply)), is_promise};
+}
+
+/// That a job still runs is no promise: on a full disk it is sent at once, also to a poll that waits for the disk already.
+void JobPolls::send(std::shared_ptr<rpc::Responder> to, Answer answer) {
+  if (answer.is_promise) return recorder_.answer(std::move(to), std::move(answer.reply));
+  recorder_.when_durable_or_full([to = std::move(to), reply = std::make_shared<Result<rpc::Payload>>(std::move(answer.reply))](
+                                     const Result<void>& kept) { kept ? to->reply(std::move(**reply)) : to->fail(kept.error()); });
 }
 
 void JobPolls::on_poll(const rpc::Message& message, rpc::Responder responder) {
@@ -49,7 +59,7 @@ void JobPolls::on_poll(const rpc::Message& message, rpc::Responder responder) {
   auto job = jobs_.find(poll->job);
   auto answered = answer_to(*poll, wait == Duration(0) || job == jobs_.end());
   auto to = std::make_shared<rpc::Responder>(std::move(responder));
-  if (answered) return recorder_.answer(std::move(to), std::move(*answered));
+  if (answered) return send(std::move(to), std::move(*answered));
   WaitingPoll waiting;
   waiting.id = next_poll_++;
   waiting.poll = *poll;
@@ -66,7 +76,7 @@ void JobPolls::end(JobId job, std::uint64_t poll) {
   if (at == list.end()) return;
   const WaitingPoll over = std::move(*at);
   list.erase(at);
-  recorder_.answer(over.responder, *answer_to(over.poll, true));
+  send(over.responder, *answer_to(over.poll, true));
 }
 
 void JobPolls::answer(JobId id, bool final) {
@@ -75,7 +85,7 @@ void JobPolls::answer(JobId id, bool final) {
   std::vector<WaitingPoll> still;
   for (WaitingPoll& waiting : std::exchange(job->second.waiting, {})) {
     if (auto answered = answer_to(waiting.poll, final))
-      recorder_.answer(waiting.responder, std::move(*answered));
+      send(waiting.responder, std::move(*answered));
     else
       still.push_back(std::move(waiting));
   }

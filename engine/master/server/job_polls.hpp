@@ -1,4 +1,6 @@
 // Drivers that wait for an action of their job: each poll is answered when the action or the job has ended, or its wait is over.
+// Results and ends are sent when they are on the disk. While the journal's disk is full, a poll whose wait is over is answered
+// without the results that wait for room, so that a driver whose job runs never takes its master for dead.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,12 @@ class JobPolls {
   void give_up(const Error& why);
 
  private:
-  std::optional<Result<rpc::Payload>> answer_to(const client::Poll& poll, bool final);
+  struct Answer {
+    Result<rpc::Payload> reply;
+    bool is_promise = true;  // it has results or an end, or says that there is no such job: it has to be on the disk
+  };
+  std::optional<Answer> answer_to(const client::Poll& poll, bool final);
+  void send(std::shared_ptr<rpc::Responder> to, Answer answer);
   void end(JobId job, std::uint64_t poll);
 
   CoreShell& shell_;

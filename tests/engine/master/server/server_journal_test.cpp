@@ -1,4 +1,5 @@
 // The master server and its journal: workers and drivers are peers that only speak the protocol.
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <future>
@@ -14,6 +15,8 @@
 #include "runtime/protocol/worker.hpp"
 #include "tests/engine/master/core/core_driver.hpp"
 #include "tests/engine/master/server/job_statuses.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace weft::master {
 namespace {
@@ -379,6 +382,115 @@ TEST_F(ServerJournal, WhoeverWaitsForAnActionIsToldThatTheMasterIsGone) {
   EXPECT_EQ(jobs().jobs.size(), 1u);  // on the same connection: the master has the question
   server.reset();
   EXPECT_EQ(ended.get_future().get().code(), Code::unavailable);
+}
+
+/// A master whose journal is on a small disk, which is full, and the driver of a job that runs.
+class ServerJournalOnAFullDisk : public ServerJournal {
+ protected:
+  void SetUp() override {
+    if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+    path = disk.path() + "/journal";
+    start();
+    worker = connect();
+    join("w1", worker);
+    client::Submit what;
+    what.name = what.program = "a.out";
+    what.same_binary = true;
+    job = client::decode<client::Submitted>(call(client::kSubmitJob, client::encode(what)).value()).value();
+    extend(job.job, part(0, {result(source(0, 1, 0))}));
+    disk.fill();
+    const client::ValueRecord large{job.job, ActionId(9)};  // larger than what is reserved
+    const auto another = connect();
+    reactor->run([&] {
+      another->request(client::kRecordValue,
+                       rpc::with_bulk(client::encode(large), SharedBytes(Buffer::copy_of(as_bytes(std::string(1u << 20, 'v'))))),
+                       kDeadline, [](const Result<rpc::Message>&) {});
+    });
+    // Is refused when the master knows that the disk is full, and changes nothing before.
+    const client::NodeCapacity setting{"w1", "nominal", ""};
+    ASSERT_TRUE(weft::test::eventually([&] {
+      const auto refused =
+          rpc::call(*reactor, connect(), client::kSetNode, client::encode(setting), std::chrono::milliseconds(200));
+      return !refused && refused.error().code() == Code::resource_exhausted;
+    }));
+  }
+  void TearDown() override {
+    disk.clear();
+    server.reset();
+    reactor->stop();
+  }
+  Result<client::PollReply> poll(Duration wait = std::chrono::milliseconds(1)) {
+    WEFT_ASSIGN(const auto answer, call(client::kPoll, client::encode(client::Poll{job.job, ActionId(0), wait})));
+    return client::decode<client::PollReply>(answer);
+  }
+  /// The only task of the job's action has ended, and the master has heard of it.
+  void finish_action() {
+    protocol::Event event;
+    event.attempt = AttemptId{TaskId{job.job, StageId(0), 0}, 0};
+    event.kind = runtime::TaskEnd::finished;
+    event.result = Buffer::copy_of(as_bytes(std::string("seven")));
+    reactor->run([&] {
+      std::vector<protocol::Event> events;
+      events.push_back(std::move(event));
+      worker->notify(protocol::kTaskEvents, protocol::encode(protocol::Events{std::move(events)}));
+    });
+    ASSERT_TRUE(rpc::call(*reactor, worker, client::kListNodes, {}, kDeadline));
+  }
+
+  weft::test::SmallDisk disk{(directory.path() / "disk").string(), 16};
+  rpc::ConnectionPtr worker;
+  client::Submitted job;
+};
+
+TEST_F(ServerJournalOnAFullDisk, ADriverHearsThatItsJobRunsAndGetsResultsWhenTheyAreWritten) {
+  ASSERT_EQ(poll()->status.state, JobState::running);
+  finish_action();
+  ASSERT_EQ(status(job.job).stages.at(0).finished, 1u);
+  for (const auto wait : {std::chrono::milliseconds(0), std::chrono::milliseconds(20)}) {
+    const auto reply = poll(wait);
+    ASSERT_TRUE(reply) << reply.error().to_string();
+    EXPECT_FALSE(reply->finished) << "the end of its task is not on the disk";
+    EXPECT_EQ(reply->status.state, JobState::running);
+  }
+  disk.clear();
+  std::string result;
+  EXPECT_TRUE(weft::test::eventually([&] {
+    const auto reply = poll();
+    if (reply && reply->finished) result = as_chars(reply->results.at(0).at(0).view());
+    return !result.empty();
+  }));
+  EXPECT_EQ(result, "seven");
+}
+
+TEST_F(ServerJournalOnAFullDisk, ADriverAttachesAgainAtOnce) {
+  const auto again = connect();
+  const auto attached = rpc::call(*reactor, again, client::kAttachJob, client::encode(client::Attach{job.job, job.key}), kDeadline);
+  ASSERT_TRUE(attached) << attached.error().to_string();
+  EXPECT_EQ(client::decode<client::Submitted>(*attached)->key, job.key);
+  peer = again;
+  EXPECT_EQ(poll()->status.state, JobState::running);
+}
+
+TEST_F(ServerJournalOnAFullDisk, NobodyHearsOfAnEndBeforeItIsWritten) {
+  std::promise<Result<rpc::Message>> ended;
+  std::atomic<bool> told{false};
+  reactor->run([&] {
+    peer->request(client::kPoll, client::encode(client::Poll{job.job, ActionId(0), kDeadline}), kDeadline,
+                  [&](Result<rpc::Message> answer) {
+                    told = true;
+                    ended.set_value(std::move(answer));
+                  });
+    peer->request(client::kKillJob, client::encode(client::KillRequest{job.job, "wrong input"}), kDeadline,
+                  [](const Result<rpc::Message>&) {});
+  });
+  const auto attached = call(client::kAttachJob, client::encode(client::Attach{job.job, job.key}));
+  ASSERT_FALSE(attached);
+  EXPECT_EQ(attached.error().code(), Code::unavailable) << "so that the driver tries again: " << attached.error().to_string();
+  EXPECT_FALSE(told);
+  disk.clear();
+  const auto answer = ended.get_future().get();
+  ASSERT_TRUE(answer) << answer.error().to_string();
+  EXPECT_EQ(client::decode<client::PollReply>(*answer)->status.state, JobState::killed);
 }
 
 /// Whatever the master was busy with, its end is orderly: what it knew of running jobs is written.
