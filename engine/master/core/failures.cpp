@@ -41,6 +41,10 @@ void Failures::count(const TaskRef& task, FailureKind kind, std::string message)
   if (kind == FailureKind::environment) {
     health_.note_failure(node);
     if (health_.lost_lately()) return count_in_trouble(task, where, std::move(message));
+    if (health_.good_node(*task.stage->info, node)) {  // the node's fault, until that is excluded
+      requeue(task, node);
+      return count_loss(task, where, std::move(message));
+    }
   }
   ++info.failures;
   requeue(task, node);

@@ -110,6 +110,14 @@ bool NodeHealth::another_node(const schedulers::StageInfo& stage, NodeId than) c
   });
 }
 
+bool NodeHealth::good_node(const schedulers::StageInfo& stage, NodeId than) const {
+  const auto& nodes = context_.view.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+    return entry.first != than && entry.second.usable() && !failures_.contains(entry.first) &&
+           schedulers::fits(stage.demand, {}, entry.second.capacity);
+  });
+}
+
 void NodeHealth::lift_avoidance(schedulers::StageInfo& stage) {
   std::vector<std::uint32_t> lifted;
   for (const auto& [node, tasks] : stage.pending.avoiding()) {

@@ -41,6 +41,8 @@ class NodeHealth {
 
   /// Whether a usable node other than `than` is large enough for tasks of the stage.
   bool another_node(const schedulers::StageInfo& stage, NodeId than) const;
+  /// One of these on which the last task did not fail through the node's fault.
+  bool good_node(const schedulers::StageInfo& stage, NodeId than) const;
   /// Pending tasks of the stage that avoid a node, though there is no other one for them, avoid it no more.
   void lift_avoidance(schedulers::StageInfo& stage);
   void lift_avoidance();  // of all stages that have pending tasks

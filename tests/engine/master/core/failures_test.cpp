@@ -114,6 +114,42 @@ TEST(CoreFailures, ExcludesANodeThatKeepsFailingForAWhile) {
   EXPECT_EQ(d.running.size(), 2u);
 }
 
+/// Three of four workers cannot run anything: they are excluded before the attempts of a task are used up.
+TEST(CoreFailures, FailuresOfNodesThatCannotRunTasksAreNotTheTasks) {
+  CoreOptions options;
+  options.heartbeat_timeout = Time(0);
+  Driver d(options);
+  for (std::uint32_t node = 1; node <= 4; ++node) d.join(node, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  std::map<NodeId, int> failed;
+  while (!d.running.empty() && d.running.begin()->second.value() <= 3) {
+    ++failed[d.running.begin()->second];
+    ASSERT_TRUE(d.fail_task(d.running.begin()->first, FailureKind::environment, "disk full"));
+    ASSERT_EQ(d.last<JobFailed>(), nullptr);
+  }
+  ASSERT_EQ(d.running.size(), 1u) << "on the fourth";
+  EXPECT_LE(failed.size(), 3u);
+}
+
+TEST(CoreFailures, WhereEveryNodeFailedTheAttemptsAreCounted) {
+  CoreOptions options;
+  options.heartbeat_timeout = Time(0);
+  Driver d(options);
+  d.join(1, 1);
+  d.join(2, 1);
+  d.submit(1);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  int attempts = 0;
+  for (; d.last<JobFailed>() == nullptr && attempts < 20; ++attempts) {
+    ASSERT_TRUE(d.fail_task(d.running.begin()->first, FailureKind::environment, "disk full"));
+    for (int step = 0; step < 60 && d.running.empty() && d.last<JobFailed>() == nullptr; ++step)
+      d.pass_until(d.now + std::chrono::seconds(1));
+  }
+  EXPECT_NE(d.last<JobFailed>(), nullptr);
+  EXPECT_LE(attempts, 10);
+}
+
 TEST(CoreFailures, NeverExcludesTheLastNode) {
   CoreOptions options;
   options.max_failures_per_node = 1;
