@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -18,14 +20,23 @@
 namespace weft::runtime {
 namespace {
 
+constexpr std::string_view kPartial = ".partial-", kGone = ".gone";
+
 const shuffle::PullOptions kPullOptions{
     .in_flight = 4, .in_flight_per_node = 4, .backoff = std::chrono::milliseconds(100), .reply_deadline = std::chrono::seconds(30)};
+
+/// 0 when there is no such file.
+std::uint64_t size_of(const std::filesystem::path& path) {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(path, failed);
+  return failed ? 0 : size;
+}
 
 /// A program on its way into a file of that path.
 class BinaryPull final : public shuffle::Pull {
  public:
   BinaryPull(const Hash128& binary, std::string path)
-      : binary_(binary), path_(std::move(path)), partial_path_(fmt::format("{}.partial-{}", path_, getpid())) {}
+      : binary_(binary), path_(std::move(path)), partial_path_(fmt::format("{}{}{}", path_, kPartial, getpid())) {}
   ~BinaryPull() override {
     if (file_.valid()) unlink(partial_path_.c_str());
   }
@@ -79,9 +90,66 @@ class BinaryPull final : public shuffle::Pull {
 
 BinaryCache::BinaryCache(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory,
                          std::function<rpc::ConnectionPtr()> master)
-    : directory_(std::move(directory)),
+    : background_(background),
+      directory_(std::move(directory)),
       master_(std::move(master)),
-      queue_(reactor, background, kPullOptions, [this](const std::string&, const rpc::Peers::Done& done) { connect(done); }) {}
+      queue_(reactor, background, kPullOptions, [this](const std::string&, const rpc::Peers::Done& done) { connect(done); }) {
+  take_in();
+}
+
+void BinaryCache::take_in() {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(kPartial) != std::string::npos || name.ends_with(kGone)) {
+      std::filesystem::remove(entry.path(), ignored);
+    } else if (const auto binary = parse_hash(name)) {
+      const Kept& kept = kept_[*binary] = {size_of(entry.path()), entry.last_write_time(ignored)};
+      kept_bytes_ += kept.bytes;
+    }
+  }
+}
+
+void BinaryCache::bound(std::uint64_t most, InUse in_use) {
+  most_ = most;
+  in_use_ = std::move(in_use);
+}
+
+/// The time lies in the file, for the worker after this one.
+void BinaryCache::needed(const Hash128& binary) {
+  const std::string path = path_of(binary);
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::error_code ignored;
+  std::filesystem::last_write_time(path, now, ignored);
+  Kept& kept = kept_[binary];
+  kept_bytes_ -= kept.bytes;
+  kept = {size_of(path), now};
+  kept_bytes_ += kept.bytes;
+}
+
+void BinaryCache::make_room(const Hash128& added) {
+  if (kept_bytes_ <= most_) return;
+  std::set<Hash128> keep = in_use_();
+  keep.insert(added);
+  std::vector<std::pair<std::filesystem::file_time_type, Hash128>> old;
+  for (const auto& [binary, kept] : kept_)
+    if (!keep.contains(binary)) old.emplace_back(kept.used, binary);
+  std::sort(old.begin(), old.end());
+  for (const auto& [used, binary] : old) {
+    if (kept_bytes_ <= most_) return;
+    drop(binary);
+  }
+}
+
+/// It has no name any more at once, so that nobody is given it. Removing what is large takes time.
+void BinaryCache::drop(const Hash128& binary) {
+  const std::string path = path_of(binary);
+  std::string gone = path + std::string(kGone);
+  if (rename(path.c_str(), gone.c_str()) != 0 && errno != ENOENT) return;
+  ready_.erase(binary);
+  kept_bytes_ -= kept_.extract(binary).mapped().bytes;
+  background_.post([gone = std::move(gone)] { unlink(gone.c_str()); });
+}
 
 void BinaryCache::connect(const rpc::Peers::Done& done) {
   const rpc::ConnectionPtr connection = master_();
@@ -106,7 +174,10 @@ void BinaryCache::answer_waiting() {
 }
 
 void BinaryCache::get(const Hash128& binary, Done done) {
-  if (const auto found = ready_.find(binary); found != ready_.end()) return done(found->second);
+  if (const auto found = ready_.find(binary); found != ready_.end()) {
+    needed(binary);
+    return done(found->second);
+  }
   const auto [waiting, fresh] = waiting_.try_emplace(binary);
   waiting->second.push_back(std::move(done));
   if (!fresh) return;
@@ -129,7 +200,11 @@ void BinaryCache::fetch(const Hash128& binary) {
 std::string BinaryCache::path_of(const Hash128& binary) const { return fmt::format("{}/{}", directory_, to_string(binary)); }
 
 void BinaryCache::finish(const Hash128& binary, const Result<std::string>& path) {
-  if (path) ready_[binary] = *path;
+  if (path) {
+    ready_[binary] = *path;
+    needed(binary);
+    make_room(binary);
+  }
   for (auto waiting = waiting_.extract(binary); const Done& done : waiting.mapped()) done(path);
 }
 

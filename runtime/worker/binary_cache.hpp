@@ -1,9 +1,12 @@
-// Job programs by content: fetched from the master once, kept in a directory, checked before they are run.
+// Job programs by content: fetched from the master once, kept in a directory up to a bound, checked before they are run.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,10 +22,15 @@ namespace weft::runtime {
 class BinaryCache {
  public:
   using Done = std::function<void(Result<std::string>)>;  // the path
-  /// `directory` exists. `master` gives the connection to the master, null while there is none; a fetch waits for it a little, or
-  /// as long as master_lost() said.
-  /// `background` is where programs are written and checked.
+  using InUse = std::function<std::set<Hash128>()>;
+  /// `directory` exists and is this worker's alone: what earlier ones did not finish there is removed, their programs are kept.
+  /// `master` gives the connection to the master, null while there is none; a fetch waits for it a little, or as long as
+  /// master_lost() said. `background` is where programs are written and checked.
   BinaryCache(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory, std::function<rpc::ConnectionPtr()> master);
+
+  /// From now on, while the programs take more than `most` bytes together when one was added, those go that were needed the longest
+  /// ago and are not `in_use`, which is called only then.
+  void bound(std::uint64_t most, InUse in_use);
 
   /// Calls `done` with the path of the program, fetching it from the master first when it is not here. May call it at once.
   void get(const Hash128& binary, Done done);
@@ -38,9 +46,23 @@ class BinaryCache {
   void fetch(const Hash128& binary);
   std::string path_of(const Hash128& binary) const;
   void finish(const Hash128& binary, const Result<std::string>& path);
+  void take_in();
+  void needed(const Hash128& binary);
+  void make_room(const Hash128& added);
+  void drop(const Hash128& binary);
 
+  struct Kept {
+    std::uint64_t bytes = 0;
+    std::filesystem::file_time_type used;
+  };
+
+  rpc::Reactor& background_;
   const std::string directory_;
-  std::map<Hash128, std::string> ready_;
+  std::map<Hash128, Kept> kept_;  // what lies in the directory
+  std::uint64_t kept_bytes_ = 0;  // of these
+  std::uint64_t most_ = std::numeric_limits<std::uint64_t>::max();
+  InUse in_use_;
+  std::map<Hash128, std::string> ready_;          // those of them that were checked
   std::map<Hash128, std::vector<Done>> waiting_;  // for what is being fetched
   const std::function<rpc::ConnectionPtr()> master_;
   bool wait_ = false;                         // fetches wait for the master

@@ -30,9 +30,11 @@ class ChunkService {
 
 struct ChunkShell {
   rpc::Reactor& reactor;
-  rpc::Reactor& chores;                       // what may wait for disks; outlives the service, which posts nothing after its end
-  std::string data_address;                   // of the port that serves the handlers
-  std::function<void(const Error&)> give_up;  // the worker cannot go on
+  /// What may wait for the chunk directories. Nothing else of the worker is done there, because one of them may hang. Outlives the
+  /// service, which posts nothing after its end.
+  rpc::Reactor& chores;
+  std::string data_address;                                                            // of the port that serves the handlers
+  std::function<void(const Error&)> give_up;                                           // the worker cannot go on
   std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // knows the rack, once registered
 };
 using ChunkServiceFactory = std::function<std::unique_ptr<ChunkService>(ChunkShell)>;

@@ -37,6 +37,8 @@ WorkerJob::WorkerJob(WorkerContext& worker, protocol::JobSetup setup)
       task_slots_(slots_for(setup_.task_cpu, worker.options.slots)),
       shuffle_(worker, setup_.job, setup_.shuffle_mode, task_slots_) {}
 
+std::optional<Hash128> WorkerJob::program() const { return setup_.same_binary ? std::nullopt : std::optional(setup_.binary); }
+
 void WorkerJob::prepare(BinaryCache& binaries) {
   const protocol::ExecutorSetup setup = executor_setup();
   auto isolation = worker_.isolation->isolate({.name = fmt::format("{}-{}", setup_.job.value(), worker_.next_isolated++),

@@ -41,6 +41,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// Looks after the executors; called now and then.
   void check();
   std::vector<pid_t> executor_pids() const;
+  /// Nothing: it is of the worker's own program.
+  std::optional<Hash128> program() const;
 
  private:
   /// The device of its tasks; nothing: they hold none.

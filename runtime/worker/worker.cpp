@@ -27,6 +27,7 @@
 #include "runtime/worker/file_search.hpp"
 #include "runtime/worker/isolation.hpp"
 #include "runtime/worker/job.hpp"
+#include "runtime/worker/kept_logs.hpp"
 #include "runtime/worker/measurements.hpp"
 #include "runtime/worker/orphans.hpp"
 #include "runtime/worker/registration.hpp"
@@ -38,6 +39,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr std::size_t kLogsKept = 100;
+constexpr std::uint64_t kMostProgramBytes = std::uint64_t{4} << 30;  // more are kept only while they are in use
 constexpr std::uint64_t kMostLogBytes = 4u << 20;
 constexpr auto kEndDeadline = 5s;
 constexpr auto kOrphansInterval = 2ms;
@@ -82,6 +84,7 @@ class WorkerImpl final : public Worker {
     });
     reactor_->stop();
     background_->stop();  // what was posted to them may hold room in the store, which goes last
+    if (chunk_chores_) chunk_chores_->stop();
   }
 
   Result<void> begin() {
@@ -136,6 +139,7 @@ class WorkerImpl final : public Worker {
     }
     std::filesystem::remove_all(context_.directory + "/jobs", error);  // of an earlier worker
     for (const char* name : {"/jobs", "/logs", "/binaries"}) WEFT_TRY(make_private_directory(context_.directory + name));
+    logs_.emplace(context_, kLogsKept);
     return {};
   }
 
@@ -149,12 +153,15 @@ class WorkerImpl final : public Worker {
                                               [this] { return link_ && link_->registered() ? link_->connection() : nullptr; });
     files_ = std::make_unique<FileSearch>(*reactor_);
     drivers_ = std::make_unique<WorkerDrivers>(context_, *binaries_, [this](const protocol::DriverEnded& ended) {
-      note_log(ended.job);
+      logs_->ended(ended.job);
       return link_ && link_->report(ended);
     });
-    if (context_.options.chunks)
+    binaries_->bound(kMostProgramBytes, [this] { return programs_in_use(); });
+    if (context_.options.chunks) {
+      chunk_chores_ = rpc::Reactor::start("weft-chunks");
       chunks_ = context_.options.chunks(
-          {*reactor_, *background_, data_address_, [this](const Error& why) { finish(why); }, context_.racks});
+          {*reactor_, *chunk_chores_, data_address_, [this](const Error& why) { finish(why); }, context_.racks});
+    }
 
     WEFT_ASSIGN(auto attributes, parse_attributes(context_.options.attributes));
     attributes.merge(devices_.attributes());  // what the user says goes first
@@ -324,6 +331,7 @@ class WorkerImpl final : public Worker {
     const JobId id = setup.job;
     if (jobs_.contains(id)) return;
     data_->begin_job(id, setup.user);
+    logs_->begun(id);
     auto job = std::make_shared<WorkerJob>(context_, std::move(setup));
     jobs_[id] = job;
     job->prepare(*binaries_);
@@ -354,7 +362,15 @@ class WorkerImpl final : public Worker {
     store_->release(release.job, release.shuffle);  // here, so that it cannot overtake a commit that comes later
   }
   void carry_out(protocol::ReleaseJob& release) { end_job(release.job); }
-  void carry_out(protocol::StartDriver& start) { drivers_->start(std::move(start)); }
+  void carry_out(protocol::StartDriver& start) {
+    const std::vector<JobId> running = drivers_->running_drivers();
+    std::erase_if(driver_programs_, [&running](const auto& driver) {
+      return std::find(running.begin(), running.end(), driver.first) == running.end();
+    });
+    driver_programs_[start.job] = start.binary;
+    logs_->begun(start.job);
+    drivers_->start(std::move(start));
+  }
   void carry_out(protocol::StopDriver& stop) { drivers_->stop(stop); }
   void carry_out(protocol::JobKey& key) {
     if (jobs_.contains(key.job)) data_->keys().set(key.job, key.key);
@@ -381,7 +397,7 @@ class WorkerImpl final : public Worker {
       store_->release(id);
       data_->end_job(id);
       remove_directory(context_.job_directory(id));
-      note_log(id);
+      logs_->ended(id);
       if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();
     });
     report_ahead();
@@ -398,13 +414,17 @@ class WorkerImpl final : public Worker {
     });
   }
 
-  /// Of a job that has ended here: the oldest such logs go when there are too many.
-  void note_log(JobId id) {
-    if (std::find(logs_.begin(), logs_.end(), id) == logs_.end()) logs_.push_back(id);
-    if (logs_.size() <= kLogsKept) return;
-    unlink(context_.log_path(logs_.front()).c_str());
-    unlink(context_.driver_log_path(logs_.front()).c_str());
-    logs_.erase(logs_.begin());
+  /// Of jobs whose executors or drivers are here, or may be started here.
+  std::set<Hash128> programs_in_use() const {
+    std::set<Hash128> programs;
+    const auto add = [&programs](const WorkerJob& job) {
+      if (const auto program = job.program()) programs.insert(*program);
+    };
+    for (const auto& [id, job] : jobs_) add(*job);
+    for (const auto& job : ending_) add(*job);
+    for (const JobId job : drivers_->running_drivers())
+      if (const auto driver = driver_programs_.find(job); driver != driver_programs_.end()) programs.insert(driver->second);
+    return programs;
   }
 
   /// Nothing that the master commanded is reported any more: as another node the worker has had none of it.
@@ -463,6 +483,7 @@ class WorkerImpl final : public Worker {
   Fd directory_claim_;  // of the one that the user named
   std::unique_ptr<shuffle::Store> store_;
   std::unique_ptr<rpc::Reactor> background_;
+  std::unique_ptr<rpc::Reactor> chunk_chores_;  // beside it, because a chunk directory may hang; null: there are none
   std::unique_ptr<rpc::Reactor> reactor_;
   WorkerContext context_;
   std::string data_address_;
@@ -481,8 +502,9 @@ class WorkerImpl final : public Worker {
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
   std::set<std::shared_ptr<WorkerJob>> ending_;
   std::unique_ptr<rpc::Timer> orphans_turn_;
-  std::vector<JobId> logs_;
-  std::uint64_t removed_ = 0;  // directories of jobs
+  std::optional<KeptLogs> logs_;              // made before
+  std::map<JobId, Hash128> driver_programs_;  // of those that were started here, also when some have ended
+  std::uint64_t removed_ = 0;                 // directories of jobs
 
   std::mutex mutex_;  // guards end_
   std::condition_variable ended_;

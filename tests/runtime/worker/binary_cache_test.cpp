@@ -2,8 +2,10 @@
 #include "runtime/worker/binary_cache.hpp"
 
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -64,12 +66,24 @@ class BinaryCacheTest : public testing::Test {
     if (!piece.empty()) payload.bulk.emplace_back(Buffer::copy_of(as_bytes(piece)));
     responder.reply(std::move(payload));
   }
-  Result<std::string> get() {
+  Result<std::string> get() { return get(binary_); }
+  Result<std::string> get(const Hash128& binary) {
     auto promise = std::make_shared<std::promise<Result<std::string>>>();
     auto future = promise->get_future();
-    worker_->run([&] { cache_->get(binary_, [promise](Result<std::string> path) { promise->set_value(std::move(path)); }); });
+    worker_->run([&] { cache_->get(binary, [promise](Result<std::string> path) { promise->set_value(std::move(path)); }); });
     return future.get();
   }
+  /// A program that an earlier worker needed that long ago.
+  Hash128 left(char content, std::chrono::hours ago) const {
+    const auto made = directory_.path() / "made";
+    EXPECT_TRUE(write_file(made, std::string(100'000, content)));
+    const Hash128 hash = hash_file(made).value();
+    std::filesystem::rename(made, file(hash));
+    std::filesystem::last_write_time(file(hash), std::filesystem::file_time_type::clock::now() - ago);
+    return hash;
+  }
+  std::filesystem::path file(const Hash128& binary) const { return directory_.path() / to_string(binary); }
+  bool lies_there(const Hash128& binary) const { return std::filesystem::exists(file(binary)); }
   void expect_whole(const Result<std::string>& path) {
     ASSERT_TRUE(path) << path.error().to_string();
     EXPECT_EQ(read_file(*path).value(), program_);
@@ -192,6 +206,44 @@ TEST_F(BinaryCacheTest, ADamagedProgramIsNotRunAndLeavesNothing) {
   };
   EXPECT_EQ(get().error().code(), Code::corrupt);
   EXPECT_NE(::access((directory_.path() / to_string(binary_)).c_str(), F_OK), 0);
+}
+
+TEST_F(BinaryCacheTest, ThoseThatWereNeededTheLongestAgoMakeRoomButNotThoseInUse) {
+  const Hash128 running = left('a', 3h), old = left('b', 2h), newer = left('c', 1h);
+  make();
+  worker_->run([&] { cache_->bound(450'000, [&] { return std::set{running}; }); });
+  expect_whole(get());
+  EXPECT_TRUE(lies_there(running));
+  EXPECT_FALSE(lies_there(old));
+  EXPECT_TRUE(lies_there(newer)) << "there is room for it";
+  background_->run([] {});
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+    EXPECT_FALSE(entry.path().extension() == ".gone") << entry.path();
+}
+
+TEST_F(BinaryCacheTest, WhatIsNeededAgainStaysLonger) {
+  const Hash128 old = left('a', 2h), newer = left('b', 1h);
+  make();
+  worker_->run([&] { cache_->bound(350'000, [] { return std::set<Hash128>(); }); });
+  for (int times = 0; times < 2; ++times) EXPECT_TRUE(get(old)) << times;
+  expect_whole(get());
+  EXPECT_TRUE(lies_there(old));
+  EXPECT_FALSE(lies_there(newer));
+  EXPECT_FALSE(get(newer)) << "it is fetched again, and this master has another one";
+}
+
+TEST_F(BinaryCacheTest, AProgramThatIsLargerThanTheBoundIsKeptAllTheSame) {
+  worker_->run([&] { cache_->bound(1000, [] { return std::set<Hash128>(); }); });
+  expect_whole(get());
+}
+
+TEST_F(BinaryCacheTest, WhatKilledWorkersDidNotFinishGoes) {
+  const Hash128 program = left('a', 1h);
+  const std::string partial = file(program).string() + ".partial-123", gone = file(binary_).string() + ".gone";
+  for (const std::string& path : {partial, gone}) ASSERT_TRUE(write_file(path, std::string("half")));
+  make();
+  for (const std::string& path : {partial, gone}) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  EXPECT_TRUE(lies_there(program));
 }
 
 }  // namespace

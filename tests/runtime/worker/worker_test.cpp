@@ -26,7 +26,11 @@ class WorkerTest : public testing::Test {
     program_ = read_file(EXECUTOR_CHILD, 1u << 30).value();
     master_->run(
         [&] { listener_ = master_->listen({"127.0.0.1:0"}, {}, [this](const rpc::ConnectionPtr&) { return handler(); }).value(); });
+    start();
+  }
+  void start(ChunkServiceFactory chunks = {}) {
     WorkerOptions options;
+    options.chunks = std::move(chunks);
     options.master = listener_->endpoint().text;
     options.name = "w1";
     options.rack = "east";
@@ -145,6 +149,32 @@ TEST_F(WorkerTest, FetchesAJobsProgramRunsItsTasksAndForgetsIt) {
   const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (std::filesystem::exists(jobs / "7") && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_FALSE(std::filesystem::exists(jobs / "7"));
+}
+
+/// It is on a file system that answers nobody, as that of a server which is gone.
+TEST_F(WorkerTest, AChunkDirectoryThatHangsStopsNoPrograms) {
+  struct Hanging final : ChunkService {
+    rpc::Handler handler(rpc::Handler others) override { return others; }
+    void registered(const rpc::ConnectionPtr&) override {}
+    void lost() override {}
+    bool on_notify(const rpc::Message&) override { return false; }
+    void heartbeat() override {}
+    void node_lost(const std::string&, const Error&) override {}
+  };
+  worker_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    registration_.reset();
+  }
+  std::promise<void> answers;
+  start([hangs = answers.get_future().share()](const ChunkShell& shell) {
+    shell.chores.post([hangs] { hangs.wait(); });
+    return std::make_unique<Hanging>();
+  });
+  command(setup(), launch(0));
+  const auto finished = ended(0);
+  EXPECT_EQ(finished.kind, TaskEnd::finished) << finished.message;
+  answers.set_value();
 }
 
 TEST_F(WorkerTest, StartsAnotherExecutorAfterACrashAndShowsTheLog) {
