@@ -162,13 +162,14 @@ class Containers:
             file.write(text)
 
     def _build_image(self, release, staged):
-        shutil.copytree(staged, os.path.join(self.tree, "build", "image"), symlinks=True, dirs_exist_ok=False,
-                        ignore=lambda folder, _: ["docker"] if folder == staged else [])
-        try:
-            run(["docker", "build", "-q", "-t", self.images[release], "-f", os.path.join(staged, "docker", "Dockerfile"), "--build-arg",
-                 f"BASE={os.environ['WEFT_BASE']}", "--build-arg", "FROM_BUILD=build/image", self.tree], True)
-        finally:
-            shutil.rmtree(os.path.join(self.tree, "build", "image"))
+        """Of a directory that has what the Dockerfile takes, and not of the tree, whose build/image may be another run's."""
+        context = self.path(f"context-{release}")
+        shutil.copytree(staged, os.path.join(context, "staged"), symlinks=True, ignore=lambda folder, _: ["docker"] if folder == staged else [])
+        os.mkdir(os.path.join(context, "scripts"))
+        shutil.copy(os.path.join(self.tree, "scripts", "setup"), os.path.join(context, "scripts"))
+        run(["docker", "build", "-q", "-t", self.images[release], "-f", os.path.join(staged, "docker", "Dockerfile"), "--build-arg",
+             f"BASE={os.environ['WEFT_BASE']}", "--build-arg", "FROM_BUILD=staged", context], True)
+        shutil.rmtree(context)
 
     def _manual(self):
         """The commands of the section about upgrades, with the image of this test."""
