@@ -104,6 +104,29 @@ TEST_P(RpcTest, NotificationsArriveInOrder) {
   EXPECT_TRUE(all.get());
 }
 
+TEST_P(RpcTest, PartsOfALongMessageAreSignsOfItsSender) {
+  std::vector<std::string> heard;
+  Awaited<bool> all;
+  Handler handler;
+  handler.on_part = [&](const ConnectionPtr&) { heard.emplace_back("part"); };
+  handler.on_notify = [&](const ConnectionPtr&, const Message& message) {
+    heard.push_back(message.bulk.empty() ? "short" : "long");
+    if (heard.back() == "long") all.set(true);
+  };
+  serve(handler);
+  const auto client = connect_client();
+  reactor_->post([&] {
+    client->notify(1, {});
+    Payload payload;
+    payload.bulk.emplace_back(Buffer(64u << 20));
+    client->notify(1, std::move(payload));
+  });
+  EXPECT_TRUE(all.get());
+  EXPECT_GE(heard.size(), 3u);
+  EXPECT_EQ(std::count(heard.begin(), heard.end(), "short"), 1);
+  EXPECT_EQ(heard.back(), "long") << "a part came before";
+}
+
 TEST_P(RpcTest, RepliesInAnyOrderReachTheirRequests) {
   constexpr int kCount = 1000;
   std::deque<std::pair<Buffer, Responder>> held;

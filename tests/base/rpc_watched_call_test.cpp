@@ -28,7 +28,13 @@ class WatchedCallTest : public ::testing::Test {
         }
         if (answer_after_ > 0 && questions_ >= answer_after_) answer();
       };
-      listener_ = serving_->listen({"127.0.0.1:0"}, {}, [handler](const ConnectionPtr&) { return handler; }).value();
+      listener_ = serving_
+                      ->listen({"127.0.0.1:0"}, {},
+                               [this, handler](const ConnectionPtr& connection) {
+                                 served_ = connection;
+                                 return handler;
+                               })
+                      .value();
     });
     connection_ = connect(*reactor_, listener_->endpoint(), 10s).value();
   }
@@ -37,6 +43,7 @@ class WatchedCallTest : public ::testing::Test {
     serving_->run([this] {
       waiting_.clear();
       listener_.reset();
+      served_.reset();
     });
     serving_->stop();
   }
@@ -44,7 +51,9 @@ class WatchedCallTest : public ::testing::Test {
     for (Responder& each : waiting_) each.reply({});
     waiting_.clear();
   }
-  Result<Message> call(Duration deadline = 60s) { return watched_call(*reactor_, connection_, 7, {}, deadline, 200ms); }
+  Result<Message> call(Duration deadline = 60s, Duration presence = 200ms) {
+    return watched_call(*reactor_, connection_, 7, {}, deadline, presence);
+  }
 
   std::atomic<bool> hangs_{false}, knows_presence_{true};
   std::atomic<int> questions_{0}, answer_after_{0};
@@ -52,6 +61,7 @@ class WatchedCallTest : public ::testing::Test {
   std::unique_ptr<Reactor> serving_ = Reactor::start("serving"), reactor_ = Reactor::start("calling");
   std::unique_ptr<Listener> listener_;
   ConnectionPtr connection_;
+  ConnectionPtr served_;  // the other end of it
 };
 
 TEST_F(WatchedCallTest, WaitsForAPeerThatIsThere) {
@@ -75,6 +85,21 @@ TEST_F(WatchedCallTest, DoesNotWaitForAPeerThatHangsAndLeavesTheConnectionOpen) 
   hangs_ = false;
   answer_after_ = questions_ + 1;
   EXPECT_TRUE(call());
+}
+
+/// What it says stands behind much else that it sends.
+TEST_F(WatchedCallTest, TakesWhateverComesForASignOfLife) {
+  hangs_ = true;
+  const auto began = std::chrono::steady_clock::now();
+  std::thread sending([&] {
+    while (questions_ == 0 || std::chrono::steady_clock::now() - began < 4s) {
+      serving_->run([this] { served_->notify(9, {}); });
+      std::this_thread::sleep_for(5ms);
+    }
+    serving_->run([this] { answer(); });
+  });
+  EXPECT_TRUE(call(60s, 1s));
+  sending.join();
 }
 
 TEST_F(WatchedCallTest, HasADeadlineOfItsOwn) { EXPECT_EQ(call(50ms).error().code(), Code::deadline_exceeded); }

@@ -103,7 +103,7 @@ void WorkerReports::on_part(const rpc::ConnectionPtr& connection) {
   if (!id) return;
   RegisteredWorker& worker = context_.table.at(*id);
   worker.heard = context_.shell.now();
-  (void)apply_heartbeat(*id, worker);  // as it last said
+  if (worker.heartbeat.clock != Duration(0)) (void)apply_heartbeat(*id, worker);  // as it last said
 }
 
 Result<void> WorkerReports::apply_heartbeat(NodeId id, RegisteredWorker& worker) {
