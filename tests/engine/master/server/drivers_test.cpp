@@ -304,7 +304,7 @@ TEST_F(DriversTest, OneThatNoWorkerCanStartForMinutesIsTheJobsError) {
   at += 1ns;
   end(1, JobId(1), -1, "cannot execute it");
   EXPECT_EQ(status(JobId(1)).state, JobState::failed);
-  EXPECT_EQ(status(JobId(1)).error, "no worker could start its driver for 2 min, the last time because: cannot execute it");
+  EXPECT_EQ(status(JobId(1)).error, "no worker could start its driver for 2 min 00 s, the last time because: cannot execute it");
   end(1, JobId(2), -1, "cannot execute it");
   EXPECT_EQ(status(JobId(2)).state, JobState::running) << "it had been started meanwhile";
 }
