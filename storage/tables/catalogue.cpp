@@ -257,6 +257,13 @@ Result<void> TableCatalogue::abort(const std::string& name, TransactionId id) {
   return {};
 }
 
+bool TableCatalogue::is_committed(const std::string& name, TransactionId id) const {
+  const auto table = find(name);
+  if (!table) return false;
+  const auto& committed = (*table)->record.committed;
+  return std::find(committed.begin(), committed.end(), id) != committed.end();
+}
+
 Result<bool> TableCatalogue::decide(const std::string& name, const TableCommit& commit) {
   WEFT_ASSIGN(Table* const table, find(name));
   TableRecord& record = table->record;

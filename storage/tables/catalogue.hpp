@@ -75,6 +75,8 @@ class TableCatalogue {
   Result<TransactionId> begin(const std::string& table, Time now);
   Result<void> renew(const std::string& table, std::uint64_t id, Time now);
   Result<void> abort(const std::string& table, TransactionId id);
+  /// It was decided and carried out, as far back as that is remembered.
+  bool is_committed(const std::string& table, TransactionId id) const;
   /// Decided: whatever happens, the partitions carry it out. False: it was done before. unavailable while another one is under way.
   Result<bool> decide(const std::string& table, const TableCommit& commit);
   /// All partitions have carried it out.

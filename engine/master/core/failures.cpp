@@ -41,7 +41,8 @@ void Failures::count(const TaskRef& task, FailureKind kind, std::string message)
   if (kind == FailureKind::environment) {
     health_.note_failure(node);
     if (health_.lost_lately()) return count_in_trouble(task, where, std::move(message));
-    if (health_.good_node(*task.stage->info, node)) {  // the node's fault, until that is excluded
+    // The node's fault, until that is excluded. Not for ever: a job that runs nowhere would spoil all nodes for the others.
+    if (info.losses < task.job->spec.options.max_attempts && health_.good_node(*task.stage->info, node)) {
       requeue(task, node);
       return count_loss(task, where, std::move(message));
     }

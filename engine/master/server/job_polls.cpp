@@ -24,9 +24,10 @@ std::vector<std::vector<Buffer>> copy_of(const std::vector<std::vector<Buffer>>&
 std::optional<JobPolls::Answer> JobPolls::answer_to(const client::Poll& poll, bool final) {
   auto status = shell_.core().job(poll.job);
   if (!status) return Answer{fail(std::move(status).error())};
+  const bool runs = status->state == JobState::running;
   client::PollReply reply;
-  // On a full disk results may not be written yet: they stay here for a later poll.
-  if (auto job = jobs_.find(poll.job); job != jobs_.end() && !recorder_.full()) {
+  // On a full disk results may not be written yet: they stay here for a later poll, or for the end of the job.
+  if (auto job = jobs_.find(poll.job); job != jobs_.end() && !(runs && recorder_.full())) {
     auto& finished = job->second.finished;
     if (const auto results = finished.find(poll.action); results != finished.end()) {
       reply.finished = true;
@@ -37,7 +38,6 @@ std::optional<JobPolls::Answer> JobPolls::answer_to(const client::Poll& poll, bo
       }
     }
   }
-  const bool runs = status->state == JobState::running;
   if (!reply.finished && !final && runs) return std::nullopt;
   const bool is_promise = reply.finished || !runs;
   reply.status = std::move(*status);

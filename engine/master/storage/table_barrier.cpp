@@ -94,12 +94,18 @@ void TableBarrier::those_led(const TableStatus& table, const Partitions& partiti
     std::function<void(Partitions)> done;
   };
   std::vector<std::uint32_t> led;
-  for (const std::uint32_t p : partitions)
-    if (p < table.partitions.size() && !address_of(table.partitions[p]).empty()) led.push_back(p);
-  const auto all = std::make_shared<All>(All{led.size(), {}, std::move(done)});
+  Partitions away;  // their worker may come back in the same epoch
+  for (const std::uint32_t p : partitions) {
+    if (p >= table.partitions.size()) continue;
+    if (address_of(table.partitions[p]).empty())
+      away.insert(p);
+    else
+      led.push_back(p);
+  }
+  const auto all = std::make_shared<All>(All{led.size(), std::move(away), std::move(done)});
   if (led.empty())
     return reactor_.post([all, alive = std::weak_ptr(alive_)] {
-      if (!alive.expired()) all->done({});
+      if (!alive.expired()) all->done(all->failed);
     });
   for (const std::uint32_t p : led)
     ask_primary(table, p, operation, [all, p](const Result<void>& one) {

@@ -35,7 +35,7 @@ class TableBarrier {
   /// partition has no primary.
   using OnDone = std::function<void(Result<void>)>;
   void each(const storage::tables::TableStatus& table, const storage::tables::PartitionOperation& operation, OnDone done);
-  /// Asks the primaries of these partitions, of those that have one; `done` gets the partitions whose primary failed.
+  /// Asks the primaries of these partitions; `done` gets the partitions whose primary failed, or is away.
   using Partitions = std::set<std::uint32_t>;
   void those_led(const storage::tables::TableStatus& table, const Partitions& partitions,
                  const storage::tables::PartitionOperation& operation, std::function<void(Partitions failed)> done);

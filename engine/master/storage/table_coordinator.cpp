@@ -39,7 +39,7 @@ void TableCoordinator::release(const std::string& name, std::uint64_t ticket) {
   release_some(*table, all, ticket, false);
 }
 
-/// A partition without a primary is left out: whichever worker becomes primary begins another epoch, and holds nothing.
+/// A primary that is away may come back in the same epoch, with its hold.
 void TableCoordinator::release_some(const TableStatus& table, const TableBarrier::Partitions& partitions, std::uint64_t ticket,
                                     bool again) {
   barrier_.those_led(table, partitions, Release{ticket},
@@ -133,6 +133,10 @@ void TableCoordinator::commit(CommitTransaction request, OnDone done) {
 
 void TableCoordinator::hold_and_decide(const CommitTransaction& request, const OnDone& done,
                                        const std::function<void()>& finished) {
+  if (parts_.catalogue.is_committed(request.table, request.commit.id)) {  // an earlier answer was lost
+    parts_.publish(done);
+    return finished();
+  }
   const auto table = led(request.table);
   if (!table) {
     done(fail(table.error()));

@@ -132,6 +132,32 @@ TEST(CoreFailures, FailuresOfNodesThatCannotRunTasksAreNotTheTasks) {
   EXPECT_LE(failed.size(), 3u);
 }
 
+TEST(CoreFailures, ATaskThatRunsNowhereFailsThoughOtherTasksRunWell) {
+  CoreOptions options;
+  options.max_failures_per_node = 100;
+  options.heartbeat_timeout = Time(0);
+  Driver d(options);
+  d.join(1, 2);
+  d.join(2, 2);
+  d.submit(1);
+  d.submit(2);
+  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  ASSERT_TRUE(d.extend(2, part(0, {result(source(0, 40, 0))})));
+  int attempts = 0;
+  while (d.last<JobFailed>() == nullptr && attempts < 20) {
+    for (const auto& [attempt, node] : std::map(d.running)) {
+      if (attempt.task.job == JobId(2)) {
+        ASSERT_TRUE(d.finish(attempt));
+      } else {
+        ++attempts;
+        ASSERT_TRUE(d.fail_task(attempt, FailureKind::environment, "no such file"));
+      }
+    }
+  }
+  ASSERT_NE(d.last<JobFailed>(), nullptr);
+  EXPECT_LE(attempts, 8) << "four for its nodes, and four of its own";
+}
+
 TEST(CoreFailures, WhereEveryNodeFailedTheAttemptsAreCounted) {
   CoreOptions options;
   options.heartbeat_timeout = Time(0);
