@@ -265,13 +265,13 @@ void Core::Impl::give_back(NodeId node, const std::set<AttemptId>& running) {
 }
 
 /// Where the outputs are that the attempt reads. Without slow start a reader takes a table for all there is: while an output is
-/// missing it goes on with the one it has. Of a shuffle that was released half made, nobody would take the table back.
+/// missing it goes on with the one it has. Of a shuffle that was released, nobody would take the table back.
 void Core::Impl::resend_locations(const AttemptId& attempt, NodeId node) {
   JobRecord& job = context_.jobs.at(attempt.task.job);
   for (StageId id : job.stages.at(attempt.task.stage).inputs) {
     StageRecord& input = job.stages.at(id);
-    const bool grows = slow_start_.on(job) && (input.active || !input.released);
-    if (!input.dropped && (input.info->complete() || grows)) shuffles_.send_locations(job, input, node);
+    if (input.dropped || Shuffles::is_released(job, input)) continue;
+    if (input.info->complete() || slow_start_.on(job)) shuffles_.send_locations(job, input, node);
   }
 }
 

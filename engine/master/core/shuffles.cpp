@@ -198,10 +198,14 @@ void Shuffles::revive(JobRecord& job, StageRecord& stage) {
   for (std::uint32_t map = 0; map < stage.info->tasks.size(); ++map) lose_output(job, stage, map);
 }
 
+bool Shuffles::is_released(const JobRecord& job, const StageRecord& stage) {
+  return stage.released && !stage.active && !has_active_reader(job, stage);
+}
+
 void Shuffles::drop_released(JobRecord& job) {
   for (auto pending = job.release_pending.begin(); pending != job.release_pending.end();) {
     StageRecord& stage = job.stages.at(*pending);
-    if (stage.active || has_active_reader(job, stage)) {
+    if (!is_released(job, stage)) {
       ++pending;
       continue;
     }
