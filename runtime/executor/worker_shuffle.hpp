@@ -39,7 +39,8 @@ class WorkerShuffle final : public shuffle::TaskShuffle {
                             const shuffle::BlockVisitor& visit) override;
   /// The next part of a read, its blocks added to `pending`.
   Result<shuffle::ReadPart> next_part(protocol::ReadRequest& request, std::uint32_t from_map, Pendings& pending);
-  Result<void> take_source(ShuffleId shuffle, const shuffle::BlockSource& source, std::uint32_t from_map, SegmentPtr blocks, Pendings& pending);
+  Result<void> take_source(ShuffleId shuffle, const shuffle::BlockSource& source, std::uint32_t from_map, SegmentPtr blocks,
+                           Pendings& pending);
   Result<void> visit_map(ShuffleId shuffle, std::uint32_t partition, const Pending& map, const shuffle::BlockVisitor& visit);
   /// Records the lost map output and returns Code::unavailable.
   tl::unexpected<Error> lost(ShuffleId shuffle, const shuffle::MapOutput& map, std::string why);

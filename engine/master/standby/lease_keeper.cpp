@@ -10,8 +10,8 @@ namespace weft::master {
 
 namespace {
 
-constexpr int kRenewals = 5;                           // in the time of a lease
-constexpr Duration kHangs = std::chrono::seconds(10);  // a master that does not ask for so long lets another lead
+constexpr int kRenewals = 5;                            // in the time of a lease
+constexpr Duration kHangs = std::chrono::seconds(10);   // a master that does not ask for so long lets another lead
 constexpr Duration kBegins = std::chrono::minutes(30);  // and one that has not asked yet: it opens its files
 constexpr Duration kRetry = std::chrono::milliseconds(100);
 
