@@ -43,7 +43,7 @@ class Shuffles {
   /// All outputs of the stage are given up where they are, and of no use any more. refresh() must follow.
   void discard(JobRecord& job, StageRecord& stage);
 
-  /// The job wants no more of it, and nothing that runs does: what nodes had of it they were told to forget.
+  /// The job wants no more of it, and nothing that runs does: every node that had something of it was notified.
   static bool is_released(const JobRecord& job, const StageRecord& stage);
 
   /// Nodes with early readers are to know of an output that is new, or elsewhere. Nothing without slow start.
