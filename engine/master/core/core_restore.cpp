@@ -12,8 +12,9 @@ namespace weft::master {
 namespace {
 
 /// How many attempts at a task a master may have launched that its successor does not know of: those of the moment between a launch
-/// and its record on the disk. Numbers of attempts are never given twice, so the successor leaves out as many.
-constexpr std::uint32_t kUnrecorded = 8;
+/// and its record on the disk, or all that a master began which was cut off. Numbers of attempts are never given twice, so the
+/// successor leaves out as many.
+constexpr std::uint32_t kUnrecorded = 32;
 /// For workers to come back, where silent ones are never lost otherwise.
 constexpr Time kReturn = std::chrono::seconds(10);
 
