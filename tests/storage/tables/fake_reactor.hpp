@@ -47,28 +47,22 @@ class FakeReactor final : public rpc::Reactor {
 
   std::function<Result<rpc::ConnectionPtr>(rpc::Handler)> dial;
 
+  /// Of the other threads, in real time. A test that holds one of them up makes it shorter: time would stand still for as long.
+  std::chrono::milliseconds patience = std::chrono::seconds(10);
+
   /// Runs what is to be done until `done`; when all is quiet, the clock goes on to the next timer, for `most` at the most. False:
   /// then it still isn't so.
   bool until(const std::function<bool()>& done, Duration most = std::chrono::minutes(2)) {
-    return until(done, clock_.now() + most, std::chrono::seconds(10));
-  }
-  void pass(Duration time) {
-    const TimePoint end = clock_.now() + time;
-    until([] { return false; }, end, std::chrono::milliseconds(0));
-    if (end > clock_.now()) clock_.advance(end - clock_.now());
-  }
-
- private:
-  /// `last_wait`: for a slow disk, when the clock has nowhere to go on to.
-  bool until(const std::function<bool()>& done, TimePoint end, std::chrono::milliseconds last_wait) {
+    const TimePoint end = clock_.now() + most;
+    auto quiet_since = std::chrono::steady_clock::now();
     while (!done()) {
-      // Asked first: what they came with before they rested is there. One that is held up by a test comes with nothing.
-      const bool busy = busy_();
-      if (run_one(std::chrono::milliseconds(busy ? 50 : 0))) continue;
-      if (timers_->empty() || timers_->begin()->first.first > end) {
-        if (!busy || !run_one(last_wait)) return false;
-        continue;
-      }
+      const bool busy = busy_();  // asked first: what they came with before they rested is there
+      const bool ran = run_one(std::chrono::milliseconds(busy ? 5 : 0));
+      const auto now = std::chrono::steady_clock::now();
+      if (!ran && busy && now - quiet_since < patience) continue;
+      quiet_since = now;
+      if (ran) continue;
+      if (timers_->empty() || timers_->begin()->first.first > end) return false;
       const auto [key, task] = std::move(*timers_->begin());
       timers_->erase(timers_->begin());
       if (key.first > clock_.now()) clock_.advance(key.first - clock_.now());
@@ -76,7 +70,13 @@ class FakeReactor final : public rpc::Reactor {
     }
     return true;
   }
+  void pass(Duration time) {
+    const TimePoint end = clock_.now() + time;
+    until([] { return false; }, time);
+    if (end > clock_.now()) clock_.advance(end - clock_.now());
+  }
 
+ private:
   using Key = std::pair<TimePoint, std::uint64_t>;
   using Timers = std::map<Key, std::function<void()>>;
   struct Handle final : rpc::Timer {
