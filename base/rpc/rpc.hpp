@@ -178,7 +178,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   virtual ~Connection() = default;
   /// `reply` is called exactly once: with the answer, the peer's error, deadline_exceeded, or unavailable when the connection ends;
-  /// never from within request() itself. The bulk of the answer goes to `sink` when there is one, and is not in the message then.
+  /// never from within request() itself. A reply that is coming is not late, however long it is (frame_timeout bounds that). The
+  /// bulk of the answer goes to `sink` when there is one, and is not in the message then.
   virtual void request(MessageType type, Payload payload, Duration deadline, Reply reply, std::shared_ptr<BulkSink> sink = {}) = 0;
   /// One way. Silently dropped when the connection is already closed.
   virtual void notify(MessageType type, Payload payload) = 0;

@@ -28,13 +28,6 @@ constexpr Duration kSlotsDeadline = std::chrono::seconds(20);
 
 constexpr storage::Retry::Pauses kPauses{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 
-/// Submissions with the same id are the same job, so that one whose answer was lost may be repeated.
-template <class Options>
-bool repeatable(const Options& options) {
-  if constexpr (requires { options.request_id.empty(); }) return !options.request_id.empty();
-  return false;
-}
-
 class ClusterSession final : public Session {
  public:
   ClusterSession(const RunOptions& options, ClusterSessionOptions cluster)
@@ -54,7 +47,9 @@ class ClusterSession final : public Session {
       if (begun) {
         WEFT_TRY(wait_for_slots());
         begun = submit();
-        if (begun || !repeatable(options_.job) || !MasterLink::is_lost(begun.error())) return begun;
+        // Made again when its answer was lost: the master knows it by its number. If it does not, the job that it had made for it
+        // has no plan, runs nothing, and ends for lack of a driver.
+        if (begun || !MasterLink::is_lost(begun.error())) return begun;
       } else {
         begun = fail(std::move(begun).error().wrap(
             fmt::format("no weft master answers at {}; start one with `weft master` or correct --cluster", cluster_.master.text)));

@@ -174,6 +174,16 @@ std::optional<JobStatus> ClientRequests::known_job(const JobOptions& options) co
   return std::nullopt;
 }
 
+/// Whose first driver is the one that submits: it has not got the answer.
+RunningJobs::iterator ClientRequests::job_of_submitter(const JobOptions& options) {
+  if (options.submitter == 0) return parts_.jobs.end();
+  return std::find_if(parts_.jobs.begin(), parts_.jobs.end(), [&options](const auto& running) {
+    const JobOptions& first = running.second.submit.options;
+    return first.submitter == options.submitter && first.user == options.user && first.request_id == options.request_id &&
+           client::is_of_first_driver(running.second.key);
+  });
+}
+
 client::Submitted ClientRequests::submitted(JobId id) {
   client::Submitted answer;
   answer.job = id;
@@ -198,6 +208,10 @@ void ClientRequests::becomes_driver(const rpc::ConnectionPtr& connection, JobId 
 /// has not got the answer: a master may have hung with it, and another leads now.
 Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connection, client::Submit submit) {
   submit.options.user = parts_.callers.owner(*connection, submit.options.user);
+  if (const auto own = job_of_submitter(submit.options); own != parts_.jobs.end()) {
+    becomes_driver(connection, own->first, own->second);
+    return client::encode(submitted(own->first));
+  }
   if (const auto known = known_job(submit.options)) {
     const auto job = parts_.jobs.find(known->id);
     const std::string id = escaped(submit.options.request_id);
@@ -205,10 +219,7 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
       return fail(Code::already_exists,
                   fmt::format("job {} has the request id {} and is over ({}); give a new run another --request-id",
                               known->id.value(), id, name_of(known->state)));
-    const client::Submit& first = job->second.submit;
-    const bool same = submit.options.submitter != 0 && submit.options.submitter == first.options.submitter &&
-                      client::is_of_first_driver(job->second.key);
-    if (!same && (job->second.driver || parts_.drivers.knows(known->id)))
+    if (job->second.driver || parts_.drivers.knows(known->id))
       return fail(Code::already_exists, fmt::format("job {} has the request id {} and has a driver; weft job attach {} shows it",
                                                     known->id.value(), id, known->id.value()));
     becomes_driver(connection, known->id, job->second);

@@ -61,6 +61,7 @@ class ClientRequests {
   Result<JobId> begin_job(const rpc::ConnectionPtr& connection, client::Submit submit);
   /// The job of the same user with the same request id, running or ended; a submission without an id has none.
   std::optional<JobStatus> known_job(const JobOptions& options) const;
+  RunningJobs::iterator job_of_submitter(const JobOptions& options);
   client::Submitted submitted(JobId id);
   Result<rpc::Payload> on_detach(const rpc::ConnectionPtr& connection, client::Detach detach);
   void on_start_driver(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder);

@@ -206,6 +206,22 @@ TEST_F(ClusterSessionTest, AMasterThatIsGoneOrNeverWasIsNamed) {
   EXPECT_EQ(open_cluster(nowhere).error().code(), Code::invalid_argument);
 }
 
+TEST_F(ClusterSessionTest, ASubmissionWhoseAnswerWasLostIsMadeAgain) {
+  for (const When when : {When::asked, When::answered}) {
+    asked.clear();
+    reactor->run([&] { lost = {kSubmitJob, when}; });
+    const auto session = open();
+    ASSERT_TRUE(session) << session.error().to_string();
+    EXPECT_EQ(times(kSubmitJob), 2u);
+    EXPECT_NE(submitted.options.submitter, 0u) << "by which the master knows it";
+  }
+  run.patience = std::chrono::milliseconds(100);
+  hangs_up_on = kSubmitJob;
+  const auto none = open();
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().to_string().find("lost the master at "), std::string::npos) << none.error().to_string();
+}
+
 TEST_F(ClusterSessionTest, AMasterThatKeepsTheJobIsWaitedForAndAskedAgain) {
   kept = true;
   finished_after = 2;

@@ -56,6 +56,10 @@ class Master {
   void hangs() {
     reactor_.run([this] { hangs_ = true; });
   }
+  /// Leaves the next questions unanswered, as where there is no room to write what they want. Drivers may attach.
+  void waits_for_room(int questions) {
+    reactor_.run([&] { without_room_ = questions; });
+  }
   const std::string& address() const { return address_; }
 
  private:
@@ -69,6 +73,8 @@ class Master {
       if (refusals_ >= 0) return responder.fail(Error(Code::unavailable, "the master ends"));
       if (message.type == kAttachJob) hangs_ = false;
       if (hangs_) return unanswered_.push_back(std::move(responder));
+      if (message.type != kAttachJob && without_room_ > 0 && without_room_-- > 0)
+        return unanswered_.push_back(std::move(responder));
       if (message.type == kAttachJob) return responder.reply(encode(Submitted{JobId(7), true, 6, 1, true}));
       responder.reply(text_payload(name_));
     };
@@ -83,6 +89,7 @@ class Master {
   std::vector<std::string>& events_;  // on the reactor's thread
   std::string address_;
   int refusals_ = -1;  // which are left; -1: it leads
+  int without_room_ = 0;
   bool hangs_ = false;
   std::unique_ptr<rpc::Listener> listener_;
   std::vector<rpc::ConnectionPtr> connections_;
@@ -171,6 +178,14 @@ TEST_F(MasterLinkTest, AMasterThatStaysReplacedIsGivenUpInTime) {
   EXPECT_NE(error.find("gave up: job 7 waited "), std::string::npos) << error;
   EXPECT_NE(error.find("the master ends"), std::string::npos) << error;
   EXPECT_TRUE(link_->gave_up());
+}
+
+TEST_F(MasterLinkTest, AMasterThatIsThereIsWaitedForLongerThanOneThatIsAway) {
+  Master& only = add_master("only");
+  connect(400ms);
+  only.waits_for_room(10);
+  EXPECT_EQ(ask(100ms), "only") << "after a second";
+  EXPECT_EQ(count("only: attach"), 10);
 }
 
 TEST_F(MasterLinkTest, AMasterThatHungFindsNoGoodbyeBeforeTheDriverIsBack) {

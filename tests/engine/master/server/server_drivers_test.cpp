@@ -244,6 +244,15 @@ TEST_F(ServerDrivers, ADriverThatGotNoAnswerSubmitsTheSameJobAgain) {
   const auto again = submitted(connect(), submit).value();
   EXPECT_EQ(again.job, job.job);
   EXPECT_EQ(again.key, job.key);
+  auto nameless = submission();
+  nameless.options.submitter = 9;
+  const auto without = submitted(connect(), nameless).value();
+  EXPECT_EQ(submitted(connect(), nameless).value().job, without.job);
+  nameless.options.submitter = 0;
+  EXPECT_NE(submitted(connect(), nameless).value().job, without.job);
+  nameless.options.submitter = 9;
+  nameless.options.user = "eve";
+  EXPECT_NE(submitted(connect(), nameless).value().job, without.job);
 }
 
 TEST_F(ServerDrivers, AJobEndsWithItsTerminalUnlessItIsToContinue) {

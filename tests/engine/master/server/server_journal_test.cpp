@@ -245,6 +245,24 @@ TEST_F(ServerJournal, ARestartedMasterKeepsToWhatOperatorsSetOfWorkers) {
   EXPECT_EQ(w1().capacity.cpu, 2);
 }
 
+/// Millions of files take a while: the timers of workers and drivers must not run meanwhile.
+TEST_F(ServerJournal, FilesAreOpenedBeforeTheCore) {
+  ServerOptions options;
+  options.listen = "127.0.0.1:0";
+  options.journal = path;
+  options.directory = path + ".programs";
+  options.event_log = path + ".events";
+  bool core_began = true;
+  options.storage = [&](const StorageShell&) -> Result<std::unique_ptr<StorageService>> {
+    core_began = std::filesystem::exists(options.event_log);
+    return fail(Code::io, "no such disk");
+  };
+  const auto started = Server::start(options);
+  ASSERT_FALSE(started);
+  EXPECT_NE(started.error().to_string().find("no such disk"), std::string::npos) << started.error().to_string();
+  EXPECT_FALSE(core_began);
+}
+
 TEST_F(ServerJournal, ASecondMasterIsRefusedAndTheFirstGoesOn) {
   start();
   ServerOptions options;
