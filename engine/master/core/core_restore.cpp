@@ -12,9 +12,9 @@ namespace weft::master {
 namespace {
 
 /// How many attempts at a task a master may have launched that its successor does not know of: those of the moment between a launch
-/// and its record on the disk, or all that a master began which was cut off. Numbers of attempts are never given twice, so the
-/// successor leaves out as many.
-constexpr std::uint32_t kUnrecorded = 32;
+/// and its record on the disk, or all that a master began which was cut off. They may have failed, been lost, and some run
+/// speculatively or were preempted. Numbers of attempts are never given twice, so the successor leaves out as many.
+std::uint32_t unrecorded_attempts(const JobOptions& options) { return kMaxLosses + options.max_attempts + 8; }
 /// For workers to come back, where silent ones are never lost otherwise.
 constexpr Time kReturn = std::chrono::seconds(10);
 
@@ -83,7 +83,7 @@ void Core::Impl::restore_job(RestoredJob& from, const std::function<void(PlanExt
   info.submitted = from.submitted;
   info.slow_start = from.slow_start;
   JobRecord& job = add_job(std::move(from.submission), std::move(info));
-  job.first_attempt = from.restarts * kUnrecorded;
+  job.first_attempt = from.restarts * unrecorded_attempts(job.spec.options);
   for (plan::PlanPart& part : from.parts) {
     PlanExtended event{job.spec.job, std::move(part)};
     if (profiles) profiles(event);
@@ -120,7 +120,7 @@ schedulers::TaskInfo* Core::Impl::note_attempt(JobRecord& job, const AttemptId& 
   if (stage == job.stages.end() || attempt.task.index >= stage->second.info->tasks.size()) return nullptr;
   schedulers::TaskInfo& task = stage->second.info->tasks[attempt.task.index];
   stage->second.begun[attempt.task.index] = true;
-  skip_attempts(task, std::max(attempt.attempt + 1, next) + kUnrecorded * restarts);
+  skip_attempts(task, std::max(attempt.attempt + 1, next) + restarts * unrecorded_attempts(job.spec.options));
   return &task;
 }
 

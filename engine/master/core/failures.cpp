@@ -10,8 +10,6 @@ namespace weft::master {
 
 namespace {
 
-/// Times a task may be lost through no fault of its own (workers gone, inputs gone) before the job is given up.
-constexpr std::uint16_t kMaxLosses = 20;
 /// Fetch failures of a live node's outputs of a shuffle before all of them are taken for lost and the node is excluded.
 constexpr std::uint32_t kMaxFetchFailures = 4;
 constexpr Time kFirstPause = std::chrono::milliseconds(250), kLongestPause = std::chrono::seconds(16);

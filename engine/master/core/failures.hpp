@@ -11,6 +11,9 @@
 
 namespace weft::master {
 
+/// Times a task may be lost through no fault of its own (workers gone, inputs gone) before the job is given up.
+inline constexpr std::uint16_t kMaxLosses = 20;
+
 class Failures {
  public:
   Failures(CoreContext& context, NodeHealth& health, Attempts& attempts, Shuffles& shuffles)
@@ -26,6 +29,9 @@ class Failures {
   /// Its node is gone.
   void lose(const TaskRef& task, std::string why);
 
+  // A failure through no fault of the user's code counts as a loss while there is another node on which nothing failed so just
+  // before: it is the node's, which is excluded when that happens again and again. As often as the task may fail; then it counts.
+  //
   // A task that failed through no fault of the user's code pauses before its next attempt, while no other node could take it, or
   // within a minute of the loss of any node: for 250 ms, and each time for four times as long, 16 s at most. So its attempts are
   // not used up before what is wrong can pass. Within that minute such a failure counts as a loss, of which a task may have more

@@ -88,16 +88,24 @@ TEST(CoreFailures, FailsTheJobAtOnceOnInputThatIsRefused) {
   EXPECT_EQ(d.all<LaunchTask>().size(), 1u) << "it was tried again";
 }
 
+/// Nodes with a slot each, which silence does not end, and job 1 with so many tasks.
+struct OneJob : Driver {
+  OneJob(std::uint32_t nodes, std::uint32_t tasks, CoreOptions options = {}) : Driver(without_timeout(std::move(options))) {
+    for (std::uint32_t node = 1; node <= nodes; ++node) join(node, 1);
+    submit(1);
+    EXPECT_TRUE(extend(1, part(0, {result(source(0, tasks, 0))})));
+  }
+  static CoreOptions without_timeout(CoreOptions options) {
+    options.heartbeat_timeout = Time(0);
+    return options;
+  }
+};
+
 TEST(CoreFailures, ExcludesANodeThatKeepsFailingForAWhile) {
   CoreOptions options;
   options.max_failures_per_node = 2;
   options.exclusion = std::chrono::minutes(1);
-  options.heartbeat_timeout = Time(0);
-  Driver d(options);
-  d.join(1, 1);
-  d.join(2, 1);
-  d.submit(1);
-  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 6, 0))})));
+  OneJob d(2, 6, options);
   for (int i = 0; i < 2; ++i) {
     for (const auto& [attempt, node] : std::map(d.running)) {
       if (node != NodeId(1)) continue;
@@ -116,12 +124,7 @@ TEST(CoreFailures, ExcludesANodeThatKeepsFailingForAWhile) {
 
 /// Three of four workers cannot run anything: they are excluded before the attempts of a task are used up.
 TEST(CoreFailures, FailuresOfNodesThatCannotRunTasksAreNotTheTasks) {
-  CoreOptions options;
-  options.heartbeat_timeout = Time(0);
-  Driver d(options);
-  for (std::uint32_t node = 1; node <= 4; ++node) d.join(node, 1);
-  d.submit(1);
-  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  OneJob d(4, 1);
   std::map<NodeId, int> failed;
   while (!d.running.empty() && d.running.begin()->second.value() <= 3) {
     ++failed[d.running.begin()->second];
@@ -135,13 +138,8 @@ TEST(CoreFailures, FailuresOfNodesThatCannotRunTasksAreNotTheTasks) {
 TEST(CoreFailures, ATaskThatRunsNowhereFailsThoughOtherTasksRunWell) {
   CoreOptions options;
   options.max_failures_per_node = 100;
-  options.heartbeat_timeout = Time(0);
-  Driver d(options);
-  d.join(1, 2);
-  d.join(2, 2);
-  d.submit(1);
+  OneJob d(2, 1, options);
   d.submit(2);
-  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
   ASSERT_TRUE(d.extend(2, part(0, {result(source(0, 40, 0))})));
   int attempts = 0;
   while (d.last<JobFailed>() == nullptr && attempts < 20) {
@@ -159,13 +157,7 @@ TEST(CoreFailures, ATaskThatRunsNowhereFailsThoughOtherTasksRunWell) {
 }
 
 TEST(CoreFailures, WhereEveryNodeFailedTheAttemptsAreCounted) {
-  CoreOptions options;
-  options.heartbeat_timeout = Time(0);
-  Driver d(options);
-  d.join(1, 1);
-  d.join(2, 1);
-  d.submit(1);
-  ASSERT_TRUE(d.extend(1, part(0, {result(source(0, 1, 0))})));
+  OneJob d(2, 1);
   int attempts = 0;
   for (; d.last<JobFailed>() == nullptr && attempts < 20; ++attempts) {
     ASSERT_TRUE(d.fail_task(d.running.begin()->first, FailureKind::environment, "disk full"));

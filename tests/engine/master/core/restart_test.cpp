@@ -2,6 +2,7 @@
 // counts twice, and what was promised holds.
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -35,10 +36,18 @@ struct Counts {
   std::uint64_t restarts = 0, cut_offs = 0, finished = 0, failed = 0;
 };
 
+/// These have found faults once; and those up to seeds().
+std::vector<std::uint64_t> seeds_to_try() {
+  std::vector<std::uint64_t> all{9501, 10'217, 51'624, 57'449, 60'345, 75'621};
+  for (std::uint64_t seed = 1; seed <= seeds(); ++seed) all.push_back(seed);
+  return all;
+}
+
 /// Over all seeds, with every other fault as well. `cut_off`: the share of masters that go on for a while.
 Counts expect_no_job_lost(double cut_off) {
   Counts counts;
-  for (std::uint64_t seed = 1; seed <= seeds() && !testing::Test::HasFailure(); ++seed) {
+  for (const std::uint64_t seed : seeds_to_try()) {
+    if (testing::Test::HasFailure()) break;
     SimulatedOptions options = faulty(seed);
     options.shortest_task *= 10;
     options.longest_task *= 10;
