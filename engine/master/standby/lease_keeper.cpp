@@ -10,17 +10,16 @@ namespace weft::master {
 
 namespace {
 
-constexpr int kRenewals = 5;                            // in the time of a lease
-constexpr Duration kHangs = std::chrono::seconds(10);   // a master that does not ask for so long lets another lead
-constexpr Duration kBegins = std::chrono::minutes(30);  // and one that has not asked yet: it opens its files
+constexpr int kRenewals = 5;  // in the time of a lease
 constexpr Duration kRetry = std::chrono::milliseconds(100);
 
 }  // namespace
 
-LeaseKeeper::LeaseKeeper(Election& election, LeaderRecord record, Duration lease, TimePoint until)
+LeaseKeeper::LeaseKeeper(Election& election, LeaderRecord record, Duration lease, TimePoint until, LeasePatience patience)
     : election_(election),
       record_(std::move(record)),
       lease_(lease),
+      patience_(patience),
       renewed_(until - lease),
       until_(until),
       asked_(renewed_),
@@ -108,7 +107,10 @@ void LeaseKeeper::renew() {
   renewed_ = SystemClock().now();
   {
     const std::lock_guard lock(mutex_);
-    if (renewed_ - asked_ > (begun_ ? kHangs : kBegins)) return;
+    if (renewed_ - asked_ > (begun_ ? patience_.hangs : patience_.begins)) {
+      failure_ = begun_ ? "it hung" : "it took too long to begin";
+      return;
+    }
   }
   const auto renewal = election_.renew();
   if (renewal && !*renewal) return end(Error(Code::unavailable, "another master leads, or may lead: the lease of this one ended"));

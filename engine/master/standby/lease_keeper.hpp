@@ -17,11 +17,17 @@
 
 namespace weft::master {
 
+/// How long a master may not ask whether it leads: then its lease is not prolonged, so that another can lead.
+struct LeasePatience {
+  Duration hangs = std::chrono::seconds(10);
+  Duration begins = std::chrono::minutes(30);  // before it asks for the first time: it opens its files
+};
+
 class LeaseKeeper final : public Leadership {
  public:
   /// Of a leadership that was taken: nobody else can lead before `until`. While it lives, it alone uses `election`, which outlives
   /// it.
-  LeaseKeeper(Election& election, LeaderRecord record, Duration lease, TimePoint until);
+  LeaseKeeper(Election& election, LeaderRecord record, Duration lease, TimePoint until, LeasePatience patience = {});
   /// Gives the leadership back, so that another master can lead at once.
   ~LeaseKeeper() override;
 
@@ -47,6 +53,7 @@ class LeaseKeeper final : public Leadership {
   Election& election_;
   const LeaderRecord record_;  // when it was taken
   const Duration lease_;
+  const LeasePatience patience_;
   TimePoint renewed_;         // the thread's: last, or tried
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_;

@@ -55,6 +55,14 @@ TEST(EtcdOptionsTest, WhatCannotBeIsRefusedInOneLine) {
   EXPECT_TRUE(etcd_election(options({"http://127.0.0.1:1", "https://[::1]:2379/", "http://etcd.example"})));
 }
 
+TEST(EtcdOptionsTest, ACallWhoseTimeIsOverMayBeRepeated) {
+  EtcdOptions hasty = options({"http://127.0.0.1:1"});
+  hasty.patience = 1us;
+  const auto seen = opened(hasty)->look();
+  ASSERT_FALSE(seen);
+  EXPECT_TRUE(says(seen.error(), Code::unavailable, "the time for an answer is over"));
+}
+
 class EtcdElectionTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,6 +1,7 @@
 #include "engine/master/standby/lease_keeper.hpp"
 
 #include <future>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +24,9 @@ class ALease : public testing::Test {
     store.holder = "a";
     store.record = record;
   }
-  void keep(Duration lease) { keeper.emplace(election, record, lease, SystemClock().now() + lease); }
+  void keep(Duration lease, LeasePatience patience = {}) {
+    keeper.emplace(election, record, lease, SystemClock().now() + lease, patience);
+  }
   template <class Look>
   bool eventually_in_store(Look look) {
     return weft::test::eventually([&] {
@@ -63,6 +66,27 @@ TEST_F(ALease, IsLostWhenTheStoreIsAwayForItsWholeLength) {
   set_away(true);
   ASSERT_TRUE(weft::test::eventually([&] { return keeper->lost().has_value(); }));
   EXPECT_THAT(keeper->lost()->to_string(), HasSubstr("could not be prolonged: the store is away"));
+}
+
+TEST_F(ALease, IsLetGoWhenTheMasterHangs) {
+  const Duration lease = 100ms;
+  for (const bool begun : {true, false}) {
+    keep(lease, begun ? LeasePatience{300ms, 1h} : LeasePatience{1h, 300ms});
+    if (begun) {
+      EXPECT_FALSE(keeper->lost());
+    }
+    std::this_thread::sleep_until(std::chrono::steady_clock::now() + 300ms + 3 * lease);  // without a question
+    ASSERT_TRUE(keeper->lost()) << begun;
+    EXPECT_THAT(keeper->lost()->to_string(), HasSubstr(begun ? "could not be prolonged: it hung" : "it took too long to begin"));
+    keeper.reset();
+    store.holder = "a";
+  }
+}
+
+TEST_F(ALease, IsKeptWhileTheMasterBegins) {
+  keep(200ms, {1ms, 1h});
+  EXPECT_TRUE(eventually_in_store([&] { return store.renewals >= 10; }));
+  EXPECT_FALSE(keeper->lost());
 }
 
 TEST_F(ALease, IsLostForEverWhenAnotherHasIt) {
