@@ -3,12 +3,12 @@ import os
 import time
 
 
-def until(condition, what, seconds=60):
+def until(condition, what, seconds=60, error=AssertionError):
     """What the condition gives, as soon as that is true of it."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > end:
-            raise AssertionError(f"waited for {what}")
+            raise error(f"waited for {seconds} s: {what}")
         time.sleep(0.02)
     return found
 

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from deadline import DEADLINE, Failed, say, wait_for
+from failed import DEADLINE, Failed, wait_for
 from processes import run
 
 CERTIFICATE = "/etc/weft/certificates/user"
@@ -101,21 +101,20 @@ class Containers:
         with open(self.path("text"), "rb") as text:
             client.run("weft", "fs", "put", "-", "weft://text", stdin=text)
 
-    def upgrade(self, workers_first):
+    def steps(self, workers_first):
         """Whoever takes the next release has its files, too; the sizes stay as they were set."""
         kept = os.path.join(self.folder, ".env")
         shutil.copytree(os.path.join(self.new, "docker"), self.folder, dirs_exist_ok=True, ignore=lambda *_: [".env"])
         commands = self._manual()
         master, workers = commands.index("docker-compose up -d --no-deps master"), next(i for i, line in enumerate(commands) if line.startswith("for "))
-        steps = [("the master", commands[master:workers]), ("the workers", commands[workers:])]
         self._shell(commands[:master])
         with open(kept, encoding="utf-8") as settings:
             if f"WEFT_IMAGE={self.images['new']}\n" not in settings.read():
                 raise Failed("the commands of docker/README.md do not change the image")
-        for what, step in steps[::-1] if workers_first else steps:
-            say(f"replaces {what}")
-            self._shell(step)
-            yield
+        steps = [("the master", lambda: self._shell(commands[master:workers])), ("the workers", lambda: self._shell(commands[workers:]))]
+        return steps[::-1] if workers_first else steps
+
+    def check_upgraded(self):
         running = run(["docker", "ps", "--filter", f"label=com.docker.compose.project={self.project}", "--format", "{{.Image}} {{.Names}}"], True)
         for line in running.splitlines():
             if line.startswith(self.images["old"]) and re.search("master|worker", line):

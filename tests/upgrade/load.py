@@ -4,7 +4,7 @@ import random
 import re
 import threading
 
-from deadline import DEADLINE, Failed
+from failed import DEADLINE, Failed
 
 WORDS = 1_500_000
 

@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 
-from deadline import DEADLINE, Failed, say, wait_for
+from failed import DEADLINE, Failed, wait_for
 
 WORKERS = ("w1", "w2", "w3")
 
@@ -88,12 +88,15 @@ class Processes:
         wait_for("they take files", lambda: not client.run("weft", "fs", "put", self.path("text"), "weft://text", check=False) and
                  "text" in client.run("weft", "fs", "ls", "weft://", check=False))
 
-    def upgrade(self, workers_first):
-        """A step after the other: after each, jobs must go on."""
-        steps = [self._replace_master, *(lambda name=name: self._replace_worker(name) for name in WORKERS)]
-        for step in steps[1:] + steps[:1] if workers_first else steps:
-            step()
-            yield
+    def steps(self, workers_first):
+        """What is replaced by the new release, and how, in order. Jobs must go on after each."""
+        steps = [("the master", self._replace_master), *((f"worker {name}", lambda name=name: self._replace_worker(name)) for name in WORKERS)]
+        return steps[1:] + steps[:1] if workers_first else steps
+
+    def check_upgraded(self):
+        for name, process in self.processes.items():
+            if not os.path.samefile(f"/proc/{process.pid}/exe", os.path.join(self.new, "weft")):
+                raise Failed(f"{name} still is of the old release")
 
     def log(self, name):
         with open(self.path(f"{name}.log"), encoding="utf-8", errors="replace") as log:
@@ -139,14 +142,12 @@ class Processes:
         return "\n".join(self.log(name).splitlines()[-15:])
 
     def _replace_master(self):
-        say("replaces the master")
         self._stop("master")
         self._start_master(self.new)
         client = Client(self.new, self)
         wait_for("all workers are back at the new master", lambda: client.workers() == set(WORKERS))
 
     def _replace_worker(self, name):
-        say(f"replaces worker {name}")
         self._stop(name)
         client = Client(self.new, self)
         wait_for(f"{name} is gone", lambda: name not in client.workers())
