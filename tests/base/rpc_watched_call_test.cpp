@@ -92,11 +92,10 @@ TEST_F(WatchedCallTest, TakesWhateverComesForASignOfLife) {
   hangs_ = true;
   const auto began = std::chrono::steady_clock::now();
   std::thread sending([&] {
-    while (questions_ == 0 || std::chrono::steady_clock::now() - began < 4s) {
+    while (questions_ == 0 || std::chrono::steady_clock::now() - began < 3s) {
       serving_->run([this] {
         if (served_) served_->notify(9, {});
       });
-      std::this_thread::sleep_for(5ms);
     }
     serving_->run([this] { answer(); });
   });

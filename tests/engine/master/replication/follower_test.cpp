@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rpc/responder.hpp"
+#include "tests/engine/master/replication/slow_snapshot.hpp"
 
 namespace weft::master {
 namespace {
@@ -62,19 +63,10 @@ TEST_F(AFollower, CannotKeepMoreThanItWasSentOrLessThanBefore) {
 
 /// The leader's disk may take longer for a piece of a snapshot than a pull waits.
 TEST_F(AFollower, WasNotSentWhatWasReadAfterItsPullWasAnswered) {
-  struct Slow final : StoreSnapshot {
-    explicit Slow(std::future<void> ready) : ready_(std::move(ready)) {}
-    Result<std::vector<LogEntry>> next(std::size_t) override {
-      if (!ready_.valid()) return std::vector<LogEntry>{};
-      ready_.get();
-      return std::vector{entry()};
-    }
-    std::future<void> ready_;
-  };
   std::promise<void> ready;
   run([&] {
     follower = std::make_unique<Follower>(*reactor, *disk, 1, 4, [](const Error&) {});
-    follower->add(std::make_unique<Slow>(ready.get_future()));
+    follower->add(std::make_unique<test::SlowSnapshot>(ready.get_future(), std::vector{entry()}));
     EXPECT_TRUE(follower->pull(0, false, nobody()));
     follower->answer_if_older(SystemClock().now() + std::chrono::hours(1));
   });

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/master/replication/pretended_leadership.hpp"
+#include "tests/engine/master/replication/slow_snapshot.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::master {
@@ -358,17 +359,12 @@ TEST_F(TheLog, DropsAFollowerWhoseSnapshotCannotBeRead) {
 
 /// A follower that hears nothing for two seconds takes its leader for dead, and its copy begins again.
 TEST_F(TheLog, AnswersAFollowerWhileTheDiskReadsASnapshot) {
-  struct Slow final : StoreSnapshot {
-    explicit Slow(std::future<void> ready) : ready_(std::move(ready)) {}
-    Result<std::vector<LogEntry>> next(std::size_t) override {
-      if (!ready_.valid()) return std::vector<LogEntry>{};
-      ready_.get();
-      return std::vector{entry("slow"), entry("too")};
-    }
-    std::future<void> ready_;
-  };
   std::promise<void> ready;
-  reactor->run([&] { log->add([&ready](auto then) { then(std::make_unique<Slow>(ready.get_future())); }); });
+  reactor->run([&] {
+    log->add([&ready](auto then) {
+      then(std::make_unique<test::SlowSnapshot>(ready.get_future(), std::vector{entry("slow"), entry("too")}));
+    });
+  });
   Peer peer(address);
   ASSERT_TRUE(peer.follow());
   append("a");
