@@ -88,8 +88,13 @@ class MemoryFirstStore final : public Store {
     std::unique_lock lock(mutex_);
     // Many tiny segments come faster than files can be made for them; beyond this the process would run out of mappings.
     room_.wait_for(lock, std::chrono::seconds(2), [this] { return mapped_ < max_mapped_ + max_mapped_ / 4 || eviction_error_; });
-    if (eviction_error_ && memory && memory_.bytes() + segment->size() > memory_.budget() + memory_.budget() / 4)
-      return fail(Error(*eviction_error_).wrap(Code::resource_exhausted, "the shuffle memory is full and cannot be moved to disk"));
+    if (memory && eviction_error_ && is_too_full_for(*segment)) {
+      try_to_evict_again();  // its disk may have room by now
+      room_.wait_for(lock, std::chrono::seconds(2), [&] { return eviction_error_ || !is_too_full_for(*segment); });
+      if (eviction_error_ && is_too_full_for(*segment))
+        return fail(
+            Error(*eviction_error_).wrap(Code::resource_exhausted, "the shuffle memory is full and cannot be moved to disk"));
+    }
     const auto [place, fresh] = entries_.try_emplace(key);
     if (!fresh) return fail(Code::already_exists, "map output " + std::to_string(key.map) + " is committed twice by one attempt");
     Entry& entry = place->second;
@@ -103,10 +108,7 @@ class MemoryFirstStore final : public Store {
     }
     ++stats_.segments;
     holds(key, entry);
-    if (pressed()) {
-      eviction_error_.reset();  // try again
-      wake_.notify_one();
-    }
+    if (pressed()) try_to_evict_again();
     return {};
   }
 
@@ -212,6 +214,13 @@ class MemoryFirstStore final : public Store {
     room_.notify_all();
   }
 
+  void try_to_evict_again() {
+    eviction_error_.reset();
+    wake_.notify_one();
+  }
+  bool is_too_full_for(const Segment& added) const {
+    return memory_.bytes() + added.size() > memory_.budget() + memory_.budget() / 4;
+  }
   bool too_many_mapped() const { return mapped_ > max_mapped_; }
   bool pressed() const { return memory_.over_budget() || too_many_mapped(); }
 

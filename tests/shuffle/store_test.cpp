@@ -411,6 +411,21 @@ TEST_F(StoreTest, AReadThatFindsNoDescriptorIsNoFetchFailure) {
   EXPECT_TRUE(reader.read(ShuffleId(5), {0, 1}, {}, visit));
 }
 
+TEST_F(StoreTest, WhatCouldNotBeMovedToDiskIsMovedWhenThatIsPossibleAgain) {
+  auto store = open(1u << 20);
+  const std::string block(300'000, 'x');
+  const auto directory = dir_->path() / "store", away = dir_->path() / "away";
+  std::filesystem::rename(directory, away);
+  std::uint32_t map = 0;
+  Result<void> put;
+  while (put && map < 200) put = store->put(key(1, 0, map++), make_segment(block));
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code(), Code::resource_exhausted) << put.error().to_string();
+  std::filesystem::rename(away, directory);
+  put = store->put(key(1, 0, map), make_segment(block));
+  EXPECT_TRUE(put) << put.error().to_string();
+}
+
 TEST_F(StoreTest, AllOfItsBudgetMayBeReservedAndNotAByteMore) {
   auto store = open(1u << 20);
   EXPECT_EQ(store->reserve_exactly(JobId(1), (1u << 20) + 1).bytes(), 0u);
