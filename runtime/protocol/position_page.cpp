@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,8 +30,9 @@ Result<PositionPage> PositionPage::create(std::uint32_t slots, Fd& descriptor) {
   static_assert(sizeof(Slot) == 512 && offsetof(Slot, died_here) == 4 && offsetof(Slot, job) == 8 && offsetof(Slot, stage) == 16 &&
                 offsetof(Slot, attempt) == 24 && offsetof(Slot, offset) == 32 && offsetof(Slot, path) == 40);
   if (slots == 0 || slots > kMaxSlots) return fail(Code::invalid_argument, "a worker has between 1 and 4096 slots");
-  Fd fd(memfd_create("weft-positions", MFD_CLOEXEC));
-  if (!fd.valid() || ftruncate(fd.get(), static_cast<off_t>(slots * sizeof(Slot))) != 0)
+  Fd fd(memfd_create("weft-positions", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  constexpr int kSize = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // the other process must not take it away
+  if (!fd.valid() || ftruncate(fd.get(), static_cast<off_t>(slots * sizeof(Slot))) != 0 || fcntl(fd.get(), F_ADD_SEALS, kSize) != 0)
     return fail(errno_error("cannot create the position page", errno));
   WEFT_ASSIGN(PositionPage page, attach(fd));
   descriptor = std::move(fd);

@@ -218,13 +218,18 @@ Result<Spawned> begin_spawn(const SpawnOptions& options) {
   return Spawned(pid, options.path, std::move(read_end));
 }
 
-void end_child(pid_t pid) {
-  constexpr int kMilliseconds = 2000;
-  ::kill(pid, SIGKILL);
+std::optional<int> wait_for_child(pid_t pid, Duration longest) {
   const Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   pollfd ended{process.get(), POLLIN, 0};
-  while (::poll(&ended, 1, kMilliseconds) < 0 && errno == EINTR) continue;
-  waitpid(pid, nullptr, WNOHANG);
+  const auto milliseconds = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(longest).count());
+  while (::poll(&ended, 1, milliseconds) < 0 && errno == EINTR) continue;
+  int status = 0;
+  return waitpid(pid, &status, WNOHANG) == pid ? std::optional(status) : std::nullopt;
+}
+
+void end_child(pid_t pid) {
+  ::kill(pid, SIGKILL);
+  (void)wait_for_child(pid, std::chrono::seconds(2));
 }
 
 std::string describe_exit(int status) {

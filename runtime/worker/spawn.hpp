@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "runtime/worker/confinement.hpp"
@@ -51,6 +52,8 @@ Result<Spawned> begin_spawn(const SpawnOptions& options);
 /// The same, which returns when the program is running; an error when it cannot be.
 Result<pid_t> spawn(const SpawnOptions& options);
 
+/// Waits for a child to end, and reaps it: its wait status. Nothing: it is still there.
+std::optional<int> wait_for_child(pid_t pid, Duration longest);
 /// Kills a child and reaps it; two seconds later it is left to the kernel, which may wait for a file system or a device.
 void end_child(pid_t pid);
 

@@ -23,7 +23,7 @@ namespace weft::runtime {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr Duration kTryDeadline = 30s;
+constexpr Duration kTryDeadline = 30s, kOverDeadline = 2s;
 constexpr std::size_t kMostOutput = 256u << 10;
 
 struct Output {
@@ -31,7 +31,8 @@ struct Output {
   int status = 0;
 };
 
-/// What the process prints until it ends; it is killed at the deadline, and when it prints too much.
+/// What the process prints until it ends; it is killed at the deadline, and when it prints too much. One that the drivers hold in
+/// the kernel, so that it cannot be killed, is left there.
 Result<Output> collect(pid_t child, const Fd& from) {
   Output output;
   const TimePoint deadline = SystemClock().now() + kTryDeadline;
@@ -46,8 +47,13 @@ Result<Output> collect(pid_t child, const Fd& from) {
       output.text.append(piece, static_cast<std::size_t>(count));
       continue;
     }
-    if (count != 0) ::kill(-child, SIGKILL);
-    ::waitpid(child, &output.status, 0);
+    auto status = count == 0 ? wait_for_child(child, kOverDeadline) : std::nullopt;
+    if (!status) {
+      ::kill(-child, SIGKILL);
+      status = wait_for_child(child, kOverDeadline);
+    }
+    if (!status) return weft::fail(Code::deadline_exceeded, "the drivers do not let a process end that asked them");
+    output.status = *status;
     if (count == 0) return output;
     if (count > 0)
       return weft::fail(Code::invalid_argument, fmt::format("the drivers print more than {}", human_bytes(kMostOutput)));

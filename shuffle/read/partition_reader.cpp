@@ -291,8 +291,8 @@ void PartitionReader::add_prefetched(const HeldPtr& blocks) {
     source.maps.push_back({kNoMap, 0, NodeId()});
     const auto row = std::lower_bound(rows_.begin(), rows_.end(), map.map,
                                       [](const OutputRow& other, std::uint32_t number) { return other.output.map < number; });
-    const bool handed_out = row->sent || row - rows_.begin() < static_cast<std::ptrdiff_t>(at_);  // from this host, perhaps
-    if (row == rows_.end() || attempt_of(row->output) != map || handed_out) continue;
+    if (row == rows_.end() || attempt_of(row->output) != map) continue;
+    if (row->sent || row - rows_.begin() < static_cast<std::ptrdiff_t>(at_)) continue;  // handed out: from this host, perhaps
     source.maps.back() = row->output;
     row->sent = copy.valid();
   }

@@ -79,7 +79,9 @@ class PartitionReader : public std::enable_shared_from_this<PartitionReader> {
   /// goes on, and comes with the part after it. `known`: segments of this host that the task has mapped. One call at a time; `done`
   /// is called once, at once or later; it may destroy the reader. unavailable: no table of the shuffle is here. resource_exhausted:
   /// this process has no descriptors or memory for it, and got none while it waited a moment. What is lost is no error.
+  /// Not while a part is being made.
   void next(const std::vector<MapAttempt>& known, Done done);
+  bool makes_part() const { return done_ != nullptr; }
   /// To be called when the tables or the nodes have changed. Where a lost node's outputs are now must be in the tables before the
   /// node is in OutputNodes::lost.
   void locations_changed();

@@ -33,9 +33,10 @@ std::optional<std::uint32_t> checksum(ByteView bytes, SegmentHome home) {
   return home == SegmentHome::file ? crc32c_of_mapped(bytes) : crc32c(bytes);
 }
 
+/// What its writer can still cut off is read as a file is.
 bool is_sealed_memory(int fd) {
   const int seals = ::fcntl(fd, F_GET_SEALS);
-  return seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
 }
 
 /// A mapped file and its index.

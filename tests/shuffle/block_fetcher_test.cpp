@@ -216,7 +216,7 @@ SealedSegment damaged_segment(const std::string& good) {
   bytes[16 + good.size() / 2] ^= 4;
   Fd fd(::memfd_create("damaged", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   EXPECT_TRUE(write_all(fd.get(), as_bytes(bytes)));
-  EXPECT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+  EXPECT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_WRITE), 0);
   return {std::move(fd), bytes.size(), {}};
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -282,6 +283,23 @@ TEST(Segment, WhatItsDiskDoesNotDeliverIsDamagedAndNoSignal) {
   const auto read = visit_extents(segment, 0, count, [](Error why) { return fail(std::move(why)); });
   EXPECT_EQ(read.error().code(), Code::corrupt);
   EXPECT_EQ(visited, 2);
+}
+
+/// So that a reader is not killed when the writer, which may be anybody's program, takes the bytes away.
+TEST(Segment, WhatItsWriterCanCutOffIsReadAsAFileIs) {
+  auto writer = SegmentWriter::in_memory(1).value();
+  ASSERT_TRUE(writer->append(0, as_bytes("a record"), 1));
+  const SealedSegment sealed = writer->seal().value();
+  const std::string bytes = read_file(fmt::format("/proc/self/fd/{}", sealed.fd.get())).value();
+  Fd unsealed(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_TRUE(write_all(unsealed.get(), as_bytes(bytes)));
+  ASSERT_EQ(::fcntl(unsealed.get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+  const Fd mine(::fcntl(unsealed.get(), F_DUPFD_CLOEXEC, 0));
+  const auto segment = Segment::map(std::move(unsealed));
+  ASSERT_TRUE(segment) << segment.error().to_string();
+  EXPECT_EQ((*segment)->home(), SegmentHome::file);
+  ASSERT_EQ(::ftruncate(mine.get(), 0), 0);
+  EXPECT_FALSE(verified(**segment, (*segment)->extents(0)[0]));
 }
 
 TEST(Segment, ExactlyWhatItMayUseOfMemoryStaysThere) {

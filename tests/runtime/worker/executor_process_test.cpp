@@ -266,6 +266,25 @@ TEST(LastLine, IsFitForAMessage) {
   EXPECT_EQ(last_line(path, 1000), "");
 }
 
+TEST(WaitForChild, GivesUpOnOneThatDoesNotEnd) {
+  const pid_t child = fork();
+  if (child == 0)
+    while (true) pause();
+  EXPECT_EQ(wait_for_child(child, 1ms), std::nullopt);
+  kill(child, SIGKILL);
+  const auto status = wait_for_child(child, 60s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(describe_exit(*status), "signal 9 (SIGKILL)");
+  EXPECT_EQ(waitpid(child, nullptr, WNOHANG), -1) << "it is reaped";
+}
+
+TEST(PositionPageTest, AnExecutorCannotTakeItAway) {
+  Fd page;
+  ASSERT_TRUE(protocol::PositionPage::create(4, page));
+  EXPECT_NE(ftruncate(page.get(), 0), 0);
+  EXPECT_TRUE(protocol::PositionPage::attach(page));
+}
+
 TEST(DescribeExit, NamesSignalsAndCodes) {
   EXPECT_EQ(describe_exit(W_EXITCODE(3, 0)), "exit code 3");
   EXPECT_EQ(describe_exit(W_EXITCODE(0, SIGKILL)), "signal 9 (SIGKILL)");
