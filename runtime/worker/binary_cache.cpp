@@ -15,6 +15,7 @@
 
 #include "base/fd.hpp"
 #include "base/file.hpp"
+#include "base/guarded.hpp"
 #include "runtime/protocol/worker.hpp"
 
 namespace weft::runtime {
@@ -90,7 +91,8 @@ class BinaryPull final : public shuffle::Pull {
 
 BinaryCache::BinaryCache(rpc::Reactor& reactor, rpc::Reactor& background, std::string directory,
                          std::function<rpc::ConnectionPtr()> master)
-    : background_(background),
+    : reactor_(reactor),
+      background_(background),
       directory_(std::move(directory)),
       master_(std::move(master)),
       queue_(reactor, background, kPullOptions, [this](const std::string&, const rpc::Peers::Done& done) { connect(done); }) {
@@ -181,9 +183,17 @@ void BinaryCache::get(const Hash128& binary, Done done) {
   const auto [waiting, fresh] = waiting_.try_emplace(binary);
   waiting->second.push_back(std::move(done));
   if (!fresh) return;
-  const std::string path = path_of(binary);
-  if (const auto hash = hash_file(path); hash && *hash == binary) return finish(binary, path);  // of an earlier worker
+  if (size_of(path_of(binary)) > 0) return check_kept(binary);
   fetch(binary);
+}
+
+/// One of an earlier worker. It may be large, and no longer in memory.
+void BinaryCache::check_kept(const Hash128& binary) {
+  auto then = guarded(alive_, [this, binary](bool intact) { intact ? finish(binary, path_of(binary)) : fetch(binary); });
+  background_.post([&reactor = reactor_, binary, path = path_of(binary), then = std::move(then)]() mutable {
+    const auto hash = hash_file(path);
+    reactor.post([then = std::move(then), intact = hash && *hash == binary]() mutable { then(intact); });
+  });
 }
 
 void BinaryCache::fetch(const Hash128& binary) {

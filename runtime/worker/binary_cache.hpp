@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ class BinaryCache {
  private:
   void connect(const rpc::Peers::Done& done);
   void answer_waiting();
+  void check_kept(const Hash128& binary);
   void fetch(const Hash128& binary);
   std::string path_of(const Hash128& binary) const;
   void finish(const Hash128& binary, const Result<std::string>& path);
@@ -56,6 +58,7 @@ class BinaryCache {
     std::filesystem::file_time_type used;
   };
 
+  rpc::Reactor& reactor_;
   rpc::Reactor& background_;
   const std::string directory_;
   std::map<Hash128, Kept> kept_;  // what lies in the directory
@@ -63,12 +66,13 @@ class BinaryCache {
   std::uint64_t most_ = std::numeric_limits<std::uint64_t>::max();
   InUse in_use_;
   std::map<Hash128, std::string> ready_;          // those of them that were checked
-  std::map<Hash128, std::vector<Done>> waiting_;  // for what is being fetched
+  std::map<Hash128, std::vector<Done>> waiting_;  // for what is being fetched, or checked
   const std::function<rpc::ConnectionPtr()> master_;
   bool wait_ = false;                         // fetches wait for the master
   std::uint64_t losses_ = 0;                  // of the connection, for which fetches waited
   std::vector<rpc::Peers::Done> for_master_;  // fetches that wait for it
   shuffle::PullQueue queue_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace weft::runtime

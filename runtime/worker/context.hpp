@@ -17,6 +17,7 @@
 
 namespace weft::runtime {
 
+class BinaryCache;
 class WorkerDevices;
 class WorkerIsolation;
 
@@ -27,6 +28,7 @@ struct WorkerContext {
   std::string directory;
   shuffle::Store* store = nullptr;
   DataPlane* data = nullptr;
+  BinaryCache* binaries = nullptr;
   WorkerIsolation* isolation = nullptr;
   WorkerDevices* devices = nullptr;
   shuffle::OutputNodes outputs{};                              // itself, as registered now, and those that serve map outputs

@@ -38,9 +38,9 @@ std::vector<std::string> environment_of(const Account& account, bool certificate
 
 }  // namespace
 
-Result<std::unique_ptr<WorkerIsolation>> WorkerIsolation::open(const WorkerOptions& options, rpc::Reactor& background,
-                                                               const std::string& directory) {
-  std::unique_ptr<WorkerIsolation> made(new WorkerIsolation(options, background, directory));
+Result<std::unique_ptr<WorkerIsolation>> WorkerIsolation::open(const WorkerOptions& options, rpc::Reactor& reactor,
+                                                               rpc::Reactor& background, const std::string& directory) {
+  std::unique_ptr<WorkerIsolation> made(new WorkerIsolation(options, reactor, background, directory));
   if (options.run_as != kRunAsSelf) WEFT_TRY(made->let_others_pass());
   if (options.run_as == kRunAsSelf && ::geteuid() == 0 && options.security.credentials)
     Log("worker").warn(
@@ -81,8 +81,14 @@ Result<void> WorkerIsolation::try_sandbox() const {
   return fail(Code::io, "there can be no sandbox here (worker.sandbox), which needs the right to mount and Linux 5.12: " + why);
 }
 
+void WorkerIsolation::find_account_for(const std::string& user, Then then) {
+  if (options_.run_as == kRunAsSelf) return then(std::nullopt);
+  background_.post([this, user, then = std::move(then)]() mutable {
+    reactor_.post([found = account_for(user), then = std::move(then)]() mutable { then(std::move(found)); });
+  });
+}
+
 Result<std::optional<Account>> WorkerIsolation::account_for(const std::string& user) const {
-  if (options_.run_as == kRunAsSelf) return std::nullopt;
   if (options_.run_as != kRunAsSubmitter)
     return find_account(options_.run_as).map([](Account found) { return std::optional(std::move(found)); });
   // Only root's processes reach a master of root that has no certificate and is not insecure: the kernel vouches for them.
@@ -95,18 +101,17 @@ Result<std::optional<Account>> WorkerIsolation::account_for(const std::string& u
 }
 
 Result<std::shared_ptr<const JobIsolation>> WorkerIsolation::isolate(const IsolatedJob& job) {
-  WEFT_ASSIGN(auto account, account_for(job.user));
   for (const std::string& path : {job.directory, job.directory + kTemporary}) {
     WEFT_TRY(make_private_directory(path));
-    if (account && ::lchown(path.c_str(), account->user, account->group) != 0)
-      return fail(errno_error(fmt::format("cannot give {} to the user {}", path, account->name), errno));
+    if (job.account && ::lchown(path.c_str(), job.account->user, job.account->group) != 0)
+      return fail(errno_error(fmt::format("cannot give {} to the user {}", path, job.account->name), errno));
   }
   GroupLimits limits;
   if (options_.job_processes != 0) limits.processes = options_.job_processes + std::uint64_t{kThreadsOfTask} * job.task_slots;
   // Map outputs count where they were written, until they are read. Sanitizers take memory of their own.
   if (!kSanitized) limits.memory_bytes = job.memory_bytes + options_.store_bytes;
   std::shared_ptr<JobIsolation> made(
-      new JobIsolation(job.directory, limits, std::move(account)),
+      new JobIsolation(job.directory, limits, job.account),
       [&background = background_](JobIsolation* last) { background.post([last = std::shared_ptr<JobIsolation>(last)] {}); });
   made->environment_ = {fmt::format("TMPDIR={}{}", job.directory, kTemporary)};
   if (made->account_)

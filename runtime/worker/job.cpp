@@ -7,6 +7,8 @@
 #include <fmt/core.h>
 
 #include "base/attributes.hpp"
+#include "runtime/worker/binary_cache.hpp"
+#include "runtime/worker/isolation.hpp"
 #include "runtime/worker/worker_devices.hpp"
 #include "storage/files/job_files.hpp"
 
@@ -39,31 +41,36 @@ WorkerJob::WorkerJob(WorkerContext& worker, protocol::JobSetup setup)
 
 std::optional<Hash128> WorkerJob::program() const { return setup_.same_binary ? std::nullopt : std::optional(setup_.binary); }
 
-void WorkerJob::prepare(BinaryCache& binaries) {
-  const protocol::ExecutorSetup setup = executor_setup();
+void WorkerJob::prepare() {
+  if (std::exchange(preparing_, true)) return;
+  worker_.isolation->find_account_for(setup_.user, [weak = weak_from_this()](Result<std::optional<Account>> account) {
+    const auto self = weak.lock();
+    if (!self || self->ended_) return;
+    if (account) return self->isolate(*std::move(account));
+    self->prepared(fail(std::move(account).error()));
+  });
+}
+
+void WorkerJob::isolate(std::optional<Account> account) {
   auto isolation = worker_.isolation->isolate({.name = fmt::format("{}-{}", setup_.job.value(), worker_.next_isolated++),
                                                .directory = worker_.job_directory(setup_.job),
-                                               .user = setup_.user,
+                                               .account = std::move(account),
                                                .task_slots = task_slots_,
-                                               .memory_bytes = data_limit(setup)});
-  if (!isolation) {
-    binary_error_ = isolation.error().to_string();
-    return;
-  }
+                                               .memory_bytes = data_limit(executor_setup())});
+  if (!isolation) return prepared(fail(std::move(isolation).error()));
   isolation_ = *std::move(isolation);
-  if (setup_.same_binary) {
-    binary_path_ = "/proc/self/exe";
-    return;
-  }
-  binaries.get(setup_.binary, [weak = weak_from_this()](Result<std::string> path) {
-    const auto self = weak.lock();
-    if (!self) return;
-    if (path)
-      self->binary_path_ = *path;
-    else
-      self->binary_error_ = path.error().to_string();
-    self->launch(std::exchange(self->waiting_, {}));
+  if (setup_.same_binary) return prepared("/proc/self/exe");
+  worker_.binaries->get(setup_.binary, [weak = weak_from_this()](const Result<std::string>& path) {
+    if (const auto self = weak.lock()) self->prepared(path);
   });
+}
+
+void WorkerJob::prepared(const Result<std::string>& path) {
+  preparing_ = false;
+  std::vector<protocol::Launch> launches = std::exchange(waiting_, {});
+  if (!path) return refuse(std::move(launches), path.error().to_string());
+  binary_path_ = *path;
+  launch(std::move(launches));
 }
 
 void WorkerJob::refuse(std::vector<protocol::Launch> launches, const std::string& why) {
@@ -117,10 +124,9 @@ protocol::ExecutorSetup WorkerJob::executor_setup() const {
 
 void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   if (launches.empty() || ended_) return;
-  if (!binary_error_.empty()) return refuse(std::move(launches), binary_error_);
   if (binary_path_.empty()) {
     std::move(launches.begin(), launches.end(), std::back_inserter(waiting_));
-    return;
+    return prepare();  // again, if that failed: a full disk may have room by now
   }
   std::map<Place, std::vector<protocol::Launch>> by_place;
   for (protocol::Launch& launch : launches) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/worker/binary_cache.hpp"
+#include "base/account.hpp"
 #include "runtime/worker/context.hpp"
 #include "runtime/worker/executor_process.hpp"
 #include "runtime/worker/job_shuffle.hpp"
@@ -21,8 +21,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
  public:
   WorkerJob(WorkerContext& worker, protocol::JobSetup setup);
 
-  /// Makes the program ready; launches wait for it.
-  void prepare(BinaryCache& binaries);
+  /// Makes the program ready; launches wait for it. When that fails, they are refused, and the next ones try again.
+  void prepare();
   void launch(std::vector<protocol::Launch> launches);
   /// A device is free, or will never be: launches that waited for one go on.
   void launch_waiting();
@@ -48,6 +48,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// The device of its tasks; nothing: they hold none.
   using Place = std::optional<std::size_t>;
 
+  void isolate(std::optional<Account> account);
+  void prepared(const Result<std::string>& path);
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
   /// It demands a device, and all are held.
   bool waits_for_device(const protocol::Launch& launch) const;
@@ -68,7 +70,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   JobShuffle shuffle_;
   std::shared_ptr<const JobIsolation> isolation_;
   std::string binary_path_;  // empty: not ready
-  std::string binary_error_;
+  bool preparing_ = false;
   std::vector<protocol::Launch> waiting_;  // for the program, or for a device
   std::map<ActionId, SharedBytes> values_;
   std::map<Place, std::unique_ptr<ExecutorProcess>> executors_;

@@ -27,10 +27,9 @@ void JobShuffle::extend(const protocol::ShuffleExtended& more) {
   locations_changed();
 }
 
-void JobShuffle::node_lost(NodeId node) {
+void JobShuffle::forget(NodeId node) {
   for (auto& [shuffle, table] : tables_)
     if (table.maps > 0) table.forget(node);
-  locations_changed();
 }
 
 void JobShuffle::stop_waiting(const AttemptId& attempt) {
@@ -182,7 +181,8 @@ void JobShuffle::read(const rpc::Message& message, rpc::Responder responder) {
   const AnswerPtr answer = answer_to(request->attempt, std::move(responder));
   if (!answer) return;
   const auto reader = reader_of(*request);
-  if (!reader) return answer->give(fail(Code::invalid_argument, "a part of a read that is not under way"));
+  if (!reader || reader->makes_part())
+    return answer->give(fail(Code::invalid_argument, "a part of a read that is not to come now"));
   const ReadKey key(request->attempt, request->read);
   reader->next(request->known, [this, alive = std::weak_ptr(alive_), key, answer](Result<shuffle::ReadPart> part) {
     if (!alive.expired()) part_read(key, part);

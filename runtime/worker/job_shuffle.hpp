@@ -22,8 +22,11 @@ class JobShuffle {
 
   void set_locations(const protocol::ShuffleLocations& locations);
   void extend(const protocol::ShuffleExtended& more);
-  /// A node is gone; the tables know already where its outputs are now.
-  void node_lost(NodeId node);
+  /// The outputs of a node that is lost are to be made again, as far as it is not known where else they are. Before the node is in
+  /// OutputNodes::lost, and before what is requested of it fails; then locations_changed().
+  void forget(NodeId node);
+  /// Outputs have moved, or there are more: those who read look again.
+  void locations_changed();
   void prefetch(const protocol::PrefetchShuffle& prefetch);
   /// Another worker's output into the store; the master is notified of the outcome. One that is there already is a success: a
   /// master that came back may not know of it.
@@ -67,8 +70,6 @@ class JobShuffle {
   using ReadKey = std::pair<AttemptId, std::uint32_t>;  // the attempt and the number of its read
   using ReaderPtr = std::shared_ptr<shuffle::PartitionReader>;
 
-  /// Outputs have moved, or there are more.
-  void locations_changed();
   /// To a request of the attempt; null when that was asked to stop: then it was answered.
   AnswerPtr answer_to(const AttemptId& attempt, rpc::Responder responder);
   void commit(rpc::Message message, rpc::Responder responder);

@@ -22,6 +22,7 @@
 #include "base/rpc/descriptors.hpp"
 #include "base/run_directory.hpp"
 #include "base/unguessable.hpp"
+#include "runtime/worker/binary_cache.hpp"
 #include "runtime/worker/capacity_files.hpp"
 #include "runtime/worker/departure.hpp"
 #include "runtime/worker/file_search.hpp"
@@ -93,7 +94,7 @@ class WorkerImpl final : public Worker {
     WEFT_TRY(prepare_directories());
     WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes, context_.options.slots));
     context_.store = store_.get();
-    WEFT_ASSIGN(isolation_, WorkerIsolation::open(context_.options, *background_, context_.directory));
+    WEFT_ASSIGN(isolation_, WorkerIsolation::open(context_.options, *reactor_, *background_, context_.directory));
     context_.isolation = isolation_.get();
     context_.devices = &devices_;
     WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse_list(context_.options.master));
@@ -151,8 +152,9 @@ class WorkerImpl final : public Worker {
     data_address_ = data_->address();
     binaries_ = std::make_unique<BinaryCache>(*reactor_, *background_, context_.directory + "/binaries",
                                               [this] { return link_ && link_->registered() ? link_->connection() : nullptr; });
+    context_.binaries = binaries_.get();
     files_ = std::make_unique<FileSearch>(*reactor_);
-    drivers_ = std::make_unique<WorkerDrivers>(context_, *binaries_, [this](const protocol::DriverEnded& ended) {
+    drivers_ = std::make_unique<WorkerDrivers>(context_, [this](const protocol::DriverEnded& ended) {
       logs_->ended(ended.job);
       return link_ && link_->report(ended);
     });
@@ -334,7 +336,7 @@ class WorkerImpl final : public Worker {
     logs_->begun(id);
     auto job = std::make_shared<WorkerJob>(context_, std::move(setup));
     jobs_[id] = job;
-    job->prepare(*binaries_);
+    job->prepare();
   }
   void carry_out(protocol::ActionValue& value) {
     if (auto found = jobs_.find(value.job); found != jobs_.end()) found->second->provide(value.action, std::move(value.bytes));
@@ -378,9 +380,10 @@ class WorkerImpl final : public Worker {
   void carry_out(protocol::LowestProtocol& lowest) { data_->keys().set_lowest(lowest.protocol); }
   void carry_out(protocol::NodeLost& lost) {
     const Error why(Code::unavailable, "the worker was lost: " + lost.reason);
+    for (const auto& [id, job] : jobs_) job->shuffle().forget(lost.node);
     if (context_.outputs.nodes.erase(lost.node) != 0) context_.outputs.lost[lost.node] = why.to_string();
     data_->forget(lost.address, why);
-    for (const auto& [id, job] : jobs_) job->shuffle().node_lost(lost.node);
+    for (const auto& [id, job] : jobs_) job->shuffle().locations_changed();
     if (chunks_) chunks_->node_lost(lost.address, why);
   }
 

@@ -8,7 +8,9 @@
 
 #include "base/guarded.hpp"
 #include "base/text.hpp"
+#include "runtime/worker/binary_cache.hpp"
 #include "runtime/worker/executor_process.hpp"
+#include "runtime/worker/isolation.hpp"
 #include "storage/files/job_files.hpp"
 
 namespace weft::runtime {
@@ -36,19 +38,32 @@ void WorkerDrivers::start(protocol::StartDriver command) {
   }
   drivers_[command.job].key = command.key;
   const Hash128 binary = command.binary;
-  binaries_.get(binary,
-                guarded(alive_, [this, command = std::move(command)](const Result<std::string>& path) { run(command, path); }));
+  worker_.binaries->get(binary, guarded(alive_, [this, command = std::move(command)](const Result<std::string>& path) {
+                          if (!is_awaited(command)) return;
+                          if (path) return find_account(command, *path);
+                          not_started(command, path.error());
+                        }));
 }
 
-void WorkerDrivers::run(const protocol::StartDriver& command, const Result<std::string>& path) {
+void WorkerDrivers::find_account(const protocol::StartDriver& command, const std::string& path) {
+  worker_.isolation->find_account_for(command.user, guarded(alive_, [this, command, path](Result<std::optional<Account>> account) {
+                                        if (!is_awaited(command)) return;
+                                        const auto started =
+                                            account ? spawn(command, path, *std::move(account)) : fail(std::move(account).error());
+                                        if (!started) not_started(command, started.error());
+                                      }));
+}
+
+bool WorkerDrivers::is_awaited(const protocol::StartDriver& command) const {
   const auto driver = drivers_.find(command.job);
-  if (driver == drivers_.end() || driver->second.key != command.key) return;  // it was stopped
-  const auto started = path ? spawn(command, *path) : fail(path.error());
-  if (started) return;
-  ended({command.job, command.key, kDriverNotStarted, started.error().to_string()});
+  return driver != drivers_.end() && driver->second.key == command.key;
 }
 
-Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const std::string& path) {
+void WorkerDrivers::not_started(const protocol::StartDriver& command, const Error& why) {
+  ended({command.job, command.key, kDriverNotStarted, why.to_string()});
+}
+
+Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const std::string& path, std::optional<Account> account) {
   DriverStart start;
   start.command = command;
   start.path = path;
@@ -59,7 +74,7 @@ Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const st
   WEFT_ASSIGN(start.isolation,
               worker_.isolation->isolate({.name = fmt::format("{}-driver-{}", command.job.value(), worker_.next_isolated++),
                                           .directory = start.directory,
-                                          .user = command.user,
+                                          .account = std::move(account),
                                           .task_slots = worker_.options.slots,
                                           .memory_bytes = driver_memory(worker_.options)}));
   const std::string directory = start.directory;

@@ -5,14 +5,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
 
+#include "base/account.hpp"
 #include "base/rpc/rpc.hpp"
-#include "runtime/worker/binary_cache.hpp"
 #include "runtime/worker/context.hpp"
 #include "runtime/worker/driver_process.hpp"
 
@@ -23,8 +24,8 @@ namespace weft::runtime {
 class WorkerDrivers {
  public:
   /// `report` sends the end of a driver to the master; false: there is none at present, and it is kept for report_again().
-  WorkerDrivers(WorkerContext& worker, BinaryCache& binaries, std::function<bool(const protocol::DriverEnded&)> report)
-      : worker_(worker), binaries_(binaries), report_(std::move(report)) {}
+  WorkerDrivers(WorkerContext& worker, std::function<bool(const protocol::DriverEnded&)> report)
+      : worker_(worker), report_(std::move(report)) {}
 
   /// Fetches the program when it is not here. A driver of the same job that runs is stopped.
   void start(protocol::StartDriver command);
@@ -41,8 +42,11 @@ class WorkerDrivers {
   bool empty() const { return drivers_.empty() && stopping_.empty(); }
 
  private:
-  void run(const protocol::StartDriver& command, const Result<std::string>& path);
-  Result<void> spawn(const protocol::StartDriver& command, const std::string& path);
+  void find_account(const protocol::StartDriver& command, const std::string& path);
+  Result<void> spawn(const protocol::StartDriver& command, const std::string& path, std::optional<Account> account);
+  /// Not when it was stopped meanwhile.
+  bool is_awaited(const protocol::StartDriver& command) const;
+  void not_started(const protocol::StartDriver& command, const Error& why);
   void ended(const protocol::DriverEnded& how);
   void report(protocol::DriverEnded how);
   void kill(std::unique_ptr<DriverProcess> process);
@@ -50,11 +54,10 @@ class WorkerDrivers {
 
   struct Driver {
     std::uint64_t key = 0;
-    std::unique_ptr<DriverProcess> process;  // null: its program is being fetched
+    std::unique_ptr<DriverProcess> process;  // null: its program is being fetched, or its user looked up
   };
 
   WorkerContext& worker_;
-  BinaryCache& binaries_;
   const std::function<bool(const protocol::DriverEnded&)> report_;
   std::map<JobId, Driver> drivers_;
   std::map<std::pair<JobId, std::uint64_t>, std::unique_ptr<DriverProcess>> stopping_;  // by job and key

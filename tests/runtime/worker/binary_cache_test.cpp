@@ -232,6 +232,19 @@ TEST_F(BinaryCacheTest, WhatIsNeededAgainStaysLonger) {
   EXPECT_FALSE(get(newer)) << "it is fetched again, and this master has another one";
 }
 
+TEST_F(BinaryCacheTest, WhatAnEarlierWorkerLeftIsCheckedInTheBackground) {
+  const Hash128 kept = left('a', 1h), damaged = left('b', 1h);
+  ASSERT_TRUE(write_file(file(damaged), "something else"));
+  make();
+  std::promise<void> go_on;
+  background_->post([held = go_on.get_future().share()] { held.wait(); });
+  std::promise<Result<std::string>> answer;
+  worker_->run([&] { cache_->get(kept, [&](Result<std::string> path) { answer.set_value(std::move(path)); }); });
+  go_on.set_value();
+  EXPECT_EQ(answer.get_future().get().value(), file(kept));
+  EXPECT_FALSE(get(damaged)) << "it is fetched again, and this master has another one";
+}
+
 TEST_F(BinaryCacheTest, AProgramThatIsLargerThanTheBoundIsKeptAllTheSame) {
   worker_->run([&] { cache_->bound(1000, [] { return std::set<Hash128>(); }); });
   expect_whole(get());

@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ class JobShuffleTest : public testing::Test {
     rpc::Handler handler;
     handler.on_request = [this](const rpc::ConnectionPtr&, rpc::Message message, rpc::Responder responder) {
       shuffle_->on_request(std::move(message), std::move(responder));
-      came_.set_value();
+      came_.release();
     };
     reactor_->post([&, end = std::make_shared<Fd>(ends[0]), handler] {
       reactor_->adopt(std::move(*end), 10s, handler, {}, [](const Result<rpc::ConnectionPtr>&) {});
@@ -80,13 +81,16 @@ class JobShuffleTest : public testing::Test {
     protocol::Commit commit{{{kJob, StageId(2), 0}, 0}, sealed.size, sealed.partitions};
     rpc::Payload payload = protocol::encode(std::move(commit));
     payload.fds.push_back(std::move(sealed.fd));
+    return request(protocol::kCommit, std::move(payload));
+  }
+  std::future<Result<rpc::Message>> request(rpc::MessageType type, rpc::Payload payload) {
     const auto answer = std::make_shared<std::promise<Result<rpc::Message>>>();
     const auto shared = std::make_shared<rpc::Payload>(std::move(payload));
     executor_->run([&] {
-      connection_->request(protocol::kCommit, std::move(*shared), 60s,
+      connection_->request(type, std::move(*shared), 60s,
                            [answer](Result<rpc::Message> reply) { answer->set_value(std::move(reply)); });
     });
-    came_.get_future().wait();
+    came_.acquire();
     return answer->get_future();
   }
   bool has_segments_of(JobId job) const {
@@ -103,7 +107,8 @@ class JobShuffleTest : public testing::Test {
   std::unique_ptr<DataPlane> data_;
   std::unique_ptr<JobShuffle> shuffle_;
   rpc::ConnectionPtr connection_;
-  std::promise<void> came_, go_on_;
+  std::counting_semaphore<> came_{0};
+  std::promise<void> go_on_;
 };
 
 TEST_F(JobShuffleTest, AFullStoreTakesASegmentInTheBackground) {
@@ -134,6 +139,24 @@ TEST_F(JobShuffleTest, ASegmentThatComesWhileItsJobEndsIsDropped) {
   go_on_.set_value();
   EXPECT_EQ(answer.get().error().code(), Code::cancelled);
   EXPECT_FALSE(has_segments_of(kJob));
+}
+
+/// An executor is anybody's program.
+TEST_F(JobShuffleTest, APartThatIsAskedForBeforeTheOneBeforeItHasComeIsRefused) {
+  protocol::ShuffleLocations locations{NodeId(), kJob, ShuffleId(1)};
+  locations.maps = 1;  // which has not ended
+  protocol::Launch launch;
+  launch.attempt = {{kJob, StageId(2), 0}, 0};
+  reactor_->run([&] {
+    shuffle_->set_locations(locations);
+    shuffle_->begin(launch);
+  });
+  protocol::ReadRequest read{launch.attempt, 0, 0, ShuffleId(1), {0, 1}};
+  auto first = request(protocol::kRead, protocol::encode(read));
+  read.part = 1;
+  EXPECT_EQ(request(protocol::kRead, protocol::encode(read)).get().error().code(), Code::invalid_argument);
+  reactor_->run([&] { shuffle_->stop_waiting(launch.attempt); });
+  EXPECT_TRUE(first.get()) << "what it has so far";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "base/file.hpp"
+#include "runtime/worker/binary_cache.hpp"
 #include "runtime/worker/isolation.hpp"
 
 namespace weft::runtime {
@@ -29,13 +31,14 @@ class WorkerDriversTest : public testing::Test {
     context.options.master = "master:7077";
     context.options.stop_grace = 50ms;
     context.options.cgroup = kNoCgroup;
-    isolation = WorkerIsolation::open(context.options, *background, directory.path()).value();
+    isolation = WorkerIsolation::open(context.options, *reactor, *background, directory.path()).value();
     context.isolation = isolation.get();
     for (const char* name : {"jobs", "logs", "binaries"}) std::filesystem::create_directory(directory.path() / name);
     reactor->run([&] {
       binaries = std::make_unique<BinaryCache>(*reactor, *background, directory.path() / "binaries",
                                                []() -> rpc::ConnectionPtr { return nullptr; });
-      drivers = std::make_unique<WorkerDrivers>(context, *binaries, [this](const protocol::DriverEnded& how) {
+      context.binaries = binaries.get();
+      drivers = std::make_unique<WorkerDrivers>(context, [this](const protocol::DriverEnded& how) {
         if (master) reports.push_back(how);
         return master;
       });
@@ -49,7 +52,7 @@ class WorkerDriversTest : public testing::Test {
     reactor->stop();
     background->stop();
   }
-  /// A program that is here already.
+  /// A program that is here already, and was checked.
   Hash128 program(const std::string& script) const {
     const std::string text = "#!/bin/sh\n" + script;
     const std::string made = directory.path() / "script";
@@ -58,6 +61,9 @@ class WorkerDriversTest : public testing::Test {
     const auto kept = directory.path() / "binaries" / to_string(hash);
     std::filesystem::rename(made, kept);
     std::filesystem::permissions(kept, std::filesystem::perms::owner_all);
+    std::promise<void> checked;
+    reactor->run([&] { binaries->get(hash, [&](const Result<std::string>&) { checked.set_value(); }); });
+    checked.get_future().wait();
     return hash;
   }
   void start(std::uint64_t job, std::uint64_t key, const Hash128& binary) {

@@ -195,32 +195,76 @@ TEST_F(WorkerTest, KillsWhatRunsAndWhatWaitsForItsProgram) {
   EXPECT_EQ(killed.message, "preempted");
 }
 
+/// A small disk may be full for a moment.
+TEST_F(WorkerTest, AJobThatCouldNotBePreparedIsPreparedForTheNextTask) {
+  const auto its_directory = directory_.path() / "worker" / "jobs" / "7";
+  ASSERT_TRUE(write_file(its_directory, "in the way"));
+  command(setup(), launch(1));
+  EXPECT_EQ(ended(1).kind, TaskEnd::environment);
+  std::filesystem::remove(its_directory);
+  command(launch(0));
+  const auto event = ended(0);
+  EXPECT_EQ(event.kind, TaskEnd::finished) << event.message;
+}
+
+/// Another worker, node 9, that keeps whoever asks for its map outputs waiting.
+class SilentWorker {
+ public:
+  SilentWorker() {
+    rpc::Handler silent;
+    silent.on_request = [this](const rpc::ConnectionPtr&, const rpc::Message&, rpc::Responder responder) {
+      kept_.push_back(std::move(responder));
+      if (kept_.size() == 1) asked_.set_value();
+    };
+    reactor_->run(
+        [&] { port_ = reactor_->listen({"127.0.0.1:0"}, {}, [=](const rpc::ConnectionPtr&) { return silent; }).value(); });
+  }
+  ~SilentWorker() {
+    reactor_->run([this] {
+      kept_.clear();
+      port_.reset();
+    });
+    reactor_->stop();
+  }
+  std::string address() const { return port_->endpoint().text; }
+  void wait_until_asked() { asked_.get_future().get(); }
+  /// It has the output of map 0 of shuffle 1 of job 7.
+  protocol::ShuffleLocations locations() const {
+    protocol::ShuffleLocations locations{NodeId(5), JobId(7), ShuffleId(1)};
+    locations.outputs = std::make_shared<const std::vector<shuffle::MapOutput>>(1, shuffle::MapOutput{0, 0, NodeId(9)});
+    locations.holders = {{NodeId(9), "w9", address(), ""}};
+    return locations;
+  }
+
+ private:
+  const std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("silent");
+  std::vector<rpc::Responder> kept_;
+  std::promise<void> asked_;
+  std::unique_ptr<rpc::Listener> port_;
+};
+
+/// It has begun before all maps have ended.
+TEST_F(WorkerTest, ATaskThatReadsFromAWorkerThatIsLostWaitsForTheMapToRunAgain) {
+  SilentWorker other;
+  protocol::ShuffleLocations locations = other.locations();
+  locations.maps = 2;
+  command(setup(), locations, launch(9));
+  other.wait_until_asked();
+  command(protocol::NodeLost{NodeId(9), "its power failed", other.address()},
+          protocol::KillTask{NodeId(5), launch(9).attempt, protocol::KillCause::preempted, "preempted"});
+  const auto event = ended(9);
+  EXPECT_EQ(event.kind, TaskEnd::killed) << event.message;
+}
+
 TEST_F(WorkerTest, ATaskThatWaitsForAnotherWorkerStopsWhenItIsAskedToAndTheOthersOfItsExecutorGoOn) {
-  const auto other = rpc::Reactor::start("other");
-  std::promise<void> asked;
-  std::vector<rpc::Responder> kept;  // a worker that takes its time
-  rpc::Handler silent;
-  silent.on_request = [&](const rpc::ConnectionPtr&, const rpc::Message&, rpc::Responder responder) {
-    kept.push_back(std::move(responder));
-    if (kept.size() == 1) asked.set_value();
-  };
-  std::unique_ptr<rpc::Listener> data_port;
-  other->run([&] { data_port = other->listen({"127.0.0.1:0"}, {}, [&](const rpc::ConnectionPtr&) { return silent; }).value(); });
-  protocol::ShuffleLocations locations{NodeId(5), JobId(7), ShuffleId(1)};
-  locations.outputs = std::make_shared<const std::vector<shuffle::MapOutput>>(1, shuffle::MapOutput{0, 0, NodeId(9)});
-  locations.holders = {{NodeId(9), "w9", data_port->endpoint().text, ""}};
-  command(setup(), locations, launch(7), launch(9));
-  asked.get_future().get();
+  SilentWorker other;
+  command(setup(), other.locations(), launch(7), launch(9));
+  other.wait_until_asked();
   command(protocol::KillTask{NodeId(5), launch(9).attempt, protocol::KillCause::preempted, "preempted"});
   EXPECT_EQ(ended(9).kind, TaskEnd::killed);
   ASSERT_TRUE(write_file(directory_.path() / "go", ""));
   const auto beside_it = ended(7);
   EXPECT_EQ(beside_it.kind, TaskEnd::finished) << beside_it.message;
-  other->run([&] {
-    kept.clear();
-    data_port.reset();
-  });
-  other->stop();
 }
 
 TEST_F(WorkerTest, AProgramThatIsAnotherIsNotRun) {
