@@ -138,6 +138,7 @@ class Permitting(unittest.TestCase):
         self.assertFalse(self.permits("table write", error, 2, 6))
         self.assertFalse(self.permits("local job", error))
         self.assertTrue(self.permits("snapshot", "cannot take a snapshot of 't': partition 2: … cannot be written: its disk is full"))
+        self.assertTrue(self.permits("table write", "cannot commit what was written to 't': partition 5: the disk of worker w1 is full: …"))
         self.assertFalse(self.permits("snapshot", "cannot take a snapshot of 't': partition 2: …"))
 
     def test_a_full_disk_of_the_master_refuses_what_is_new_and_no_job_that_it_has(self):

@@ -16,7 +16,7 @@ class Permission:
 # Commands: "job" is any that writes to the cluster's files or tables, or that is refused when it is submitted; "local job" was accepted, and writes
 # to this machine alone.
 PERMISSIONS = (
-    Permission(("job", "table write", "snapshot"), "full-disk", re.compile(r"(table '\w+'|snapshot of '\w+'): .*disk( of worker \w+)? is full", re.I),
+    Permission(("job", "table write", "snapshot"), "full-disk", re.compile(r"(table '\w+'|snapshot of '\w+'|what was written to '\w+'): .*disk( of worker \w+)? is full", re.I),
                "a worker whose disk is full refuses writes to its partitions, and says so; a snapshot, which scans take too, is an entry in each"),
     Permission(("job", "submission", "file write", "table write", "snapshot"), "master-full-disk", re.compile(r"disk.* full|No space left", re.I),
                "a master whose disk is full refuses what it would have to record, and says so"),
