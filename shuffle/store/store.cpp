@@ -87,10 +87,10 @@ class MemoryFirstStore final : public Store {
     const bool memory = segment->home() != SegmentHome::file;
     std::unique_lock lock(mutex_);
     // Many tiny segments come faster than files can be made for them; beyond this the process would run out of mappings.
-    room_.wait_for(lock, std::chrono::seconds(2), [this] { return mapped_ < max_mapped_ + max_mapped_ / 4 || eviction_error_; });
+    room_.wait_for(lock, std::chrono::seconds(2), [this] { return mapped_ < max_mapped_ + max_mapped_ / 4 || evictor_rests_; });
     if (memory && eviction_error_ && is_too_full_for(*segment)) {
       try_to_evict_again();  // its disk may have room by now
-      room_.wait_for(lock, std::chrono::seconds(2), [&] { return eviction_error_ || !is_too_full_for(*segment); });
+      room_.wait_for(lock, std::chrono::seconds(2), [&] { return evictor_rests_ || !is_too_full_for(*segment); });
       if (eviction_error_ && is_too_full_for(*segment))
         return fail(
             Error(*eviction_error_).wrap(Code::resource_exhausted, "the shuffle memory is full and cannot be moved to disk"));
@@ -215,11 +215,11 @@ class MemoryFirstStore final : public Store {
   }
 
   void try_to_evict_again() {
-    eviction_error_.reset();
+    evictor_rests_ = false;
     wake_.notify_one();
   }
   bool is_too_full_for(const Segment& added) const {
-    return memory_.bytes() + added.size() > memory_.budget() + memory_.budget() / 4;
+    return pressed() && memory_.bytes() + added.size() > memory_.budget() + memory_.budget() / 4;
   }
   bool too_many_mapped() const { return mapped_ > max_mapped_; }
   bool pressed() const { return memory_.over_budget() || too_many_mapped(); }
@@ -246,7 +246,7 @@ class MemoryFirstStore final : public Store {
   void evict_loop() {
     std::unique_lock lock(mutex_);
     while (true) {
-      wake_.wait(lock, [this] { return stop_ || !graveyard_.empty() || (pressed() && !eviction_error_); });
+      wake_.wait(lock, [this] { return stop_ || !graveyard_.empty() || (pressed() && !evictor_rests_); });
       if (stop_) return;
       if (!graveyard_.empty()) {
         std::vector<SegmentPtr> dead;
@@ -275,10 +275,12 @@ class MemoryFirstStore final : public Store {
     lock.lock();
     if (!done) {
       eviction_error_ = done.error();
+      evictor_rests_ = true;
       log_.warn("map outputs stay in memory: {}", done.error().to_string());
       room_.notify_all();
       return;
     }
+    eviction_error_.reset();
     const auto place = entries_.find(victim.key);
     if (place == entries_.end() || place->second.sequence != victim.sequence) {
       remove_file(moved);  // released meanwhile
@@ -337,7 +339,8 @@ class MemoryFirstStore final : public Store {
   std::size_t mapped_ = 0;
   std::vector<SegmentPtr> graveyard_;
   StoreStats stats_;
-  std::optional<Error> eviction_error_;
+  std::optional<Error> eviction_error_;  // of the last one
+  bool evictor_rests_ = false;           // after an error, until something is to be put
   std::uint64_t next_sequence_ = 0;
   bool stop_ = false;
   std::thread evictor_;
