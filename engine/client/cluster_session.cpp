@@ -47,8 +47,8 @@ class ClusterSession final : public Session {
       if (begun) {
         WEFT_TRY(wait_for_slots());
         begun = submit();
-        // Made again when its answer was lost: the master knows it by its number. If it does not, the job that it had made for it
-        // has no plan, runs nothing, and ends for lack of a driver.
+        // Made again when its answer was lost: the master knows it by its number, unless it took the end of the connection for the
+        // end of the driver. Then the job that it had made, which has no plan and runs nothing, is over.
         if (begun || !MasterLink::is_lost(begun.error())) return begun;
       } else {
         begun = fail(std::move(begun).error().wrap(

@@ -12,8 +12,8 @@ namespace weft::master {
 namespace {
 
 /// How many attempts at a task a master may have launched that its successor does not know of: those of the moment between a launch
-/// and its record on the disk, or all that a master began which was cut off. They may have failed, been lost, and some run
-/// speculatively or were preempted. Numbers of attempts are never given twice, so the successor leaves out as many.
+/// and its record on the disk, or all that a master began which was cut off. They may have failed, been lost, and a few
+/// were preempted or ran speculatively. Numbers of attempts are never given twice, so the successor leaves out as many.
 std::uint32_t unrecorded_attempts(const JobOptions& options) { return kMaxLosses + options.max_attempts + 8; }
 /// For workers to come back, where silent ones are never lost otherwise.
 constexpr Time kReturn = std::chrono::seconds(10);

@@ -30,7 +30,8 @@ class Failures {
   void lose(const TaskRef& task, std::string why);
 
   // A failure through no fault of the user's code counts as a loss while there is another node on which nothing failed so just
-  // before: it is the node's, which is excluded when that happens again and again. As often as the task may fail; then it counts.
+  // before: it is the node's, which is excluded when that happens again and again. While it has fewer losses than it may have
+  // failures; then it counts.
   //
   // A task that failed through no fault of the user's code pauses before its next attempt, while no other node could take it, or
   // within a minute of the loss of any node: for 250 ms, and each time for four times as long, 16 s at most. So its attempts are

@@ -174,13 +174,12 @@ std::optional<JobStatus> ClientRequests::known_job(const JobOptions& options) co
   return std::nullopt;
 }
 
-/// Whose first driver is the one that submits: it has not got the answer.
+/// The job that whoever submits has submitted before: the answer was lost.
 RunningJobs::iterator ClientRequests::job_of_submitter(const JobOptions& options) {
   if (options.submitter == 0) return parts_.jobs.end();
   return std::find_if(parts_.jobs.begin(), parts_.jobs.end(), [&options](const auto& running) {
     const JobOptions& first = running.second.submit.options;
-    return first.submitter == options.submitter && first.user == options.user && first.request_id == options.request_id &&
-           client::is_of_first_driver(running.second.key);
+    return first.submitter == options.submitter && first.user == options.user && first.request_id == options.request_id;
   });
 }
 
@@ -205,10 +204,14 @@ void ClientRequests::becomes_driver(const rpc::ConnectionPtr& connection, JobId 
 }
 
 /// A driver whose submission is known and that is away is the job's driver from now on. So is the one that has submitted it, and
-/// has not got the answer: a master may have hung with it, and another leads now.
+/// has not got the answer (a master may have hung with it, and another leads now), unless the cluster has started another.
 Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connection, client::Submit submit) {
   submit.options.user = parts_.callers.owner(*connection, submit.options.user);
   if (const auto own = job_of_submitter(submit.options); own != parts_.jobs.end()) {
+    const bool has_another = own->second.driver || parts_.drivers.knows(own->first);
+    if (has_another && !client::is_of_first_driver(own->second.key))
+      return fail(Code::already_exists, fmt::format("job {} goes on with a driver in the cluster; weft job attach {} shows it",
+                                                    own->first.value(), own->first.value()));
     becomes_driver(connection, own->first, own->second);
     return client::encode(submitted(own->first));
   }

@@ -185,7 +185,7 @@ TEST_F(MasterLinkTest, AMasterThatIsThereIsWaitedForLongerThanOneThatIsAway) {
   connect(400ms);
   only.waits_for_room(10);
   EXPECT_EQ(ask(100ms), "only") << "after a second";
-  EXPECT_EQ(count("only: attach"), 10);
+  EXPECT_GE(count("only: attach"), 10);
 }
 
 TEST_F(MasterLinkTest, AMasterThatHungFindsNoGoodbyeBeforeTheDriverIsBack) {

@@ -274,6 +274,22 @@ TEST_F(ServerDrivers, AJobEndsWithItsTerminalUnlessItIsToContinue) {
   }
 }
 
+TEST_F(ServerDrivers, ATerminalThatGotNoAnswerDoesNotRepeatAJobThatGoesOnWithoutIt) {
+  const auto worker = join("w1");
+  const auto terminal = connect();
+  upload(terminal);
+  auto submit = submission();
+  submit.options.on_disconnect = OnDisconnect::go_on;
+  submit.options.submitter = 9;
+  ASSERT_TRUE(call(terminal, client::kSubmitJob, client::encode(submit)));
+  reactor->run([&] { terminal->close(); });
+  started(1);
+  const auto again = call(connect(), client::kSubmitJob, client::encode(submit));
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code(), Code::already_exists);
+  EXPECT_THAT(again.error().to_string(), HasSubstr("goes on with a driver in the cluster"));
+}
+
 TEST_F(ServerDrivers, AJobWithoutItsProgramCannotContinue) {
   const auto terminal = connect();
   auto submit = submission();
