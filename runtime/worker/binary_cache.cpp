@@ -133,6 +133,7 @@ void BinaryCache::make_room(const Hash128& added) {
   if (kept_bytes_ <= most_) return;
   std::set<Hash128> keep = in_use_();
   keep.insert(added);
+  for (const auto& [binary, waiting] : waiting_) keep.insert(binary);
   std::vector<std::pair<std::filesystem::file_time_type, Hash128>> old;
   for (const auto& [binary, kept] : kept_)
     if (!keep.contains(binary)) old.emplace_back(kept.used, binary);

@@ -18,6 +18,7 @@
 namespace weft::runtime {
 
 class BinaryCache;
+class JobAccounts;
 class WorkerDevices;
 class WorkerIsolation;
 
@@ -29,6 +30,7 @@ struct WorkerContext {
   shuffle::Store* store = nullptr;
   DataPlane* data = nullptr;
   BinaryCache* binaries = nullptr;
+  JobAccounts* accounts = nullptr;
   WorkerIsolation* isolation = nullptr;
   WorkerDevices* devices = nullptr;
   shuffle::OutputNodes outputs{};                              // itself, as registered now, and those that serve map outputs
@@ -39,11 +41,14 @@ struct WorkerContext {
   std::function<void()> on_process_gone = [] {};                                       // an executor or driver has ended
   std::shared_ptr<storage::RackTally> racks = std::make_shared<storage::RackTally>();  // of chunks, its executors' too
   std::uint64_t next_isolated = 0;                                                     // number for WorkerIsolation
+  std::uint64_t next_removed = 0;                                                      // number for remove_directory()
   Log log{"worker"};
 
   std::string log_path(JobId job) const;
   std::string driver_log_path(JobId job) const;
   std::string job_directory(JobId job) const;
+  /// It is out of the way at once, if it is there. Removing what is in it takes time.
+  void remove_directory(const std::string& path);
 };
 
 }  // namespace weft::runtime

@@ -1,19 +1,13 @@
 #include "runtime/worker/file_search.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
-
-#include <fmt/core.h>
-
-#include "base/guarded.hpp"
 
 namespace weft::runtime {
 namespace {
-
-constexpr std::size_t kMostSearches = 128;  // a thread each
 
 protocol::FileAnswer find_files(const protocol::FileQuery& query) {
   protocol::FileAnswer answer;
@@ -27,30 +21,16 @@ protocol::FileAnswer find_files(const protocol::FileQuery& query) {
 
 }  // namespace
 
-FileSearch::FileSearch(rpc::Reactor& reactor) : from_threads_(reactor) {}
-
-FileSearch::~FileSearch() { from_threads_.close(); }
+FileSearch::FileSearch(rpc::Reactor& reactor)
+    : lookups_(reactor,
+               {"searches for files", "is there a file system on this worker that does not answer?", std::chrono::minutes(1)}) {}
 
 void FileSearch::find(protocol::FileQuery query, rpc::Responder responder) {
-  if (waiting_.size() >= kMostSearches)
-    return responder.fail(Error(Code::resource_exhausted,
-                                fmt::format("{} searches for files have not ended; is there a file system on this worker that "
-                                            "does not answer?",
-                                            kMostSearches)));
-  const std::uint64_t number = next_++;
-  waiting_.emplace(number, std::move(responder));
-  auto tell = guarded(alive_, [this, number](const protocol::FileAnswer& answer) { found(number, answer); });
-  try {
-    std::thread([there = from_threads_, query = std::move(query), tell = std::move(tell)] {
-      there.post([tell, answer = find_files(query)]() mutable { tell(answer); });
-    }).detach();
-  } catch (const std::system_error& error) {
-    waiting_.extract(number).mapped().fail(Error(Code::resource_exhausted, fmt::format("no thread can be made: {}", error.what())));
-  }
-}
-
-void FileSearch::found(std::uint64_t number, const protocol::FileAnswer& answer) {
-  waiting_.extract(number).mapped().reply(protocol::encode(answer));
+  lookups_.find([query = std::move(query)] { return find_files(query); },
+                [to = std::make_shared<rpc::Responder>(std::move(responder))](const Result<protocol::FileAnswer>& answer) {
+                  if (answer) return to->reply(protocol::encode(*answer));
+                  to->fail(answer.error());
+                });
 }
 
 }  // namespace weft::runtime

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/log.hpp"
-#include "base/private_directory.hpp"
 #include "base/rpc/credentials.hpp"
 #include "base/sanitized.hpp"
 #include "base/text.hpp"
@@ -20,10 +19,7 @@ namespace {
 
 constexpr std::uint32_t kThreadsOfTask = 4;  // its slot's, and what libraries start
 constexpr const char* kTemporary = "/tmp";   // within the job's directory
-constexpr uid_t kLeastUser = 1000;           // those below are the system's own
 constexpr const char* kShellCannotFork = "annot fork";
-constexpr const char* kRoot = "root";
-constexpr const char* kNobody = "nobody";
 
 /// What a user's processes are to know. The worker's own key is not for others: what the user has put into his home serves the same
 /// purposes, and without it his tasks have no certificate.
@@ -38,9 +34,9 @@ std::vector<std::string> environment_of(const Account& account, bool certificate
 
 }  // namespace
 
-Result<std::unique_ptr<WorkerIsolation>> WorkerIsolation::open(const WorkerOptions& options, rpc::Reactor& reactor,
-                                                               rpc::Reactor& background, const std::string& directory) {
-  std::unique_ptr<WorkerIsolation> made(new WorkerIsolation(options, reactor, background, directory));
+Result<std::unique_ptr<WorkerIsolation>> WorkerIsolation::open(const WorkerOptions& options, rpc::Reactor& background,
+                                                               const std::string& directory) {
+  std::unique_ptr<WorkerIsolation> made(new WorkerIsolation(options, background, directory));
   if (options.run_as != kRunAsSelf) WEFT_TRY(made->let_others_pass());
   if (options.run_as == kRunAsSelf && ::geteuid() == 0 && options.security.credentials)
     Log("worker").warn(
@@ -81,31 +77,13 @@ Result<void> WorkerIsolation::try_sandbox() const {
   return fail(Code::io, "there can be no sandbox here (worker.sandbox), which needs the right to mount and Linux 5.12: " + why);
 }
 
-void WorkerIsolation::find_account_for(const std::string& user, Then then) {
-  if (options_.run_as == kRunAsSelf) return then(std::nullopt);
-  background_.post([this, user, then = std::move(then)]() mutable {
-    reactor_.post([found = account_for(user), then = std::move(then)]() mutable { then(std::move(found)); });
-  });
-}
-
-Result<std::optional<Account>> WorkerIsolation::account_for(const std::string& user) const {
-  if (options_.run_as != kRunAsSubmitter)
-    return find_account(options_.run_as).map([](Account found) { return std::optional(std::move(found)); });
-  // Only root's processes reach a master of root that has no certificate and is not insecure: the kernel vouches for them.
-  const bool vouched = !options_.security.credentials && !options_.security.insecure;
-  if (vouched && user == kRoot) return std::nullopt;
-  auto found = find_account(user);
-  if (found && found->user >= kLeastUser) return std::optional(*std::move(found));
-  if (!found && found.error().code() != Code::not_found) return fail(std::move(found).error());
-  return find_account(kNobody).map([](Account nobody) { return std::optional(std::move(nobody)); });
-}
-
 Result<std::shared_ptr<const JobIsolation>> WorkerIsolation::isolate(const IsolatedJob& job) {
-  for (const std::string& path : {job.directory, job.directory + kTemporary}) {
-    WEFT_TRY(make_private_directory(path));
+  const std::string temporary = job.directory + kTemporary;
+  for (const std::string& path : {job.directory, temporary})
+    if (::mkdir(path.c_str(), 0700) != 0) return fail(errno_error("cannot create " + path, errno));
+  for (const std::string& path : {temporary, job.directory})  // then nothing is made in it any more
     if (job.account && ::lchown(path.c_str(), job.account->user, job.account->group) != 0)
       return fail(errno_error(fmt::format("cannot give {} to the user {}", path, job.account->name), errno));
-  }
   GroupLimits limits;
   if (options_.job_processes != 0) limits.processes = options_.job_processes + std::uint64_t{kThreadsOfTask} * job.task_slots;
   // Map outputs count where they were written, until they are read. Sanitizers take memory of their own.
@@ -113,12 +91,11 @@ Result<std::shared_ptr<const JobIsolation>> WorkerIsolation::isolate(const Isola
   std::shared_ptr<JobIsolation> made(
       new JobIsolation(job.directory, limits, job.account),
       [&background = background_](JobIsolation* last) { background.post([last = std::shared_ptr<JobIsolation>(last)] {}); });
-  made->environment_ = {fmt::format("TMPDIR={}{}", job.directory, kTemporary)};
+  made->environment_ = {fmt::format("TMPDIR={}", temporary)};
   if (made->account_)
     for (std::string& variable : environment_of(*made->account_, options_.security.credentials != nullptr))
       made->environment_.push_back(std::move(variable));
-  if (options_.sandbox)
-    made->sandbox_ = std::make_shared<const Sandbox>(directory_, job.directory, job.directory + kTemporary, options_.writable);
+  if (options_.sandbox) made->sandbox_ = std::make_shared<const Sandbox>(directory_, job.directory, temporary, options_.writable);
   if (groups_) {
     WEFT_ASSIGN(ControlGroup group, groups_->make(job.name, limits));
     made->group_.emplace(std::move(group));

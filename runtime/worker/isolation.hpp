@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,7 +53,7 @@ class JobIsolation {
 struct IsolatedJob {
   std::string name;                // of its control group; unlike those of all others that are there
   std::string directory;           // is made
-  std::optional<Account> account;  // whose processes run; nothing: the worker's own
+  std::optional<Account> account;  // as whom its processes run; nothing: as the worker
   std::uint32_t task_slots = 1;
   std::uint64_t memory_bytes = 0;  // of its process, map outputs excluded
 };
@@ -62,33 +61,25 @@ struct IsolatedJob {
 /// Reactor thread only. Outlives what it makes.
 class WorkerIsolation {
  public:
-  /// Says in the log when jobs get no control groups. `background` removes them: their processes take a moment to end; and it looks
-  /// up users, for which `reactor`, that of the worker, need not wait. `directory`:
+  /// Says in the log when jobs get no control groups. `background` removes them: their processes take a moment to end. `directory`:
   /// the worker's, in which those of jobs are; other users get the right to pass through it when jobs run as theirs. Error: they
   /// cannot reach it, the user that worker.run_as names is not there, or there can be no sandbox.
-  static Result<std::unique_ptr<WorkerIsolation>> open(const WorkerOptions& options, rpc::Reactor& reactor,
-                                                       rpc::Reactor& background, const std::string& directory);
-
-  /// As whom the processes of that user's jobs run; nothing: as the worker. `then` is called at once when nobody is looked up,
-  /// otherwise later. Error: the machine's users are not known at present.
-  using Then = std::function<void(Result<std::optional<Account>>)>;
-  void find_account_for(const std::string& user, Then then);
+  static Result<std::unique_ptr<WorkerIsolation>> open(const WorkerOptions& options, rpc::Reactor& background,
+                                                       const std::string& directory);
 
   /// Makes the directory with a place for temporary files in it, both for their owner only, and the control group. Whatever is in
-  /// the group is killed when the last holder of the result lets go of it. Error: one of these cannot be made.
+  /// the group is killed when the last holder of the result lets go of it. Error: one of these cannot be made, or is there already:
+  /// its owner could have put a link to something else there.
   Result<std::shared_ptr<const JobIsolation>> isolate(const IsolatedJob& job);
 
  private:
-  WorkerIsolation(const WorkerOptions& options, rpc::Reactor& reactor, rpc::Reactor& background, std::string directory)
-      : options_(options), reactor_(reactor), background_(background), directory_(std::move(directory)) {}
+  WorkerIsolation(const WorkerOptions& options, rpc::Reactor& background, std::string directory)
+      : options_(options), background_(background), directory_(std::move(directory)) {}
   void open_groups();
   Result<void> let_others_pass();
   Result<void> try_sandbox() const;
-  /// On any thread.
-  Result<std::optional<Account>> account_for(const std::string& user) const;
 
   const WorkerOptions& options_;
-  rpc::Reactor& reactor_;
   rpc::Reactor& background_;
   const std::string directory_;
   std::optional<GroupParent> groups_;

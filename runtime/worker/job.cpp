@@ -9,6 +9,7 @@
 #include "base/attributes.hpp"
 #include "runtime/worker/binary_cache.hpp"
 #include "runtime/worker/isolation.hpp"
+#include "runtime/worker/job_accounts.hpp"
 #include "runtime/worker/worker_devices.hpp"
 #include "storage/files/job_files.hpp"
 
@@ -19,6 +20,17 @@ std::string WorkerContext::driver_log_path(JobId job) const {
   return fmt::format("{}/logs/job-{}.driver.log", directory, job.value());
 }
 std::string WorkerContext::job_directory(JobId job) const { return fmt::format("{}/jobs/{}", directory, job.value()); }
+
+void WorkerContext::remove_directory(const std::string& path) {
+  std::string gone = fmt::format("{}.gone-{}", path, ++next_removed);
+  std::error_code error;
+  std::filesystem::rename(path, gone, error);
+  if (error) return;
+  background.post([gone = std::move(gone)] {
+    std::error_code ignored;
+    std::filesystem::remove_all(gone, ignored);
+  });
+}
 
 namespace {
 
@@ -43,7 +55,8 @@ std::optional<Hash128> WorkerJob::program() const { return setup_.same_binary ? 
 
 void WorkerJob::prepare() {
   if (std::exchange(preparing_, true)) return;
-  worker_.isolation->find_account_for(setup_.user, [weak = weak_from_this()](Result<std::optional<Account>> account) {
+  if (isolation_) return fetch();
+  worker_.accounts->find(setup_.user, [weak = weak_from_this()](Result<std::optional<Account>> account) {
     const auto self = weak.lock();
     if (!self || self->ended_) return;
     if (account) return self->isolate(*std::move(account));
@@ -52,13 +65,19 @@ void WorkerJob::prepare() {
 }
 
 void WorkerJob::isolate(std::optional<Account> account) {
+  const std::string directory = worker_.job_directory(setup_.job);
+  worker_.remove_directory(directory);  // of the same job, which was ended here before, or could not be prepared
   auto isolation = worker_.isolation->isolate({.name = fmt::format("{}-{}", setup_.job.value(), worker_.next_isolated++),
-                                               .directory = worker_.job_directory(setup_.job),
+                                               .directory = directory,
                                                .account = std::move(account),
                                                .task_slots = task_slots_,
                                                .memory_bytes = data_limit(executor_setup())});
   if (!isolation) return prepared(fail(std::move(isolation).error()));
   isolation_ = *std::move(isolation);
+  fetch();
+}
+
+void WorkerJob::fetch() {
   if (setup_.same_binary) return prepared("/proc/self/exe");
   worker_.binaries->get(setup_.binary, [weak = weak_from_this()](const Result<std::string>& path) {
     if (const auto self = weak.lock()) self->prepared(path);

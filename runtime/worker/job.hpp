@@ -49,6 +49,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   using Place = std::optional<std::size_t>;
 
   void isolate(std::optional<Account> account);
+  void fetch();
   void prepared(const Result<std::string>& path);
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
   /// It demands a device, and all are held.

@@ -28,6 +28,7 @@
 #include "runtime/worker/file_search.hpp"
 #include "runtime/worker/isolation.hpp"
 #include "runtime/worker/job.hpp"
+#include "runtime/worker/job_accounts.hpp"
 #include "runtime/worker/kept_logs.hpp"
 #include "runtime/worker/measurements.hpp"
 #include "runtime/worker/orphans.hpp"
@@ -79,6 +80,7 @@ class WorkerImpl final : public Worker {
       ending_.clear();
       drivers_.reset();
       files_.reset();
+      accounts_.reset();
       end_orphans(0);
       binaries_.reset();
       data_.reset();
@@ -94,7 +96,7 @@ class WorkerImpl final : public Worker {
     WEFT_TRY(prepare_directories());
     WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes, context_.options.slots));
     context_.store = store_.get();
-    WEFT_ASSIGN(isolation_, WorkerIsolation::open(context_.options, *reactor_, *background_, context_.directory));
+    WEFT_ASSIGN(isolation_, WorkerIsolation::open(context_.options, *background_, context_.directory));
     context_.isolation = isolation_.get();
     context_.devices = &devices_;
     WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse_list(context_.options.master));
@@ -154,6 +156,8 @@ class WorkerImpl final : public Worker {
                                               [this] { return link_ && link_->registered() ? link_->connection() : nullptr; });
     context_.binaries = binaries_.get();
     files_ = std::make_unique<FileSearch>(*reactor_);
+    accounts_ = std::make_unique<JobAccounts>(*reactor_, context_.options);
+    context_.accounts = accounts_.get();
     drivers_ = std::make_unique<WorkerDrivers>(context_, [this](const protocol::DriverEnded& ended) {
       logs_->ended(ended.job);
       return link_ && link_->report(ended);
@@ -399,22 +403,11 @@ class WorkerImpl final : public Worker {
       if (jobs_.contains(id)) return;  // given again by a master that came back
       store_->release(id);
       data_->end_job(id);
-      remove_directory(context_.job_directory(id));
+      context_.remove_directory(context_.job_directory(id));
       logs_->ended(id);
       if (jobs_.empty() && ending_.empty()) all_ended_.notify_all();
     });
     report_ahead();
-  }
-
-  /// It is out of the way at once; the job may be given again. Removing what is in it takes time.
-  void remove_directory(const std::string& directory) {
-    std::string gone = fmt::format("{}.gone-{}", directory, ++removed_);
-    std::error_code ignored;
-    std::filesystem::rename(directory, gone, ignored);
-    background_->post([gone = std::move(gone)] {
-      std::error_code failed;
-      std::filesystem::remove_all(gone, failed);
-    });
   }
 
   /// Of jobs whose executors or drivers are here, or may be started here.
@@ -499,6 +492,7 @@ class WorkerImpl final : public Worker {
   std::unique_ptr<BinaryCache> binaries_;
   std::unique_ptr<Registration> link_;
   std::unique_ptr<FileSearch> files_;
+  std::unique_ptr<JobAccounts> accounts_;
   std::unique_ptr<WorkerDrivers> drivers_;
   std::unique_ptr<ChunkService> chunks_;  // null: it keeps none
   std::unique_ptr<Departure> departure_;  // null: it stays

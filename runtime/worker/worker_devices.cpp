@@ -47,7 +47,7 @@ Result<Output> collect(pid_t child, const Fd& from) {
       output.text.append(piece, static_cast<std::size_t>(count));
       continue;
     }
-    auto status = count == 0 ? wait_for_child(child, kOverDeadline) : std::nullopt;
+    auto status = count == 0 ? wait_for_child(child, deadline - SystemClock().now()) : std::nullopt;
     if (!status) {
       ::kill(-child, SIGKILL);
       status = wait_for_child(child, kOverDeadline);

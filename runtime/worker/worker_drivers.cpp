@@ -11,6 +11,7 @@
 #include "runtime/worker/binary_cache.hpp"
 #include "runtime/worker/executor_process.hpp"
 #include "runtime/worker/isolation.hpp"
+#include "runtime/worker/job_accounts.hpp"
 #include "storage/files/job_files.hpp"
 
 namespace weft::runtime {
@@ -46,12 +47,12 @@ void WorkerDrivers::start(protocol::StartDriver command) {
 }
 
 void WorkerDrivers::find_account(const protocol::StartDriver& command, const std::string& path) {
-  worker_.isolation->find_account_for(command.user, guarded(alive_, [this, command, path](Result<std::optional<Account>> account) {
-                                        if (!is_awaited(command)) return;
-                                        const auto started =
-                                            account ? spawn(command, path, *std::move(account)) : fail(std::move(account).error());
-                                        if (!started) not_started(command, started.error());
-                                      }));
+  worker_.accounts->find(command.user, guarded(alive_, [this, command, path](Result<std::optional<Account>> account) {
+                           if (!is_awaited(command)) return;
+                           const auto started =
+                               account ? spawn(command, path, *std::move(account)) : fail(std::move(account).error());
+                           if (!started) not_started(command, started.error());
+                         }));
 }
 
 bool WorkerDrivers::is_awaited(const protocol::StartDriver& command) const {

@@ -94,6 +94,7 @@ class Processes:
         return steps[1:] + steps[:1] if workers_first else steps
 
     def check_upgraded(self):
+        self.check_alive()
         for name, process in self.processes.items():
             if not os.path.samefile(f"/proc/{process.pid}/exe", os.path.join(self.new, "weft")):
                 raise Failed(f"{name} still is of the old release")

@@ -239,9 +239,11 @@ TEST_F(BinaryCacheTest, WhatAnEarlierWorkerLeftIsCheckedInTheBackground) {
   std::promise<void> go_on;
   background_->post([held = go_on.get_future().share()] { held.wait(); });
   std::promise<Result<std::string>> answer;
+  auto checked = answer.get_future();
   worker_->run([&] { cache_->get(kept, [&](Result<std::string> path) { answer.set_value(std::move(path)); }); });
+  EXPECT_EQ(checked.wait_for(0s), std::future_status::timeout);
   go_on.set_value();
-  EXPECT_EQ(answer.get_future().get().value(), file(kept));
+  EXPECT_EQ(checked.get().value(), file(kept));
   EXPECT_FALSE(get(damaged)) << "it is fetched again, and this master has another one";
 }
 

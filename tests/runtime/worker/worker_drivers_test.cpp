@@ -15,6 +15,7 @@
 #include "base/file.hpp"
 #include "runtime/worker/binary_cache.hpp"
 #include "runtime/worker/isolation.hpp"
+#include "runtime/worker/job_accounts.hpp"
 
 namespace weft::runtime {
 namespace {
@@ -31,13 +32,15 @@ class WorkerDriversTest : public testing::Test {
     context.options.master = "master:7077";
     context.options.stop_grace = 50ms;
     context.options.cgroup = kNoCgroup;
-    isolation = WorkerIsolation::open(context.options, *reactor, *background, directory.path()).value();
+    isolation = WorkerIsolation::open(context.options, *background, directory.path()).value();
     context.isolation = isolation.get();
     for (const char* name : {"jobs", "logs", "binaries"}) std::filesystem::create_directory(directory.path() / name);
     reactor->run([&] {
       binaries = std::make_unique<BinaryCache>(*reactor, *background, directory.path() / "binaries",
                                                []() -> rpc::ConnectionPtr { return nullptr; });
       context.binaries = binaries.get();
+      accounts = std::make_unique<JobAccounts>(*reactor, context.options);
+      context.accounts = accounts.get();
       drivers = std::make_unique<WorkerDrivers>(context, [this](const protocol::DriverEnded& how) {
         if (master) reports.push_back(how);
         return master;
@@ -47,6 +50,7 @@ class WorkerDriversTest : public testing::Test {
   void TearDown() override {
     reactor->run([&] {
       drivers.reset();
+      accounts.reset();
       binaries.reset();
     });
     reactor->stop();
@@ -83,6 +87,7 @@ class WorkerDriversTest : public testing::Test {
   WorkerContext context{*reactor, *background, {}, {}};
   std::unique_ptr<WorkerIsolation> isolation;
   std::unique_ptr<BinaryCache> binaries;
+  std::unique_ptr<JobAccounts> accounts;
   std::unique_ptr<WorkerDrivers> drivers;
   bool master = true;
   std::vector<protocol::DriverEnded> reports;
@@ -142,6 +147,24 @@ TEST_F(WorkerDriversTest, OneThatWaitsForItsProgramCanBeStopped) {
   reactor->run([&] { drivers->stop({JobId(7), "its job is over"}); });
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].status, -1);
+}
+
+TEST_F(WorkerDriversTest, OneWhoseUserIsLookedUpCanBeStopped) {
+  reactor->run([&] {
+    context.options.run_as = "root";
+    accounts = std::make_unique<JobAccounts>(*reactor, context.options);
+    context.accounts = accounts.get();
+  });
+  const Hash128 sleeps = program("exec sleep 1000\n");
+  reactor->run([&] {
+    drivers->start({JobId(7), 1, "count", "count", {}, "/", sleeps, "ann"});
+    EXPECT_THAT(drivers->pids(), IsEmpty());
+    drivers->stop({JobId(7), "its job is over"});
+  });
+  ASSERT_EQ(reports.size(), 1u);
+  start(8, 1, sleeps);  // looked up after it
+  ASSERT_TRUE(eventually([&] { return drivers->pids().size() == 1 || reports.size() == 2; }));
+  EXPECT_THAT(drivers->running_drivers(), testing::Not(testing::Contains(JobId(7))));
 }
 
 TEST_F(WorkerDriversTest, ForAMasterThatDoesNotWantThemTheyEndInSilence) {
