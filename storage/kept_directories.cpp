@@ -1,7 +1,9 @@
 #include "storage/kept_directories.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -15,6 +17,8 @@ namespace weft::storage {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kReplaced = "_replaced-";  // begins the names of directories that were set aside
 
 Error cannot_keep(const fs::path& path, int code) {
   return errno_error("cannot keep " + path.native() + ", which the job does not replace", code);
@@ -45,30 +49,37 @@ Result<std::string> first_missing(RemoteFiles& files, const std::string& to, con
   return directory;
 }
 
-/// Where directories cannot be exchanged, what is there goes into `from` first, which its owner removes, so that nobody reads old
-/// and new files together.
-Result<void> replace_directory(RemoteFiles& files, const std::string& from, const std::string& to, const std::string& name) {
-  if (!files.leaves_directories(to)) return files.rename(from + "/" + name, to + "/" + name, true);
-  const std::string aside = from + "/_replaced";
-  WEFT_ASSIGN(const bool another, files.exists(aside));
-  if (another) WEFT_TRY(files.remove(aside));
-  auto moved = files.rename(to + "/" + name, aside, false);
-  if (!moved && moved.error().code() != Code::not_found) return moved;
-  return files.rename(from + "/" + name, to + "/" + name, false);
+/// Where directories cannot be exchanged, what is there goes `aside` first, so that nobody reads old and new files together. It
+/// comes back when the new directory cannot take its place.
+Result<void> replace_directory(RemoteFiles& files, const std::string& from, const std::string& to, const std::string& aside) {
+  if (!files.leaves_directories(to)) return files.rename(from, to, true);
+  WEFT_ASSIGN(const bool there, files.exists(to));
+  if (there) {  // or an earlier process has set it aside
+    WEFT_TRY(files.remove(aside));
+    auto moved = files.rename(to, aside, false);
+    if (!moved && moved.error().code() != Code::not_found) return moved;
+  }
+  auto renamed = files.rename(from, to, false);
+  if (renamed) return files.remove(aside);
+  const auto back = files.rename(aside, to, false);
+  if (back || back.error().code() == Code::not_found) return renamed;
+  return fail(std::move(renamed).error().wrap("what was at " + to + " is at " + aside + "; move it back"));
 }
 
-/// Returns the name under which it was moved. Only a whole directory replaces what is there: others may have made those above it
-/// meanwhile, and theirs stay.
+/// Returns the name under which it was moved. Only a whole directory replaces what is there, which goes `aside`: others may have
+/// made those above it meanwhile, and theirs stay.
 Result<std::string> move_directory(RemoteFiles& files, const std::string& from, const std::string& to, const std::string& directory,
-                                   bool repeats) {
+                                   const std::string& aside, bool repeats) {
   for (;;) {
     WEFT_ASSIGN(std::string name, first_missing(files, to, directory));
     if (repeats) {
       WEFT_ASSIGN(const bool left, files.exists(from + "/" + directory));
+      if (!left && files.leaves_directories(to)) WEFT_TRY(files.remove(aside));
       if (!left) return directory;
     }
     const bool whole = name == directory;
-    auto renamed = whole ? replace_directory(files, from, to, name) : files.rename(from + "/" + name, to + "/" + name, false);
+    const std::string source = from + "/" + name, target = to + "/" + name;
+    auto renamed = whole ? replace_directory(files, source, target, aside) : files.rename(source, target, false);
     if (renamed) return name;
     if (whole || renamed.error().code() != Code::already_exists) return fail(std::move(renamed).error());
   }
@@ -122,12 +133,20 @@ Result<void> remove_all_but(const std::string& directory, const std::set<std::st
 Result<void> move_directories(RemoteFiles& files, const std::string& from, const std::string& to, const DirectoryNames& directories,
                               bool repeats) {
   DirectoryNames moved;
+  std::size_t number = 0;                             // the same whoever repeats it
   for (const std::string& directory : directories) {  // "a" before "a/b"
+    const std::string aside = from + "/" + std::string(kReplaced) + std::to_string(number++);
     if (is_in(directory, moved)) continue;
-    WEFT_ASSIGN(std::string name, move_directory(files, from, to, directory, repeats));
+    WEFT_ASSIGN(std::string name, move_directory(files, from, to, directory, aside, repeats));
     moved.insert(std::move(name));
   }
   return {};
+}
+
+Result<bool> holds_replaced(RemoteFiles& files, const std::string& directory) {
+  if (!files.leaves_directories(directory)) return false;
+  WEFT_ASSIGN(const auto names, files.names(directory));
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(kReplaced); });
 }
 
 }  // namespace weft::storage

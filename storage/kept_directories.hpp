@@ -23,9 +23,12 @@ Result<void> link_others(const std::string& from, const std::string& to, const D
 Result<void> remove_all_but(const std::string& directory, const std::set<std::string>& files);
 
 /// Moves these directories of `from` to the same places in `to`, which is there. Each replaces what is there under its name: in
-/// one step, or where directories cannot be exchanged in two, between which there is none. With `repeats` those that are gone from
+/// one step, or where directories cannot be exchanged in two, between which there is none. When the second step fails, what was
+/// there comes back; if that fails as well, it stays in `from`, and the error says where. With `repeats` those that are gone from
 /// `from` were moved before.
 Result<void> move_directories(RemoteFiles& files, const std::string& from, const std::string& to, const DirectoryNames& directories,
                               bool repeats);
+/// Whether move_directories() has left in `directory`, its `from`, what was there before and was not replaced, or perhaps not.
+Result<bool> holds_replaced(RemoteFiles& files, const std::string& directory);
 
 }  // namespace weft::storage

@@ -176,6 +176,15 @@ Result<void> check_target(const fs::path& path, bool overwrite) {
   return check_overwritable(path);
 }
 
+Result<void> remove_work_directory(RemoteFiles& remote, const std::string& work) {
+  WEFT_ASSIGN(const bool needed, holds_replaced(remote, work));
+  if (needed)
+    return fail(
+        Code::already_exists,
+        "a run that did not replace all its directories has left in it what they held before; move that back, or remove it");
+  return remote.remove(work);
+}
+
 /// Of jobs that were killed, and of those that lost: their output cannot appear any more, or must be replaced once more.
 void remove_leftovers(RemoteFiles& remote, const std::string& path) {
   const std::string parent = path.substr(0, path.rfind('/')), prefix = work_prefix(path);
@@ -183,7 +192,7 @@ void remove_leftovers(RemoteFiles& remote, const std::string& path) {
   if (!names) return Log("storage").warn("{}", names.error().to_string());
   for (const std::string& name : *names) {
     if (!name.starts_with(prefix)) continue;
-    if (auto removed = remote.remove(parent + "/" + name); !removed)
+    if (auto removed = remove_work_directory(remote, parent + "/" + name); !removed)
       Log("storage").warn("{} stays, hidden: {}", parent + "/" + name, removed.error().to_string());
   }
 }
@@ -313,7 +322,7 @@ void OutputDirectory::discard() {
       Log("storage").warn("parts of {} stay, unseen: {}", path_, discarded.error().to_string());
     if (repeats()) (void)remote_->remove(begun_);  // or it stays, hidden
   } else if (remote_ != nullptr) {
-    if (!work_.empty()) (void)remote_->remove(work_);  // or it stays, hidden
+    if (!work_.empty()) (void)remove_work_directory(*remote_, work_);  // or it stays, hidden
   } else if (!work_.empty()) {
     fs::remove_all(work_, ignored);
   }

@@ -68,6 +68,7 @@ class PretendedCluster final : public RemoteFiles {
   }
   Result<void> rename(const std::string& from, const std::string& to, bool replace) override {
     if (dead()) return killed();
+    if (refusals[to] > 0) return --refusals[to], fail(Code::resource_exhausted, to + ": the quota is exceeded");
     if (!exists(from).value()) return fail(Code::not_found, from + " does not exist");
     if (exists(to).value()) {
       if (!replace) return fail(Code::already_exists, to + " exists");
@@ -96,6 +97,7 @@ class PretendedCluster final : public RemoteFiles {
 
   std::map<std::string, std::string> files;
   std::set<std::string> directories;
+  std::map<std::string, int> refusals;  // how often nothing can be moved there
   bool leaves = false;
 
  private:
@@ -314,38 +316,92 @@ Result<void> drive_keeping(PretendedCluster& cluster) {
   return output.commit({"task-0-0/y=1/m=1\ntask-0-1/y=3/m=1\n", "task-1-0/y=1/m=1\ntask-1-1/y=3/m=2\n"});
 }
 
-TEST(RemoteOutput, OfAJobThatKeepsOtherDirectoriesIsFinishedByTheNextDriverToo) {
-  const std::map<std::string, std::string> kept{{"weft://out/y=1/m=2/part-00000", "old"}, {"weft://out/y=2/part-00000", "old"}};
-  int changes = 1;
-  for (bool finished = false; !finished; ++changes) {
-    SCOPED_TRACE(testing::Message() << "killed after change " << changes);
-    PretendedCluster cluster(100);
-    cluster.files = kept;
-    cluster.files["weft://out/_SUCCESS"] = "";
-    cluster.files["weft://out/y=1/m=1/part-00009"] = "old";
-    cluster.files["weft://out/y=1/m=1/part-00000"] = "old";
-    for (const char* name : {"", "/y=1", "/y=1/m=1", "/y=1/m=2", "/y=2"})
-      cluster.directories.insert(std::string("weft://out") + name);
-    cluster.kill_after(changes);
-    finished = drive_keeping(cluster).has_value();
-    for (int next = 0; next < 2; ++next) {
-      cluster.kill_after(0);
-      const auto ended = drive_keeping(cluster);
-      ASSERT_TRUE(ended) << ended.error().to_string();
-      cluster.files.erase("weft://ran");
-      auto expected = kept;
-      expected.insert({{"weft://out/y=1/m=1/part-00000", "task-0-0"},
-                       {"weft://out/y=1/m=1/part-00001", "task-1-0"},
-                       {"weft://out/y=3/m=1/part-00000", "task-0-1"},
-                       {"weft://out/y=3/m=2/part-00001", "task-1-1"},
-                       {"weft://out/_SUCCESS", "job7-0123abcd\n"}});
-      EXPECT_EQ(cluster.files, expected);
-      for (const std::string& directory : cluster.directories) EXPECT_TRUE(directory.starts_with("weft://out")) << directory;
-      cluster.files["weft://ran"] = "";
-    }
-    ASSERT_FALSE(testing::Test::HasFailure());
+using Files = std::map<std::string, std::string>;
+
+/// An output of which drive_keeping() replaces y=1/m=1.
+PretendedCluster output_of_directories(bool leaves) {
+  PretendedCluster cluster(100);
+  cluster.leaves = leaves;
+  cluster.files = {{"weft://out/_SUCCESS", ""},
+                   {"weft://out/y=1/m=1/part-00000", "old"},
+                   {"weft://out/y=1/m=1/part-00009", "old"},
+                   {"weft://out/y=1/m=2/part-00000", "old"},
+                   {"weft://out/y=2/part-00000", "old"}};
+  for (const char* name : {"", "/y=1", "/y=1/m=1", "/y=1/m=2", "/y=2"})
+    cluster.directories.insert(std::string("weft://out") + name);
+  return cluster;
+}
+
+/// The next driver of the job ends what was begun, and the one after it finds it done.
+void ends_whole(PretendedCluster& cluster) {
+  for (int next = 0; next < 2; ++next) {
+    const auto ended = drive_keeping(cluster);
+    ASSERT_TRUE(ended) << ended.error().to_string();
+    cluster.files.erase("weft://ran");
+    EXPECT_EQ(cluster.files, (Files{{"weft://out/y=1/m=2/part-00000", "old"},
+                                    {"weft://out/y=2/part-00000", "old"},
+                                    {"weft://out/y=1/m=1/part-00000", "task-0-0"},
+                                    {"weft://out/y=1/m=1/part-00001", "task-1-0"},
+                                    {"weft://out/y=3/m=1/part-00000", "task-0-1"},
+                                    {"weft://out/y=3/m=2/part-00001", "task-1-1"},
+                                    {"weft://out/_SUCCESS", "job7-0123abcd\n"}}));
+    for (const std::string& directory : cluster.directories) EXPECT_TRUE(directory.starts_with("weft://out")) << directory;
+    cluster.files["weft://ran"] = "";
   }
-  EXPECT_GT(changes, 10);
+}
+
+TEST(RemoteOutput, OfAJobThatKeepsOtherDirectoriesIsFinishedByTheNextDriverToo) {
+  for (const bool leaves : {false, true}) {
+    int changes = 1;
+    for (bool finished = false; !finished; ++changes) {
+      SCOPED_TRACE(testing::Message() << "in " << (leaves ? "two steps" : "one step") << ", killed after change " << changes);
+      PretendedCluster cluster = output_of_directories(leaves);
+      cluster.kill_after(changes);
+      finished = drive_keeping(cluster).has_value();
+      cluster.kill_after(0);
+      ends_whole(cluster);
+      ASSERT_FALSE(testing::Test::HasFailure());
+    }
+    EXPECT_GT(changes, 10);
+  }
+}
+
+TEST(RemoteOutput, ADirectoryThatCannotBeReplacedComesBackWhereverTheDriverBeforeWasKilled) {
+  int changes = 1;
+  for (bool replaced = false; !replaced; ++changes) {
+    SCOPED_TRACE(testing::Message() << "killed after change " << changes);
+    PretendedCluster cluster = output_of_directories(true);
+    const Files before = cluster.files;
+    cluster.kill_after(changes);
+    (void)drive_keeping(cluster);
+    cluster.kill_after(0);
+    replaced = cluster.files.contains("weft://out/y=1/m=1/part-00001");
+    cluster.refusals["weft://out/y=1/m=1"] = 1;
+    EXPECT_EQ(drive_keeping(cluster).has_value(), replaced);
+    cluster.files.erase("weft://ran");
+    if (!replaced) {
+      EXPECT_EQ(cluster.files, before);
+    }
+  }
+  EXPECT_GT(changes, 5);
+}
+
+TEST(RemoteOutput, ADirectoryThatCannotComeBackEitherIsKept) {
+  PretendedCluster cluster = output_of_directories(true);
+  cluster.refusals["weft://out/y=1/m=1"] = 2;
+  const auto failed = drive_keeping(cluster);
+  const std::string kept = "weft://.out.weft-job7-0123abcd/_replaced-0";
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().to_string(),
+            "what was at weft://out/y=1/m=1 is at " + kept + "; move it back: weft://out/y=1/m=1: the quota is exceeded");
+  EXPECT_EQ(failed.error().code(), Code::resource_exhausted);
+  EXPECT_TRUE(cluster.files.contains(kept + "/part-00009"));
+  auto next = OutputDirectory::prepare("weft://out", true, "token", &cluster).value();  // does not take it for a leftover
+  next.keep_other_directories();
+  cluster.files[next.work_directory() + "/task"] = "new";
+  ASSERT_TRUE(next.commit({"task/y=2\n"}));
+  EXPECT_EQ(cluster.files.at("weft://out/y=2/part-00000"), "new");
+  EXPECT_TRUE(cluster.files.contains(kept + "/part-00009"));
 }
 
 TEST(RemoteOutput, OfAProcessThatKeepsOtherDirectoriesIsANewOneOrReplacesThem) {
