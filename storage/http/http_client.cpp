@@ -45,7 +45,11 @@ struct ExchangeState {
   }
 };
 
-bool may_pass(long status) { return is_throttled(status) || status == 408 || status == 500 || status == 502 || status == 504; }
+bool may_pass(const HttpResponse& answer, const HttpRequest& wanted) {
+  const long status = answer.status;
+  return is_throttled(status) || status == 408 || status == 500 || status == 502 || status == 504 ||
+         (wanted.is_passing != nullptr && wanted.is_passing(answer));
+}
 
 class CurlClient final : public HttpClient {
  public:
@@ -212,7 +216,7 @@ class CurlClient final : public HttpClient {
     HttpResponse& response = exchange->curl.response();
     const bool answered = code == CURLE_OK;
     if (answered) limit_.answered(response.status, now());
-    if (answered ? may_pass(response.status) : http::may_pass(code)) {
+    if (answered ? may_pass(response, exchange->curl.wanted()) : http::may_pass(code)) {
       if (pause_for_another_try(exchange, code)) return;
     } else if (answered) {
       known_ = true;

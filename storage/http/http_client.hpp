@@ -35,6 +35,15 @@ class HttpBody {
   virtual void ended() = 0;
 };
 
+struct HttpResponse {
+  long status = 0;
+  std::vector<std::pair<std::string, std::string>> headers{};  // names in small letters
+  std::string body{};
+  std::uint32_t tries = 1;  // including the one that it answers
+  /// Empty when there is none of this name.
+  std::string header(std::string_view name) const;
+};
+
 struct HttpRequest {
   std::string method = "GET";  // GET, HEAD, PUT, POST, DELETE
   std::string url;             // encoded, its query sorted: it is signed as it is
@@ -44,20 +53,13 @@ struct HttpRequest {
   std::shared_ptr<const Signer> signer{};  // null: it is not signed
   std::uint64_t most_bytes = 64u << 20;    // a longer answer is an error
   std::uint64_t likely_bytes = 0;          // room made for it at once
-  std::uint32_t most_tries = 0;            // 0: as many as HttpOptions::patience allows
-  Duration timeout{};                      // of each try, from its beginning to the end of its answer; zero: minutes
-  bool follow = true;                      // redirects; else they are answers
+  /// Whether an answer of another status than those of HttpClient::start() is tried again, too; null: none. Of the client's thread.
+  bool (*is_passing)(const HttpResponse& answer) = nullptr;
+  std::uint32_t most_tries = 0;  // 0: as many as HttpOptions::patience allows
+  Duration timeout{};            // of each try, from its beginning to the end of its answer; zero: minutes
+  bool follow = true;            // redirects; else they are answers
   /// Each try on a connection of its own: else libcurl repeats it by itself, uncounted, when one that was used before breaks.
   bool fresh_connection = false;
-};
-
-struct HttpResponse {
-  long status = 0;
-  std::vector<std::pair<std::string, std::string>> headers{};  // names in small letters
-  std::string body{};
-  std::uint32_t tries = 1;  // including the one that it answers
-  /// Empty when there is none of this name.
-  std::string header(std::string_view name) const;
 };
 
 struct HttpOptions {

@@ -55,6 +55,14 @@ std::unique_ptr<S3Credentials> credentials_of(const S3Settings& settings) {
 
 std::string prefix_url(const std::string& bucket, const std::string& prefix) { return url_of({bucket, prefix}); }
 
+/// A long request may be answered with 200 before it fails.
+bool fails_late(const HttpResponse& answer) { return answer.body.size() < 4096 && parse_xml(answer.body).root() == "Error"; }
+
+bool fails_late_and_may_pass(const HttpResponse& answer) {
+  constexpr std::array<std::string_view, 4> kPassing{"InternalError", "SlowDown", "ServiceUnavailable", "RequestTimeout"};
+  return fails_late(answer) && std::find(kPassing.begin(), kPassing.end(), s3_error_code(answer)) != kPassing.end();
+}
+
 /// Runs `start(i)` and then `finish(exchange, i)` for all i below `count`, some at once, until one fails.
 template <class Start, class Finish>
 Result<void> for_all(std::size_t count, Start&& start, Finish&& finish) {
@@ -119,10 +127,8 @@ HttpRequest S3Client::request(std::string method, const S3Path& path, std::strin
 
 Result<HttpResponse> S3Client::checked(Result<HttpResponse> answer, const S3Path& path, std::string_view doing) const {
   if (!answer) return fail(std::move(answer).error().wrap("cannot " + std::string(doing) + " " + escaped(url_of(path))));
-  // A long request may be answered with 200 before it fails.
-  const bool failed =
-      answer->status < 200 || answer->status >= 300 || (answer->body.size() < 4096 && parse_xml(answer->body).root() == "Error");
-  if (failed) return fail(s3_error(*answer, doing, url_of(path), settings_, static_cast<std::int64_t>(std::time(nullptr))));
+  if (answer->status < 200 || answer->status >= 300 || fails_late(*answer))
+    return fail(s3_error(*answer, doing, url_of(path), settings_, static_cast<std::int64_t>(std::time(nullptr))));
   return answer;
 }
 
@@ -283,6 +289,7 @@ Result<void> S3Client::complete(const S3Path& path, const std::string& id, const
   HttpRequest wanted = request("POST", path, "uploadId=" + uri_encoded(id));
   wanted.headers.emplace_back("Content-Type: application/xml");
   wanted.body = SharedBytes(Buffer::copy_of(as_bytes(body)));
+  wanted.is_passing = fails_late_and_may_pass;
   auto answer = start(std::move(wanted))->wait();
   // Of a try whose answer was lost the service knows no upload any more. (libcurl, too, sends again what it sent on a connection
   // that had just ended.)

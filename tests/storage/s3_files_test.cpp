@@ -143,6 +143,19 @@ TEST(S3Files, ACompletionThatFailsLateIsAnError) {
   EXPECT_TRUE(client->abort(path, id));
 }
 
+TEST(S3Files, ACompletionThatFailsLateForAWhileIsTriedAgain) {
+  S3Service service;
+  const auto client = S3Client::open(service.settings(), impatient()).value();
+  const S3Path path{"books", "in/a"};
+  const std::string id = client->begin_upload(path).value();
+  const auto part = client->start_part(path, id, 1, SharedBytes(Buffer::copy_of(as_bytes(std::string("part")))));
+  ASSERT_TRUE(client->finish_part(*part, path));
+  service.set(R"({"late": "InternalError SlowDown ServiceUnavailable RequestTimeout"})");
+  const auto completed = client->complete(path, id, client->parts(path, id).value());
+  EXPECT_TRUE(completed) << completed.error().to_string();
+  EXPECT_TRUE(service.has("\"in/a\": 4")) << service.state();
+}
+
 TEST(S3Files, RequestsThatFailAreTriedAgain) {
   S3Service service;
   const std::string text = lines(400'000);

@@ -6,7 +6,7 @@
 POST /-/set with JSON changes how it behaves from then on: slow_down, cut (shares of requests), page (keys a page), region, token (of the
 first keys), skew (seconds), forbid (methods), redirect, ignore_ranges, no_etags, directories (HEAD finds an empty object where keys have a slash), public (read without a signature), seed; outage_at (a
 number of requests: with it all connections end, and nobody listens for outage seconds); hold (methods that wait until it says otherwise); lifetime (seconds that given keys are good for),
-most (requests that are answered from now on: others are refused, as if their client was killed; -1: all), identity (the token that proves it), container (what a container shows), role (of the instance), sts (the word of a refusal), expire (now).
+late (words of errors that completions of uploads are answered with, each once, as 200), most (requests that are answered from now on: others are refused, as if their client was killed; -1: all), identity (the token that proves it), container (what a container shows), role (of the instance), sts (the word of a refusal), expire (now).
 GET /-/listed tells the prefixes that were listed.
 GET /-/state tells what there is: objects, uploads, requests, slowed, cut, outages, held (requests that wait), given (keys, by who
 gave them).
@@ -28,7 +28,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from xml.sax.saxutils import escape
 
 ACCESS, SECRET, BUCKET = "AKIAWEFT", "secret/of+weft", "books"
-EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False, "most": -1,
+EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False, "most": -1, "late": "",
          "ignore_ranges": False, "no_etags": False, "directories": False, "public": False, "seed": 1, "outage_at": 0, "outage": 1.0, "hold": "", "lifetime": 3600, "identity": "",
          "container": "", "role": "", "sts": ""}
 SECRETS = {ACCESS: (SECRET, None, None)}  # by access key: the secret, the token and when it expires
@@ -330,6 +330,9 @@ class Handler(BaseHTTPRequestHandler):
             name = "upload/%d.+=" % STATE.next
             STATE.uploads[name] = (key, {}, self.headers.get("x-amz-meta-weft-upload"))
             return 200, f"<InitiateMultipartUploadResult><UploadId>{name}</UploadId></InitiateMultipartUploadResult>".encode(), [], None
+        if self.command == "POST" and STATE.settings["late"]:
+            word, _, STATE.settings["late"] = STATE.settings["late"].partition(" ")
+            raise Refusal(200, word)
         if self.command == "POST":
             parts = upload(query["uploadId"])[1]
             small = [n for n in sorted(parts)[:-1] if len(parts[n][0]) < 5 << 20]
