@@ -164,6 +164,7 @@ class ObjectFiles final : public S3Files {
     WEFT_ASSIGN(const S3Path target, parse_s3(directory));
     WEFT_ASSIGN(S3Client* const client, connected());
     WEFT_ASSIGN(const S3Path mark, parse_s3(last.path));
+    WEFT_ASSIGN(std::vector<NewObject> objects, new_objects(*client, files));  // before what is there is touched
     std::map<std::string, std::string> old;
     if (replace) {
       WEFT_ASSIGN(old, etags_below(*client, target));
@@ -171,12 +172,14 @@ class ObjectFiles final : public S3Files {
       // What is there is no longer whole. With directories that stay, it is what later runs know it by.
       if (replaced == Replaced::all) WEFT_TRY(client->remove(target.bucket, {mark.key}));
     }
-    auto published = show(*client, files, old);
-    if (published && replace) published = remove_others(*client, target, old, files);
+    auto published = show(*client, objects, old);
+    if (published && replace) published = remove_others(*client, target, old, objects);
     if (published) published = client->put(mark, SharedBytes(Buffer::copy_of(as_bytes(last.text))));
-    if (!published && !replace) take_back(*client, files);
+    // A mark with a text is a job's, of which another driver may have published the same objects, or does so now.
+    const bool own = !replace && last.text.empty();
+    if (!published && own) take_back(*client, objects, mark);
     if (!published)
-      return fail(std::move(published).error().wrap("the output " + directory + (replace ? " is incomplete" : " was taken back")));
+      return fail(std::move(published).error().wrap("the output " + directory + (own ? " was taken back" : " is incomplete")));
     auto discarded = discard(directory);
     if (discarded && client->forgets_uploads()) discarded = discard_of(*client, files, mark);
     if (!discarded)
@@ -330,19 +333,41 @@ class ObjectFiles final : public S3Files {
     }
     std::erase_if(old, [&](const auto& object) { return !is_in(object.first.substr(target.key.size() + 1), replaced); });
   }
-  static Result<void> show(S3Client& client, const std::vector<StagedFile>& files, const std::map<std::string, std::string>& old) {
-    return in_parallel(kPublishingThreads, files.size(), [&](std::size_t i) -> Result<void> {
-      WEFT_ASSIGN(const S3Path path, parse_s3(files[i].path));
-      if (files[i].receipt.empty()) return client.put(path, {});
-      const UploadReceipt upload = parse_receipt(files[i].receipt);
-      auto parts = client.parts(path, upload.id);
-      if (!parts && parts.error().code() == Code::not_found) {  // perhaps a process that was killed has completed it
-        WEFT_ASSIGN(const auto there, client.head(path));
-        if (there && !upload.name.empty() && there->upload == upload.name) return {};
+  /// What publish() makes appear.
+  struct NewObject {
+    S3Path path;
+    UploadReceipt upload{};  // without an id: it is empty
+    std::vector<S3Part> parts{};
+    bool there = false;  // a process that was killed has completed it
+    bool shown = false;  // by this call, or perhaps
+  };
+  /// An error when an upload is gone.
+  static Result<std::vector<NewObject>> new_objects(S3Client& client, const std::vector<StagedFile>& files) {
+    std::vector<NewObject> objects(files.size());
+    WEFT_TRY(in_parallel(kPublishingThreads, files.size(), [&](std::size_t i) -> Result<void> {
+      NewObject& object = objects[i];
+      WEFT_ASSIGN(object.path, parse_s3(files[i].path));
+      if (files[i].receipt.empty()) return {};
+      object.upload = parse_receipt(files[i].receipt);
+      auto parts = client.parts(object.path, object.upload.id);
+      if (!parts && parts.error().code() == Code::not_found) {
+        WEFT_ASSIGN(const auto there, client.head(object.path));
+        object.there = there && !object.upload.name.empty() && there->upload == object.upload.name;
       }
-      if (!parts) return fail(std::move(parts).error());
-      const auto before = old.find(path.key);
-      return client.complete(path, upload.id, *parts, before == old.end() ? std::string() : before->second);
+      if (object.there) return {};
+      WEFT_ASSIGN(object.parts, std::move(parts));
+      return {};
+    }));
+    return objects;
+  }
+  static Result<void> show(S3Client& client, std::vector<NewObject>& objects, const std::map<std::string, std::string>& old) {
+    return in_parallel(kPublishingThreads, objects.size(), [&](std::size_t i) -> Result<void> {
+      NewObject& object = objects[i];
+      if (object.there) return {};
+      object.shown = true;
+      if (object.upload.id.empty()) return client.put(object.path, {});
+      const auto before = old.find(object.path.key);
+      return client.complete(object.path, object.upload.id, object.parts, before == old.end() ? std::string() : before->second);
     });
   }
   /// Uploads of the same names, asked for one by one, and of the one that check_writable() began.
@@ -358,24 +383,23 @@ class ObjectFiles final : public S3Files {
     });
   }
   static Result<void> remove_others(S3Client& client, const S3Path& directory, const std::map<std::string, std::string>& old,
-                                    const std::vector<StagedFile>& files) {
+                                    const std::vector<NewObject>& objects) {
     std::set<std::string> kept;
-    for (const StagedFile& file : files) {
-      WEFT_ASSIGN(const S3Path path, parse_s3(file.path));
-      kept.insert(path.key);
-    }
+    for (const NewObject& object : objects) kept.insert(object.path.key);
     std::vector<std::string> others;
     for (const auto& [key, etag] : old)
       if (!kept.contains(key)) others.push_back(key);
     return client.remove(directory.bucket, others);
   }
-  static void take_back(S3Client& client, const std::vector<StagedFile>& files) {
-    std::map<std::string, std::vector<std::string>> keys;
-    for (const StagedFile& file : files)
-      if (const auto path = parse_s3(file.path)) keys[path->bucket].push_back(path->key);
-    for (const auto& [bucket, some] : keys)
-      if (auto removed = client.remove(bucket, some); !removed)
-        Log("objects").warn("{}; remove it: its job has failed", removed.error().to_string());
+  /// The mark first, which may be there although the service did not say so: without it nobody takes the output for complete.
+  static void take_back(S3Client& client, const std::vector<NewObject>& objects, const S3Path& mark) {
+    std::vector<std::string> keys;
+    for (const NewObject& object : objects)
+      if (object.shown) keys.push_back(object.path.key);
+    if (keys.empty() && !objects.empty()) return;
+    auto removed = client.remove(mark.bucket, {mark.key});
+    if (removed) removed = client.remove(mark.bucket, keys);
+    if (!removed) Log("objects").warn("{}; remove it: its job has failed", removed.error().to_string());
   }
 
   /// What a directory holds, by name.

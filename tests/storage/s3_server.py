@@ -6,6 +6,7 @@
 POST /-/set with JSON changes how it behaves from then on: slow_down, cut (shares of requests), page (keys a page), region, token (of the
 first keys), skew (seconds), forbid (methods), redirect, ignore_ranges, no_etags, directories (HEAD finds an empty object where keys have a slash), public (read without a signature), seed; outage_at (a
 number of requests: with it all connections end, and nobody listens for outage seconds); hold (methods that wait until it says otherwise); lifetime (seconds that given keys are good for),
+lose (what the next request begins with, "PUT /books/key", that is done and not answered), refuse (what requests begin with that are refused after that),
 late (words of errors that completions of uploads are answered with, each once, as 200), most (requests that are answered from now on: others are refused, as if their client was killed; -1: all), identity (the token that proves it), container (what a container shows), role (of the instance), sts (the word of a refusal), expire (now).
 GET /-/listed tells the prefixes that were listed.
 GET /-/state tells what there is: objects, uploads, requests, slowed, cut, outages, held (requests that wait), given (keys, by who
@@ -28,7 +29,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from xml.sax.saxutils import escape
 
 ACCESS, SECRET, BUCKET = "AKIAWEFT", "secret/of+weft", "books"
-EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False, "most": -1, "late": "",
+EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False, "most": -1,
+         "lose": "", "refuse": "", "late": "",
          "ignore_ranges": False, "no_etags": False, "directories": False, "public": False, "seed": 1, "outage_at": 0, "outage": 1.0, "hold": "", "lifetime": 3600, "identity": "",
          "container": "", "role": "", "sts": ""}
 SECRETS = {ACCESS: (SECRET, None, None)}  # by access key: the secret, the token and when it expires
@@ -159,6 +161,11 @@ class Handler(BaseHTTPRequestHandler):
             cut = not slow and draw < STATE.settings["slow_down"] + STATE.settings["cut"]
             STATE.slowed += slow
             STATE.cut += cut
+            line = f"{self.command} {self.path}"
+            lost = bool(STATE.settings["lose"]) and line.startswith(STATE.settings["lose"])
+            if lost:
+                STATE.settings["lose"] = ""
+            refuse = not lost and bool(STATE.settings["refuse"]) and line.startswith(STATE.settings["refuse"])
         try:
             with STATE.lock:
                 STATE.held += 1
@@ -167,14 +174,14 @@ class Handler(BaseHTTPRequestHandler):
             if STATE.settings["redirect"]:
                 return self.answer(307, b"", [("Location", self.path)])
             with STATE.lock:
-                refused = STATE.settings["most"] == 0
+                refused = refuse or STATE.settings["most"] == 0
                 STATE.settings["most"] -= STATE.settings["most"] > 0
             if refused:
                 raise Refusal(403, "AccessDenied", "Killed.")
             if slow:
                 raise Refusal(503, "SlowDown", "Please reduce your request rate.")
             self.check_signature(raw_path, raw_query)
-            if cut and self.command != "GET":  # done, and the answer is lost
+            if lost or cut and self.command != "GET":  # done, and the answer is lost
                 self.act(raw_path, raw_query, body, lose=True)
                 self.close_connection = True
                 return None
