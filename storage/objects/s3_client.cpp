@@ -276,7 +276,7 @@ Result<std::vector<S3Part>> S3Client::parts(const S3Path& path, const std::strin
 }
 
 Result<void> S3Client::complete(const S3Path& path, const std::string& id, const std::vector<S3Part>& parts,
-                                const std::string& before) {
+                                const std::string& before, const std::string& name) {
   std::string body = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
   std::uint64_t size = 0;
   for (const S3Part& part : parts) {
@@ -295,7 +295,8 @@ Result<void> S3Client::complete(const S3Path& path, const std::string& id, const
   // that had just ended.)
   if (answer && s3_error_code(*answer) == "NoSuchUpload") {
     WEFT_ASSIGN(const auto there, head(path));
-    if (there && there->size == size && there->etag != before) return {};
+    const bool known = there && !name.empty() && !there->upload.empty();
+    if (known ? there->upload == name : there && there->size == size && there->etag != before) return {};
   }
   WEFT_TRY(checked(std::move(answer), path, "write"));
   return {};

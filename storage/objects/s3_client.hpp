@@ -82,10 +82,10 @@ class S3Client {
                                                  SharedBytes bytes);
   Result<void> finish_part(http::HttpExchange& part, const S3Path& path);
   Result<std::vector<S3Part>> parts(const S3Path& path, const std::string& id);
-  /// `before` is the ETag of the object that is there now, if any. When an answer is lost, it shows whether the object that is
-  /// there was written by this call.
-  Result<void> complete(const S3Path& path, const std::string& id, const std::vector<S3Part>& parts,
-                        const std::string& before = {});
+  /// When an answer is lost, the `name` that begin_upload() was given shows whether the object that is there was written by this
+  /// call; or else, where there is none, `before`, the ETag of the object that is there now, if any.
+  Result<void> complete(const S3Path& path, const std::string& id, const std::vector<S3Part>& parts, const std::string& before = {},
+                        const std::string& name = {});
   /// An upload that is no longer there is no error.
   Result<void> abort(const S3Path& path, const std::string& id);
   /// Uploads that are neither complete nor aborted, of keys that begin with `prefix`.

@@ -367,7 +367,8 @@ class ObjectFiles final : public S3Files {
       object.shown = true;
       if (object.upload.id.empty()) return client.put(object.path, {});
       const auto before = old.find(object.path.key);
-      return client.complete(object.path, object.upload.id, object.parts, before == old.end() ? std::string() : before->second);
+      return client.complete(object.path, object.upload.id, object.parts, before == old.end() ? std::string() : before->second,
+                             object.upload.name);
     });
   }
   /// Uploads of the same names, asked for one by one, and of the one that check_writable() began.

@@ -99,6 +99,19 @@ TEST(S3Outputs, ADriverThatFailsAfterAnotherHasPublishedTakesNothingBack) {
   EXPECT_EQ(read_all(*files, "s3://books/out", 1), "one\n");
 }
 
+TEST(S3Outputs, TheSameBytesInPlaceOfTheSameAreKnownWhenTheAnswerIsLost) {
+  S3Service service;
+  const auto files = files_of(service);
+  for (const bool overwrite : {false, true}) {
+    auto output = OutputDirectory::prepare("s3://books/out", overwrite, "token", files.get()).value();
+    const std::string one = attempt(*files, output, 0, "one");
+    if (overwrite) service.set(R"({"lose": "POST /books/out/part-00000"})");
+    const auto committed = output.commit({one});
+    EXPECT_TRUE(committed) << committed.error().to_string();
+  }
+  EXPECT_EQ(files->names("s3://books/out").value(), (std::vector<std::string>{"_SUCCESS", "part-00000"}));
+}
+
 /// Kills the first driver of a job after each request that it makes while it publishes.
 void publish_with_two_drivers(bool overwrite) {
   constexpr const char* kToken = "job7-0123abcd";
