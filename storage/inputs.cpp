@@ -10,10 +10,10 @@
 #include <utility>
 
 #include <dirent.h>
-#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/local_matches.hpp"
 #include "storage/scheme.hpp"
 
 namespace weft::storage {
@@ -162,13 +162,8 @@ class Expansion {
   Result<void> walk(const std::string& directories, const std::string& rest) {
     if (rest.empty()) return add_matches(directories, false);  // all files below
     WEFT_TRY(add_below(directories + rest));
-    glob_t matches{};
-    const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&matches, &::globfree);
-    const int status = ::glob((directories + "*").c_str(), GLOB_BRACE | GLOB_ONLYDIR, nullptr, &matches);
-    if (status != 0 && status != GLOB_NOMATCH)
-      return fail(Code::io, "cannot expand the input pattern " + directories + "**/" + rest);
-    for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
-      const std::string path = matches.gl_pathv[i];
+    WEFT_ASSIGN(const auto matches, local_matches(directories + "*"));
+    for (const std::string& path : matches) {
       struct stat info {};
       if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) continue;
       if (!is_skipped(std::filesystem::path(path).filename().native())) WEFT_TRY(walk(literal(path) + "/", rest));
@@ -185,16 +180,11 @@ class Expansion {
     return pattern;
   }
   Result<void> add_matches(const std::string& pattern, bool must_match) {
-    glob_t matches{};
-    const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&matches, &::globfree);
-    const int status = ::glob(pattern.c_str(), GLOB_BRACE, nullptr, &matches);
-    if (status == GLOB_NOMATCH && !must_match) return {};
-    if (status == GLOB_NOMATCH) return fail(Code::not_found, "no input matches the pattern " + pattern);
-    if (status != 0) return fail(Code::io, "cannot expand the input pattern " + pattern);
-    for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
-      const std::string_view match = matches.gl_pathv[i];
+    WEFT_ASSIGN(const auto matches, local_matches(pattern));
+    if (matches.empty() && must_match) return fail(Code::not_found, "no input matches the pattern " + pattern);
+    for (const std::string& match : matches) {
       if (match.ends_with("/.") || match.ends_with("/..")) continue;  // of a pattern such as "in/.*"
-      WEFT_TRY(add_entry(std::string(match), DT_UNKNOWN));
+      WEFT_TRY(add_entry(match, DT_UNKNOWN));
     }
     return {};
   }

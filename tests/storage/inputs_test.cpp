@@ -196,6 +196,39 @@ TEST_F(InputsTest, AnUnreadableDirectoryIsAnError) {
   EXPECT_NE(result.error().to_string().find("Permission denied"), std::string::npos);
 }
 
+TEST_F(InputsTest, APatternThatLeadsToAnUnreadableDirectoryIsAnError) {
+  if (::geteuid() != 0) GTEST_SKIP() << "changing the user needs root";
+  for (const std::string name : {"in/a/x.txt", "in/b/x.txt", "in/b/c/x.txt", "in/file"}) add(name);
+  std::filesystem::create_symlink(at("nowhere"), at("in/dangling"));
+  std::filesystem::create_symlink("around", at("in/around"));
+  std::filesystem::permissions(dir_->path(), std::filesystem::perms::all);
+  const auto of_anybody = [&](const std::string& pattern) {
+    EXPECT_EQ(::seteuid(65534), 0);
+    auto found = expand({at(pattern)});
+    EXPECT_EQ(::seteuid(0), 0);
+    return found;
+  };
+  const std::vector<std::string> patterns{"in/*/x.txt",  "in/*/*.txt",  "in/{a,b}/*.txt",
+                                          "in/**/*.txt", "in/**/x.txt", "in/*/c/x.txt"};
+  for (const std::string& pattern : patterns) {
+    const auto all = of_anybody(pattern);
+    EXPECT_TRUE(all) << all.error().to_string();
+  }
+  std::filesystem::permissions(at("in/b"), std::filesystem::perms::none);
+  for (const std::string& pattern : patterns) {
+    const auto refused = of_anybody(pattern);
+    ASSERT_FALSE(refused) << pattern;
+    EXPECT_NE(refused.error().to_string().find("cannot read input " + at("in/b")), std::string::npos)
+        << refused.error().to_string();
+    EXPECT_NE(refused.error().to_string().find("Permission denied"), std::string::npos) << refused.error().to_string();
+  }
+  std::filesystem::permissions(at("in/b"), std::filesystem::perms::group_exec);
+  const auto found = of_anybody("in/*/x.txt");
+  ASSERT_TRUE(found) << found.error().to_string();
+  EXPECT_EQ(*found, (Paths{at("in/a/x.txt"), at("in/b/x.txt")})) << "nothing needs to list it";
+  EXPECT_FALSE(of_anybody("in/*/*.txt"));
+}
+
 std::uint64_t bytes_of(const SplitGroup& group) {
   std::uint64_t bytes = 0;
   for (const Split& split : group) bytes += split.length;
