@@ -79,9 +79,9 @@ void add_event_log_options(CLI::App& command, EventLogOptions& options) {
   add_duration_option(command, "--event-log-period", rotation.period, Zero::allowed,
                       "So is one in which the day of UTC changes, or whatever period is given; 0s: never (default: 24h)");
   add_value(command, "--event-log-keep", rotation.keep, "COUNT", "How many renamed event logs are kept; 0: all (default: 1000)");
-  add_size_option(command, "--event-log-keep-size", options.keep_bytes.emplace(),
-                  "How much of the event log is kept, the oldest files go first; 0: all (default: 1GiB, 4GiB of a FILE that is\n"
-                  "named, 64MiB of a temporary one)");
+  add_parsed(command, "--event-log-keep-size", options.keep_bytes, "SIZE", parse_size,
+             "How much of the event log is kept, the oldest files go first; 0: all (default: 1GiB, 4GiB of a FILE that is\n"
+             "named, 64MiB of a temporary one)");
   add_parsed(command, "--event-log-keep-age", options.keep_age, "TIME", parse_duration,
              "How long renamed event logs are kept; 0s: forever (default: 168h; forever for a FILE that is named)");
 }
