@@ -44,6 +44,11 @@ Result<EventLog> EventLog::open(const std::string& path, Time at, const std::str
 
 std::string EventLog::first_lines(Time at) const {
   std::string text = to_json(first_line("log_continued", at)) + '\n';
+  if (configured_) {
+    EventLine configured = *configured_;
+    configured.at = at;
+    text += to_json(std::move(configured)) + '\n';
+  }
   for (const auto& [node, line] : repeated_) (text += line) += '\n';
   return text;
 }

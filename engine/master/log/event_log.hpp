@@ -54,6 +54,8 @@ class EventLog {
   /// Repeats this line, about a worker, at the beginning of every later piece, so that each piece can be read without the others.
   void repeat(NodeId node, std::string line) { repeated_[node] = std::move(line); }
   void repeat_no_more(NodeId node) { repeated_.erase(node); }
+  /// Repeats the scheduler's configuration there, too, with the time at which the piece begins.
+  void repeat(const EventLine& configured) { configured_ = configured; }
   /// Writes the lines that were added. Errors: LogFile::append().
   Result<void> flush(Time at);
 
@@ -70,6 +72,7 @@ class EventLog {
   LogPlace began_;
   std::string text_;
   std::map<NodeId, std::string> repeated_;
+  std::optional<EventLine> configured_;
 };
 
 }  // namespace weft::master

@@ -89,6 +89,7 @@ bool EventRecorder::hand_over() {
 void EventRecorder::put(EventLine& line) {
   const NodeId node(line.node);
   const bool joined = line.event == "worker_joined";
+  if (line.event == "scheduler_configured") log_.repeat(line);
   if (line.event == "worker_lost" || line.event == "worker_silent") log_.repeat_no_more(node);
   const std::string text = to_json(std::move(line));
   if (joined) log_.repeat(node, text);

@@ -136,6 +136,25 @@ TEST_F(RecorderTest, WhatTheCoreRefusedHasNoLine) {
   EXPECT_TRUE(has("worker_joined"));
 }
 
+TEST_F(RecorderTest, EachPieceRepeatsThePresentConfiguration) {
+  const LogRotation always{.bytes = 1, .period = Duration(0), .keep = 0, .keep_bytes = 0, .compress = false};
+  EventRecorder recorder(std::move(EventLog::open(files_ / "rotated", Time(0), "fair", always)).value());
+  const auto piece_after = [&](int second, const Event& event) {
+    recorder.before(Time(second), event);
+    recorder.after(Time(second), {});
+    EXPECT_TRUE(recorder.flush(Time(second)).has_value());
+    return test::read_file(files_ / "rotated");
+  };
+  for (const char* spec : {"fair(pools=p)", "drf(pools=p)"})
+    piece_after(1, SchedulerConfigured{spec, {{"p", "[pool]"}}, Speculation{.on = true}});
+  const std::string piece = piece_after(2, JobClosed{JobId(7)});
+  const std::string repeated =
+      R"x({"time_ns":2,"event":"scheduler_configured","spec":"drf(pools=p)","files":["p"],"texts":{"p":"[pool]"},)x";
+  EXPECT_NE(piece.find(repeated), std::string::npos) << piece;
+  EXPECT_EQ(piece.find("fair"), std::string::npos) << piece;
+  EXPECT_NE(piece.find("\"speculation\":\"on"), std::string::npos) << piece;
+}
+
 TEST_F(RecorderTest, OtherEventsAndCommandsCannot) {
   happens(JobClosed{JobId(7)});
   EXPECT_TRUE(recorder_.urgent());
