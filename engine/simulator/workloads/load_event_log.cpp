@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
@@ -30,6 +31,7 @@ struct MasterRun {
   std::vector<LoggedLaunch> launches;
   std::map<std::uint32_t, std::size_t> node_of;  // positions in the recording of present nodes, by their numbers
   std::set<std::uint32_t> gone;                  // numbers of nodes that were lost
+  std::tuple<std::string, std::map<std::string, std::string>, std::optional<std::string>> configuration;  // of the last such line
   Recording recording;
 
   bool worked() const {
@@ -124,21 +126,17 @@ class EventLogReader {
     return {};
   }
 
-  /// The replay begins with the configuration at the arrival of the first job. Later ones become events.
+  /// Another configuration than before: each piece of a log repeats the present one.
   Result<void> configured(const EventLine& event) {
+    const std::tuple now(event.scheduler, event.texts, event.speculation);
+    if (std::exchange(run_.configuration, now) == now) return {};
     std::optional<master::Speculation> speculation;
     if (event.speculation) {
       auto parsed = master::parse_speculation(*event.speculation);
       if (!parsed) return fail(error(parsed.error().to_string()));
       speculation = *parsed;
     }
-    if (!run_.jobs.empty()) {
-      run_.recording.events.push_back({event.at, {}, master::SchedulerConfigured{event.scheduler, event.texts, speculation}});
-      return {};
-    }
-    run_.recording.scheduler = event.scheduler;
-    run_.recording.scheduler_files = event.texts;
-    run_.recording.speculation = speculation;
+    run_.recording.events.push_back({event.at, {}, master::SchedulerConfigured{event.scheduler, event.texts, speculation}});
     return {};
   }
 

@@ -179,6 +179,32 @@ void place_absences(Recording& recording, Time origin, Time end) {
   }
 }
 
+/// Whether the node was lost after the event and before the replay begins: one that came back has nothing of what it was before.
+bool is_past(const RecordedNode& node, const RecordedEvent& event, Time origin) {
+  return std::any_of(node.absences.begin(), node.absences.end(), [&](const Absence& absence) {
+    return absence.from <= origin && (!absence.until || *absence.until > event.at);
+  });
+}
+
+/// The replay begins with the configuration of then, and with what the nodes that are there had said.
+void place_events(Recording& recording, Time origin) {
+  for (const RecordedEvent& event : recording.events) {
+    const auto* configured = std::get_if<master::SchedulerConfigured>(&event.event);
+    if (configured == nullptr || event.at > origin) continue;
+    recording.scheduler = configured->spec;
+    recording.scheduler_files = configured->files;
+    if (configured->speculation) recording.speculation = configured->speculation;
+  }
+  std::erase_if(recording.events, [&](const RecordedEvent& event) {
+    return event.at <= origin && (!event.node || is_past(recording.nodes[*event.node], event, origin));
+  });
+  for (RecordedEvent& event : recording.events) {
+    event.at = std::max(Time{0}, event.at - origin);
+    if (auto* change = std::get_if<master::CapacityChanged>(&event.event))
+      for (schedulers::CapacityStep& step : change->forecast) step.from = std::max(Time{0}, step.from - origin);
+  }
+}
+
 /// Adds the launches of those jobs and stages that are replayed.
 void place_launches(const JobLogs& jobs, const std::vector<LoggedLaunch>& launches, Recording& recording) {
   for (const LoggedLaunch& launch : launches) {
@@ -238,12 +264,8 @@ bool make_recording(JobLogs& jobs, const std::vector<LoggedLaunch>& launches, Re
   }
   workload.jobs = std::move(specs);
   recording.jobs = std::move(outcomes);
+  place_events(recording, origin);
   place_absences(recording, origin, last);
-  for (RecordedEvent& event : recording.events) {
-    event.at = std::max(Time{0}, event.at - origin);
-    if (auto* change = std::get_if<master::CapacityChanged>(&event.event))
-      for (schedulers::CapacityStep& step : change->forecast) step.from = std::max(Time{0}, step.from - origin);
-  }
   place_launches(jobs, launches, recording);
   for (const RecordedNode& node : recording.nodes) workload.hosts.push_back({node.host, node.rack});
   add_words(notes, workload.notes);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/simulator/workloads/recording.hpp"
-#include "tests/engine/simulator/workload_files.hpp"
+#include "tests/engine/simulator/log_text.hpp"
 
 namespace weft::simulator::workloads {
 namespace {
@@ -110,41 +110,6 @@ TEST(EventLogLoader, TakesTheLastRunOfTheMasterAndLaunches) {
               ElementsAre("1 jobs of earlier runs of the master are left out",
                           "this is the last run of the master in which tasks ended; later ones, with 1 jobs, are left out"));
 }
-
-/// Lines of a log: times in milliseconds.
-class LogText {
- public:
-  void add(int ms, const std::string& event, const std::string& members) {
-    text_ += fmt::format(R"({{"time_ns":{},"event":"{}",{}}})", ms * 1'000'000LL, event, members) + "\n";
-  }
-  void job(int ms, int id) { add(ms, "job_submitted", fmt::format(R"("job":{},"name":"j","max_attempts":6)", id)); }
-  void plan(int ms, int id) {
-    add(ms, "plan_extended", fmt::format(R"("job":{},"stages":[{{"stage":0,"tasks":2}}],"targets":[0])", id));
-  }
-  void join(int ms, int node, const std::string& name) {
-    add(ms, "worker_joined",
-        fmt::format(R"("node":{},"name":"{}","host":"{}","rack":"r","capacity":{{"cpu":1}})", node, name, name));
-  }
-  void task(int ms, const std::string& event, int job, int task, int attempt, const std::string& more = "") {
-    add(ms, event, fmt::format(R"("job":{},"stage":0,"task":{},"attempt":{},"node":1{})", job, task, attempt, more));
-  }
-  /// From its launch to its end.
-  void ran(int from, int to, int stage, int task, int attempt = 0, const std::string& more = "") {
-    const std::string of = fmt::format(R"("job":1,"stage":{},"task":{},"attempt":{},"node":1)", stage, task, attempt);
-    add(from, "task_launched", of);
-    add(to, "task_finished", of + more);
-  }
-  Result<Recording> read(bool transfers_apart = false, Time last = Time(0)) const {
-    auto directory = TempDir::create();
-    const std::string path = directory->path() / "log";
-    EXPECT_TRUE(write_file(path, text_));
-    return read_event_log(path, transfers_apart, last);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 TEST(EventLogLoader, KeepsTheCopiesOfMapOutputs) {
   for (const bool two : {true, false}) {
@@ -382,52 +347,6 @@ TEST(EventLogLoader, AStageWhosePartitionsWereMergedHasAsManyTasksAsRan) {
   const auto refused = wrong.read();
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().to_string().find("task 3 reads more partitions than there are"), std::string::npos);
-}
-
-TEST(EventLogLoader, KeepsWhatJobsAskedForAndWhatTheMasterWasTold) {
-  LogText log;
-  log.add(1, "log_started", R"("version":1,"scheduler":"fair")");
-  log.add(1, "scheduler_configured", R"x("spec":"fair(pools=p)","files":["p"],"texts":{"p":"text"},"speculation":"on(slower=3)")x");
-  log.join(2, 1, "a");
-  log.job(5, 1);
-  log.plan(10, 1);
-  log.add(50, "job_submitted",
-          R"("job":2,"name":"k","pool":"p","weight":3.5,"slow_start":0.25,"shuffle_mode":"pull","deadline_ns":250000000)");
-  log.plan(60, 2);
-  for (int job : {1, 2}) {
-    log.task(70, "task_launched", job, 0, 0);
-    log.task(80, "task_finished", job, 0, 0);
-  }
-  log.add(75, "worker_heartbeat", R"("node":1,"used":{"cpu":1.5},"capacity":{"cpu":3})");
-  log.add(85, "scheduler_configured", R"("spec":"drf","files":[])");
-  log.add(95, "capacity_changed",
-          R"("node":1,"present":{"cpu":2},"reason":"by hand","forecast":[{"from_ns":95000000,"available":{"cpu":1}}])");
-  const auto recording = log.read();
-  ASSERT_TRUE(recording) << recording.error().to_string();
-  EXPECT_EQ(recording->scheduler, "fair(pools=p)") << "when the first job came";
-  EXPECT_EQ(recording->scheduler_files.at("p"), "text");
-  ASSERT_TRUE(recording->speculation);
-  EXPECT_EQ(recording->speculation->slower, 3);
-  ASSERT_EQ(recording->events.size(), 3u);
-  const auto& change = std::get<master::CapacityChanged>(recording->events[2].event);
-  EXPECT_EQ(recording->events[2].node, 0u);
-  EXPECT_EQ(change.capacity->cpu, 2);
-  EXPECT_EQ(change.why, "by hand");
-  EXPECT_EQ(change.forecast, (std::vector<schedulers::CapacityStep>{{90ms, {.cpu = 1}}})) << "on the clock of the replay";
-  EXPECT_EQ(recording->events[0].at, 70ms);
-  EXPECT_EQ(recording->events[0].node, 0u);
-  EXPECT_EQ(std::get<master::WorkerHeartbeat>(recording->events[0].event).used.cpu, 1.5);
-  EXPECT_EQ(std::get<master::WorkerHeartbeat>(recording->events[0].event).capacity->cpu, 3);
-  EXPECT_EQ(std::get<master::SchedulerConfigured>(recording->events[1].event).spec, "drf");
-  ASSERT_EQ(recording->workload.jobs.size(), 2u);
-  const JobSpec& job = recording->workload.jobs[1];
-  EXPECT_EQ(job.options.pool, "p");
-  EXPECT_EQ(job.hints.weight, 3.5);
-  EXPECT_EQ(job.arrival, 45ms);
-  EXPECT_EQ(job.stages.at(0).planned, 10ms);
-  EXPECT_EQ(job.deadline, 200ms) << "since its arrival";
-  EXPECT_EQ(job.options.slow_start, 0.25);
-  EXPECT_EQ(job.options.shuffle_mode, shuffle::Mode::pull);
 }
 
 TEST(EventLogLoader, JobsArriveWhenTheyWereSubmittedAndPlanWhenTheyPlanned) {
