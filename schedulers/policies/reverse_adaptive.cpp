@@ -173,7 +173,8 @@ class ReverseGoals final : public SlotGoals {
   bool preempts_, late_last_;
 };
 
-/// Job slots while the forecast of some node contains a change, and another order otherwise. Decided in each control cycle.
+/// Job slots while the forecast of some node contains a change, and another order otherwise. Decided in each control cycle, which
+/// is that of the present one of the two, or of the job slots where the other has none.
 class WhileForecast final : public OrderingPolicy {
  public:
   WhileForecast(std::unique_ptr<JobSlots> slots, std::unique_ptr<OrderingPolicy> otherwise)
@@ -187,18 +188,21 @@ class WhileForecast final : public OrderingPolicy {
     slots_->on_event(view, notice);
     otherwise_->on_event(view, notice);
   }
-  Time period() const override { return slots_->period(); }
-  Time next_tick(Time planned) const override { return present_ == otherwise_.get() ? planned : slots_->next_tick(planned); }
+  Time period() const override { return present_->period() > Time(0) ? present_->period() : slots_->period(); }
+  Time next_tick(Time planned) const override { return present_->next_tick(planned); }
   bool tick(const ClusterView& view, Decisions& decisions) override {
     const bool changes = std::ranges::any_of(view.nodes(), [&view](const auto& node) {
       return !node.second.forecast.empty() && node.second.forecast.back().from > view.now();
     });
     OrderingPolicy* const before = std::exchange(present_, changes ? static_cast<OrderingPolicy*>(slots_.get()) : otherwise_.get());
-    return (changes && slots_->tick(view, decisions)) || before != present_;
+    const bool ticked = present_->period() > Time(0) && present_->tick(view, decisions);
+    return ticked || before != present_;
   }
+  void decided(const ClusterView& view, Decisions& decisions) override { present_->decided(view, decisions); }
   void begin(const ClusterView& view, std::size_t nodes) override { present_->begin(view, nodes); }
   bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override { return present_->offer(view, kind, launcher); }
   Asks asks() const override { return present_->asks(); }
+  bool wants_all_nodes() override { return present_->wants_all_nodes(); }
   bool offers_all() const override { return present_->offers_all(); }
   void explain(const ClusterView& view, Launcher& launcher) override { present_->explain(view, launcher); }
   Sharing sharing(const ClusterView& view) const override { return present_->sharing(view); }

@@ -215,22 +215,29 @@ TEST(ReverseAdaptive, ANodeThatIsGivenLessLosesItsNewestTasks) {
   EXPECT_EQ(world.running(1) + world.running(2), 10u);
 }
 
-TEST(ReverseAdaptive, WithoutAForecastItIsAdaptive) {
-  std::string orders[2];
-  for (const bool reverse : {false, true}) {
-    World world = one_node(reverse ? "reverse_adaptive" : "adaptive", {});
-    maps(world, 1, 40, 600, 4 * 600 + 60);
-    maps(world, 2, 40, 600, 8 * 600 + 100);
-    maps(world, 3, 7, 60);
-    world.schedule();
-    for (int i = 0; i < 30; ++i) {
-      world.at(60 * (i + 1));
-      world.finish(world.state.node(NodeId(1))->running.begin()->task);
-      world.beat(1);
+TEST(ReverseAdaptive, WithoutAForecastItIsAnotherScheduler) {
+  for (const std::string other : {"adaptive", "ras", "ras(mode=paper)", "tetris"}) {
+    std::string orders[2];
+    for (const bool reverse : {false, true}) {
+      const bool by_default = other == "adaptive";
+      World world = one_node(!reverse     ? other
+                             : by_default ? "reverse_adaptive"
+                                          : fmt::format("reverse_adaptive(without_forecast={})", other),
+                             {});
+      maps(world, 1, 40, 600, 4 * 600 + 60);
+      maps(world, 2, 40, 600, 8 * 600 + 100);
+      maps(world, 3, 7, 60);
+      world.schedule();
+      ASSERT_EQ(world.running(1) + world.running(2) + world.running(3), 10u) << other;
+      for (int i = 0; i < 30; ++i) {
+        world.at(60 * (i + 1));
+        world.finish(world.state.node(NodeId(1))->running.begin()->task);
+        world.beat(1);
+      }
+      orders[reverse ? 1 : 0] = world.order();
     }
-    orders[reverse ? 1 : 0] = world.order();
+    EXPECT_EQ(orders[0], orders[1]) << other;
   }
-  EXPECT_EQ(orders[0], orders[1]);
 }
 
 TEST(ReverseAdaptive, WithoutPreemptionTheyEnd) {
