@@ -170,6 +170,14 @@ Result<std::int64_t> JsonReader::integer() {
   return fail(error(fmt::format("{} is not an integer of 64 bits", token.substr(0, 40))));
 }
 
+Result<std::uint64_t> JsonReader::unsigned_integer() {
+  WEFT_ASSIGN(const auto token, number_token());
+  if (const auto value = parse_number<std::uint64_t>(token)) return *value;
+  const auto real = parse_number<double>(token);
+  if (real && std::trunc(*real) == *real && *real >= 0 && *real < 0x1p64) return static_cast<std::uint64_t>(*real);
+  return fail(error(fmt::format("{} is not an integer from 0 of 64 bits", token.substr(0, 40))));
+}
+
 Result<bool> JsonReader::flag() {
   if (peek() != Kind::flag) return fail(error("true or false was expected"));
   const bool value = text_[at_] == 't';

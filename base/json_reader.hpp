@@ -59,6 +59,8 @@ class JsonReader {
   Result<std::string_view> number_token();
   /// Reads a number without a fraction that fits into int64 (1e3 and 5.0 count).
   Result<std::int64_t> integer();
+  /// The same of 0 and above, that fits into uint64.
+  Result<std::uint64_t> unsigned_integer();
   Result<bool> flag();
   /// Consumes one value of any kind and checks its form.
   Result<void> skip();

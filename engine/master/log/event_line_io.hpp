@@ -152,11 +152,17 @@ class JsonIn {
   }
   template <class T>
   requires std::is_integral_v<T> Result<void> read(T& value) {
-    WEFT_ASSIGN(const std::int64_t number, json_.integer());
-    constexpr auto kLow = std::is_signed_v<T> ? static_cast<std::int64_t>(std::numeric_limits<T>::min()) : 0;
-    constexpr auto kHigh =
-        sizeof(T) < 8 ? static_cast<std::int64_t>(std::numeric_limits<T>::max()) : std::numeric_limits<std::int64_t>::max();
-    if (number < kLow || number > kHigh) return fail(json_.error(fmt::format("{} is out of range", number)));
+    if constexpr (std::is_signed_v<T>) {
+      WEFT_ASSIGN(const std::int64_t number, json_.integer());
+      return narrow(number, value);
+    } else {
+      WEFT_ASSIGN(const std::uint64_t number, json_.unsigned_integer());
+      return narrow(number, value);
+    }
+  }
+  template <class Wide, class T>
+  Result<void> narrow(Wide number, T& value) {
+    if (!std::in_range<T>(number)) return fail(json_.error(fmt::format("{} is out of range", number)));
     value = static_cast<T>(number);
     return {};
   }

@@ -86,6 +86,7 @@ TEST(EventLines, OfEarlierReleasesAreRead) {
       read(R"({"time_ns":1,"event":"worker_joined","node":2,"ahead_bytes":77,"capacity":{"cpu":4,"new_kind":1}})");
   EXPECT_EQ(joined.prefetch_bytes, 77u);
   EXPECT_EQ(joined.capacity.cpu, 4);
+  EXPECT_EQ(read(R"({"time_ns":1,"event":"worker_joined","ahead_bytes":18446744073709551615})").prefetch_bytes, UINT64_MAX);
   EXPECT_EQ(read(R"({"time_ns":1,"event":"task_finished","spread":[3,4]})").sample_histogram, (std::vector<std::uint32_t>{3, 4}));
   const EventLine started = read(R"({"event":"task_started","unknown":{"a":[1]},"task":5,"time_ns":9})");
   EXPECT_EQ(started.task, 5u);
