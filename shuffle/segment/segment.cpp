@@ -39,6 +39,13 @@ bool is_sealed_memory(int fd) {
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
 }
 
+/// Pages that its writer reserved and did not need may follow the extents. Those of a program that means harm would become memory,
+/// or space on disk, of whoever reads or moves them.
+std::uint64_t most_bytes_of(const struct stat& memory) {
+  constexpr std::uint64_t kBlock = 512, kReserve = 64u << 20;  // the unit of st_blocks, and what any may have
+  return 4 * static_cast<std::uint64_t>(memory.st_blocks) * kBlock + kReserve;
+}
+
 /// A mapped file and its index.
 class Contents {
  public:
@@ -89,6 +96,8 @@ class Contents {
 
   Result<void> read_index(const format::Footer& footer) {
     const std::uint64_t end = size_ - sizeof footer;
+    constexpr std::uint64_t kMostIndex = std::uint64_t{1} << 30;
+    if (end - std::min(end, footer.index_offset) > kMostIndex) return damaged("the index is larger than 1 GiB");
     if (footer.index_offset < sizeof(format::Header) || footer.index_offset > end ||
         (end - footer.index_offset) % sizeof(format::IndexEntry) != 0 ||
         (end - footer.index_offset) / sizeof(format::IndexEntry) != footer.index_entries)
@@ -98,10 +107,12 @@ class Contents {
     if (!crc) return damaged(kUnreadable);
     if (*crc != footer.index_crc32c) return damaged("the index's checksum is wrong");
     extents_.reserve(footer.index_entries);
+    std::uint64_t left = footer.index_offset - sizeof(format::Header);  // extents do not overlap
     for (std::size_t at = 0; at < index.size(); at += sizeof(format::IndexEntry)) {
       format::IndexEntry entry;
       std::memcpy(&entry, index.data() + at, sizeof entry);
-      if (!plausible(entry, footer.index_offset)) return damaged("the index has an impossible entry");
+      if (!plausible(entry, footer.index_offset) || entry.length > left) return damaged("the index has an impossible entry");
+      left -= entry.length;
       extents_.push_back({entry.partition, entry.records, entry.offset, entry.length, entry.crc32c});
     }
     return {};
@@ -159,6 +170,10 @@ Result<std::shared_ptr<const Segment>> Segment::open(Fd fd) {
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED) return fail(errno_error("mapping map output", errno));
   const SegmentHome home = is_sealed_memory(fd.get()) ? SegmentHome::memory : SegmentHome::file;
+  if (home == SegmentHome::memory && size > most_bytes_of(info)) {
+    ::munmap(data, size);
+    return damaged("most of it was never written");
+  }
   const auto contents = std::make_shared<Contents>(static_cast<const std::byte*>(data), size, home);
   WEFT_TRY(contents->load());
   return std::make_shared<Mapped>(std::move(fd), contents);

@@ -363,6 +363,24 @@ TEST(Segment, EntriesThatCannotBeAreRefusedThoughTheirChecksumIsRight) {
   EXPECT_FALSE(open_bytes(segment_with({entry(0, kBegin + 50, UINT64_MAX - 10)})));
   EXPECT_FALSE(open_bytes(segment_with({entry(0, kBegin - 1, 1)}))) << "bytes of the header";
   EXPECT_FALSE(open_bytes(segment_with({entry(2, kBegin, 1), entry(1, kBegin, 1)}))) << "not in the order of partitions";
+  EXPECT_FALSE(open_bytes(segment_with({entry(0, kBegin, 60), entry(1, kBegin, 60)}))) << "more bytes than there are";
+}
+
+/// Reading the rest would take memory that nobody has written.
+TEST(Segment, OneInMemoryIsNotMuchLargerThanWhatWasWritten) {
+  for (const std::uint64_t mib : {16u, 256u}) {
+    const std::uint64_t bytes = mib << 20;
+    const format::Header header{.partitions = 1};
+    const format::IndexEntry all{.partition = 0, .records = 1, .offset = sizeof header, .length = bytes, .crc32c = 0, .zero = 0};
+    const auto footer = format::footer_of(header, sizeof header + bytes, std::as_bytes(std::span(&all, 1)));
+    Fd fd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_TRUE(write_all(fd.get(), std::as_bytes(std::span(&header, 1))));
+    ASSERT_GE(::lseek(fd.get(), static_cast<off_t>(sizeof header + bytes), SEEK_SET), 0);
+    ASSERT_TRUE(write_all(fd.get(), std::as_bytes(std::span(&all, 1))));
+    ASSERT_TRUE(write_all(fd.get(), std::as_bytes(std::span(&footer, 1))));
+    ASSERT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_WRITE), 0);
+    EXPECT_EQ(Segment::open(std::move(fd)).has_value(), mib == 16) << mib;
+  }
 }
 
 TEST(Segment, RoomThatWasNotFilledIsLentAgain) {
