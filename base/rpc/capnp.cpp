@@ -58,7 +58,7 @@ kj::ArrayPtr<const capnp::word> words_of(ByteView bytes, Buffer& aligned) {
 
 capnp::ReaderOptions reader_options(ByteView bytes) {
   capnp::ReaderOptions options;
-  options.traversalLimitInWords = bytes.size() / sizeof(capnp::word) * 8 + 8192;
+  options.traversalLimitInWords = bytes.size() / sizeof(capnp::word) * 8 + 512;
   options.nestingLimit = 64;
   return options;
 }

@@ -150,13 +150,17 @@ class StructReader {
       const auto any = in.getAs<capnp::AnyList>();
       KJ_REQUIRE(any.getElementSize() != capnp::ElementSize::BIT, "a list of structs has bits");
       const auto list = any.as<capnp::List<capnp::AnyStruct>>();
-      constexpr unsigned kTrusted = 1024;  // elements may be empty
+      constexpr unsigned kTrusted = 1024;  // elements may be empty: they take nothing of the message, and memory here
+      KJ_REQUIRE(list.size() <= kTrusted || !is_empty(list[0]), "a list has more empty structs than are taken");
       if constexpr (kIs<std::vector, T>) values.reserve(std::min<unsigned>(list.size(), kTrusted));
       if constexpr (is_flat<Element>()) {
         if (wire.flat && list.size() != 0 && list[0].getDataSection().size() >= sizeof(Element)) return copy(list, values);
       }
       for (unsigned i = 0; i < list.size(); ++i) element(list[i], wire, values);
     }
+  }
+  static bool is_empty(capnp::AnyStruct::Reader element) {
+    return element.getDataSection().size() == 0 && element.getPointerSection().size() == 0;
   }
   template <class List, class T, class Made>
   static void fill(List list, std::vector<T>& values, Made made) {

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "base/text.hpp"
 #include "runtime/protocol/messages.hpp"
 #include "runtime/protocol/protocol.capnp.h"
 
@@ -13,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMostResults = 64u << 20;
 constexpr std::uint64_t kMostFields = 8u << 20;  // of events that have waited; the header of a message is bounded
+constexpr std::uint64_t kMostOfEvent = 60u << 20;
 
 /// The events from `first` to `end` as an Events message.
 rpc::Payload join(const std::deque<EncodedEvent>& events, std::size_t first, std::size_t end) {
@@ -59,6 +63,12 @@ Result<Events> decode(const rpc::Message& message, unsigned*) {
 EncodedEvent encode_event(Event event) {
   const AttemptId attempt = event.attempt;
   rpc::Payload payload = rpc::versioned_payload<wire::Event>(event);
+  if (payload.header.size() > kMostOfEvent) {  // an executor is anybody's program
+    const auto words = fmt::format("the report of its end takes {}, of which {} may be", human_bytes(payload.header.size()),
+                                   human_bytes(kMostOfEvent));
+    Event instead{.attempt = attempt, .kind = TaskEnd::user_code, .message = words};
+    payload = rpc::versioned_payload<wire::Event>(instead);
+  }
   return {attempt, std::move(payload.header), payload.bulk.empty() ? SharedBytes() : std::move(payload.bulk.front())};
 }
 
@@ -68,10 +78,11 @@ void notify_events(rpc::Connection& to, rpc::MessageType type, const std::deque<
   for (std::size_t i = skipped; i < events.size(); ++i) {
     results += events[i].result.bytes.size();
     fields += events[i].fields.size();
-    if (results < kMostResults && fields < kMostFields) continue;
-    to.notify(type, join(events, first, i + 1));
-    first = i + 1;
-    results = fields = 0;
+    if (i == first || (results <= kMostResults && fields <= kMostFields)) continue;
+    to.notify(type, join(events, first, i));
+    first = i;
+    results = events[i].result.bytes.size();
+    fields = events[i].fields.size();
   }
   if (first < events.size()) to.notify(type, join(events, first, events.size()));
 }

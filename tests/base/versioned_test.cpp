@@ -131,6 +131,26 @@ TEST(Versioned, BytesAreThoseOfCapnp) {
   EXPECT_TRUE(read) << read.error().to_string();
 }
 
+/// They take nothing of the message, and memory of whoever reads it.
+TEST(Versioned, ManyStructsWithoutContentsAreRefused) {
+  for (const unsigned count : {1000u, 2000u}) {
+    capnp::MallocMessageBuilder message;
+    auto root = message.initRoot<testing::Older>();
+    root.setText(std::string(100'000, 'x').c_str());  // by which the reader may read on for long
+    message.getRoot<capnp::AnyStruct>().getPointerSection()[1].initAsListOfAnyStruct(0, 0, count);
+    const auto words = capnp::messageToFlatArray(message);
+    const auto read = decode_versioned<testing::Older, Old>(
+        as_bytes(std::string_view(words.asChars().begin(), words.asChars().size())), "message");
+    if (count == 1000) {
+      ASSERT_TRUE(read) << read.error().to_string();
+      EXPECT_EQ(read->parts.size(), count);
+    } else {
+      ASSERT_FALSE(read);
+      EXPECT_NE(read.error().to_string().find("empty structs"), std::string::npos) << read.error().to_string();
+    }
+  }
+}
+
 /// Length and CRC32C, as weft 0.1 encoded them.
 TEST(Versioned, BytesAreThoseOfEarlierReleases) {
   const auto sum = [](const Buffer& bytes) { return std::to_string(bytes.size()) + " " + std::to_string(crc32c(bytes.view())); };

@@ -280,6 +280,21 @@ TEST_F(RegistrationTest, ManyEndsThatHaveWaitedDoNotMakeOneMessage) {
   EXPECT_LT(connection().header_bytes, 16u << 20);
 }
 
+/// Whatever a job's program sends, its worker stays registered.
+TEST_F(RegistrationTest, AnEndThatNoMessageHoldsIsReportedAsAFailure) {
+  answer();
+  std::vector<protocol::Event> events;
+  events.push_back(end_of(0, "result"));
+  events.back().message = std::string(61u << 20, 'x');
+  events.push_back(end_of(1, "result 1"));
+  link_->report(std::move(events));
+  turn();
+  ASSERT_EQ(connection().events.size(), 2u);
+  EXPECT_EQ(connection().events[0].kind, TaskEnd::user_code);
+  EXPECT_NE(connection().events[0].message.find("the report of its end takes"), std::string::npos);
+  EXPECT_EQ(as_chars(connection().events[1].result.view()), "result 1");
+}
+
 TEST_F(RegistrationTest, WhatTheMasterDoesNotResumeEnds) {
   answer();
   ends(1);
