@@ -44,6 +44,7 @@ class CsvRows {
   /// The scanner has found the line of column names.
   void take_header(CsvScanner::Found found, const std::string& path);
   [[noreturn]] void refuse_unclosed() const;
+  [[noreturn]] static void refuse_endless();
   /// `last`: of its file.
   void scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress);
   void take_row(CsvScanner::Found found);
@@ -144,7 +145,7 @@ Result<void> CsvRows::read(storage::TextReader& reader, const storage::Split& sp
     if (carried_.empty()) return scan(text, false, offset, progress);
     std::string whole = std::exchange(carried_, {});
     whole.append(text);
-    scan(whole, whole.size() > kLongestMultiline, carried_from_, progress);
+    scan(whole, false, carried_from_, progress);
   });
   if (done && !carried_.empty()) scan(std::exchange(carried_, {}), true, carried_from_, progress);
   return done;
@@ -183,11 +184,18 @@ void CsvRows::refuse_unclosed() const {
       Error(Code::invalid_argument, "read_csv: " + std::string(scanner_.why()) + "; correct the line" + kOrMultiline)};
 }
 
+/// What follows may be inside of the quotes still, and would be read as rows that nobody wrote.
+void CsvRows::refuse_endless() {
+  throw runtime::TaskError{
+      Error(Code::invalid_argument, "read_csv: a quoted field does not end within 16 MiB; correct the record that begins there")};
+}
+
 void CsvRows::scan(std::string_view text, bool last, std::uint64_t offset, SourceProgress& progress) {
   using Found = CsvScanner::Found;
   scanner_.start(text);
   for (Found found = scanner_.next(); found != Found::end; found = scanner_.next()) {
     progress.at(offset + scanner_.offset());
+    if (found == Found::partial && scanner_.rest().size() > kLongestMultiline) refuse_endless();
     if (found == Found::partial && !last) {
       carried_.assign(scanner_.rest());
       carried_from_ = offset + scanner_.offset();

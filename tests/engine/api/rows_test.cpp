@@ -191,6 +191,29 @@ TEST(Csv, WithoutMultilineAQuotedLineEndFailsTheJobAndMakesNoRows) {
             std::string::npos);
 }
 
+TEST(Csv, AQuotedFieldWithoutAnEndInSightFailsTheJobAndMakesNoRows) {
+  const ScratchDirectory scratch;
+  struct Text {
+    std::string a, b;
+  };
+  const std::string before = "a,b\n1,2\n", row = "3,\"\n";
+  const auto report_of = [&](std::size_t lines) {
+    std::string text = before + row;
+    for (std::size_t i = 0; i < lines; ++i) text += "x,y\n";
+    write_file(scratch / "rows", text + "\"\n4,5\n");
+    return run_locally(
+        [&](Flow& flow) { flow.read_csv<Text>(scratch / "rows", {.multiline = true}).write_csv(scratch / std::to_string(lines)); },
+        {.threads = 1, .job = {{"max-bad-records", "100%"}, {"max-attempts", "1"}}});
+  };
+  const auto long_enough = report_of((16u << 20) / 4 - 2);
+  EXPECT_TRUE(long_enough) << long_enough.error().to_string();
+  const auto endless = report_of((20u << 20) / 4);
+  ASSERT_FALSE(endless);
+  const std::string said = endless.error().to_string();
+  EXPECT_NE(said.find("a quoted field does not end within 16 MiB"), std::string::npos) << said;
+  EXPECT_NE(said.find(scratch / "rows" + " at byte " + std::to_string(before.size())), std::string::npos) << said;
+}
+
 /// Bad rows in every piece that a reader gets, and in records that lie in two: the places are those of a serial scan.
 TEST(Csv, PlacesOfBadRowsAreThoseInTheFile) {
   const ScratchDirectory scratch;
