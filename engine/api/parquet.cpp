@@ -175,10 +175,11 @@ class ParquetColumnBuffer {
   }
   void end_elements() { ends_.push_back(static_cast<std::int64_t>(children_[0].presence_.size())); }
   std::vector<ParquetColumnBuffer>& children() { return children_; }
-  /// Of its texts, which alone may be of any size.
-  std::uint64_t text_bytes() const {
-    std::uint64_t bytes = text_.size();
-    for (const ParquetColumnBuffer& child : children_) bytes += child.text_bytes();
+  /// What its values take.
+  std::uint64_t bytes() const {
+    std::uint64_t bytes = presence_.size() + booleans_.size() + text_.size();
+    bytes += 8 * (signed_.size() + unsigned_.size() + real_.size() + text_ends_.size() + ends_.size());
+    for (const ParquetColumnBuffer& child : children_) bytes += child.bytes();
     return bytes;
   }
 
@@ -252,8 +253,11 @@ class ParquetTaskFile::Impl {
 
   ParquetColumnBuffer& rows() { return rows_; }
   void end_record() {
-    ++count_;
-    if (count_ >= kBatchRows || (count_ % kRowsBetweenLooks == 0 && rows_.text_bytes() >= kBatchTextBytes)) flush();
+    if (++count_ < look_at_) return;
+    const std::uint64_t bytes = rows_.bytes();
+    if (count_ >= kBatchRows || bytes >= kBatchBytes) return flush();
+    const std::uint64_t room = (kBatchBytes - bytes) / (bytes / count_ + 1);  // for rows such as those before
+    look_at_ = count_ + std::clamp<std::uint64_t>(room, 1, kRowsBetweenLooks);
   }
   Buffer close() {
     flush();
@@ -265,7 +269,7 @@ class ParquetTaskFile::Impl {
 
  private:
   static constexpr std::size_t kBatchRows = 8192, kRowsBetweenLooks = 16;
-  static constexpr std::uint64_t kBatchTextBytes = 4u << 20;
+  static constexpr std::uint64_t kBatchBytes = 4u << 20;
 
   void begin() {
     const pq::Module* const module = value_or_throw(pq::load_module());
@@ -278,6 +282,7 @@ class ParquetTaskFile::Impl {
     if (!writer_) begin();
     pq::Batch batch;
     batch.rows = std::exchange(count_, 0);
+    look_at_ = 1;
     batch.columns = rows_.column().children;
     value_or_throw(writer_->append(batch));
     rows_.clear();
@@ -290,6 +295,7 @@ class ParquetTaskFile::Impl {
   const bool directory_;
   ParquetColumnBuffer rows_;
   std::size_t count_ = 0;               // of rows in it
+  std::size_t look_at_ = 1;             // how many rows there are when their bytes are counted next
   std::unique_ptr<pq::Writer> writer_;  // goes before the file
 };
 

@@ -1,6 +1,7 @@
 #include "storage/parquet/arrow/writer.hpp"
 
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include <arrow/array.h>
@@ -156,6 +157,10 @@ template <class Builder, class Values>
     }
     return std::make_shared<::arrow::StructArray>(type_of(shape), static_cast<std::int64_t>(rows), members, bits);
   }
+  if (column.ends[rows] > std::numeric_limits<std::int32_t>::max())
+    return ::arrow::Status::CapacityError("column '" + shape.name +
+                                          "' has more elements in a few rows than a file can hold together (" +
+                                          std::to_string(column.ends[rows]) + ", and 2147483647 at most)");
   ARROW_ASSIGN_OR_RAISE(auto elements,
                         array_of(shape.children[0], column.children[0], static_cast<std::size_t>(column.ends[rows])));
   ARROW_ASSIGN_OR_RAISE(auto offsets, ::arrow::AllocateBuffer(static_cast<std::int64_t>((rows + 1) * sizeof(std::int32_t))));

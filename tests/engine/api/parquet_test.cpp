@@ -360,6 +360,43 @@ TEST_F(Parquet, LargeTextsAreWrittenAndReadAFewRowsAtATime) {
   EXPECT_LE(most, 8u);
 }
 
+struct Measured {
+  std::int64_t id = 0;
+  std::vector<std::int64_t> marks;
+};
+
+/// Batches end by the bytes of vectors, too: else all these rows would be one row group.
+TEST_F(Parquet, LargeVectorsAreWrittenAFewRowsAtATime) {
+  run([&](Flow& flow) {
+    flow.generate(
+            48, [](std::uint64_t i) { return i; }, 1)
+        .map([](std::uint64_t i) {
+          return Measured{static_cast<std::int64_t>(i), std::vector<std::int64_t>(1u << 17, 7)};
+        })
+        .write_parquet(path("large"), {.compression = "none", .row_group_bytes = 8u << 20});
+  });
+  storage::parquet::Shape row;
+  row.children.push_back({"id", storage::parquet::Kind::signed_number});
+  const std::string file = path("large/part-00000.parquet");
+  const auto reader = storage::parquet::load_module().value()->open(std::make_unique<WholeFile>(read_file(file)), file, row, {});
+  ASSERT_TRUE(reader);
+  EXPECT_GE((*reader)->row_groups().size(), 4u);
+}
+
+TEST_F(Parquet, MoreElementsThanABatchCanHoldAreRefused) {
+  struct Nowhere : storage::parquet::Sink {
+    Result<void> append(ByteView) override { return {}; }
+  };
+  storage::parquet::Shape row{"", storage::parquet::Kind::record};
+  row.children.push_back({"marks", storage::parquet::Kind::list, 64, false, {{"element", storage::parquet::Kind::signed_number}}});
+  const auto writer = storage::parquet::load_module().value()->create(std::make_unique<Nowhere>(), row, {}).value();
+  const std::vector<std::int64_t> ends{0, std::int64_t{1} << 31};
+  storage::parquet::Batch batch{1, {{.ends = ends, .children = {{}}}}};
+  const auto refused = writer->append(batch);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().to_string().find("column 'marks' has more elements"), std::string::npos) << refused.error().to_string();
+}
+
 struct Moment {
   std::optional<Date> day;
   Timestamp at;
