@@ -33,7 +33,7 @@ class ArrowReader : public Reader {
 
  private:
   Result<void> add(const Condition& condition);
-  void find_row_groups();
+  Result<void> find_row_groups(std::uint64_t size);
   std::int64_t batch_rows(std::size_t row_group) const;
   Result<bool> next(::arrow::RecordBatchReader& batches);
   ::arrow::Status take(const ::arrow::RecordBatch& arrow);
@@ -71,8 +71,9 @@ Result<void> ArrowReader::open(std::unique_ptr<Source> source, const std::string
   path_ = path;
   row_ = row;
   fields_ = row.children.size();
+  const std::uint64_t size = source->size();
   WEFT_TRY(open_file(std::move(source), path, kept_, file_));
-  find_row_groups();
+  WEFT_TRY(find_row_groups(size));
   for (const Condition& condition : conditions) WEFT_TRY(add(condition));
   WEFT_ASSIGN(selection_, select(row_, file_->manifest(), path));
   auto& leaves = selection_.leaves;  // a column of a condition may be one of the struct's, too
@@ -94,20 +95,27 @@ Result<void> ArrowReader::add(const Condition& condition) {
   return {};
 }
 
-void ArrowReader::find_row_groups() {
+/// Tasks choose their row groups by their places, so that each must be in the file, of `size` bytes.
+Result<void> ArrowReader::find_row_groups(std::uint64_t size) {
   const auto metadata = file_->parquet_reader()->metadata();
   for (int i = 0; i < metadata->num_row_groups(); ++i) {
     const auto group = metadata->RowGroup(i);
     RowGroup& found = groups_.emplace_back();
     found.rows = static_cast<std::uint64_t>(std::max<std::int64_t>(group->num_rows(), 0));
+    if (group->num_columns() > 0) {
+      const auto first = group->ColumnChunk(0);
+      std::int64_t offset = first->data_page_offset();
+      if (first->has_dictionary_page() && first->dictionary_page_offset() > 0)
+        offset = std::min(offset, first->dictionary_page_offset());
+      found.offset = static_cast<std::uint64_t>(std::max<std::int64_t>(offset, 0));
+    }
+    if (found.offset >= size)
+      return fail(Code::corrupt, path_ + ": the Parquet file is damaged: row group " + std::to_string(i) + " begins at byte " +
+                                     std::to_string(found.offset) + ", behind its end");
     found.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(group->total_compressed_size(), 0));
-    if (group->num_columns() == 0) continue;
-    const auto first = group->ColumnChunk(0);
-    std::int64_t offset = first->data_page_offset();
-    if (first->has_dictionary_page() && first->dictionary_page_offset() > 0)
-      offset = std::min(offset, first->dictionary_page_offset());
-    found.offset = static_cast<std::uint64_t>(std::max<std::int64_t>(offset, 0));
+    found.bytes = std::min(found.bytes, size - found.offset);
   }
+  return {};
 }
 
 bool ArrowReader::may_have_wanted(std::size_t row_group) {

@@ -397,6 +397,53 @@ TEST_F(Parquet, MoreElementsThanABatchCanHoldAreRefused) {
   EXPECT_NE(refused.error().to_string().find("column 'marks' has more elements"), std::string::npos) << refused.error().to_string();
 }
 
+/// The number as the footer has it: Thrift's compact protocol.
+std::string footer_number(std::uint64_t value) {
+  std::string bytes;
+  for (value *= 2; value >= 128; value /= 128) bytes.push_back(static_cast<char>(value % 128 + 128));
+  bytes.push_back(static_cast<char>(value));
+  return bytes;
+}
+
+struct Flag {
+  bool set = false;
+};
+
+TEST_F(Parquet, RowGroupsThatTheFooterPutsBehindTheEndAreNotLost) {
+  constexpr std::uint64_t kRows = 20'000;
+  run([&](Flow& flow) {
+    flow.generate(
+            kRows, [](std::uint64_t i) { return Flag{i * i % 7 < 3}; }, 1)
+        .write_parquet(path("flags"), {.compression = "none", .row_group_bytes = 1000});
+  });
+  const std::string file = path("flags/part-00000.parquet"), whole = read_file(file);
+  storage::parquet::Shape row;
+  row.children.push_back({"set", storage::parquet::Kind::boolean});
+  const auto reader = storage::parquet::load_module().value()->open(std::make_unique<WholeFile>(whole), file, row, {}).value();
+  const storage::parquet::RowGroup last = reader->row_groups().back();
+  // In the footer, another number of as many bytes stands for the row group's.
+  const auto counted = [&](std::uint64_t number) -> Result<std::uint64_t> {
+    const std::string from = footer_number(number), to = footer_number((std::uint64_t{1} << (7 * from.size() - 1)) - 1);
+    std::string bytes = whole;
+    for (std::size_t at = last.offset + last.bytes; (at = bytes.find(from, at)) != std::string::npos; at += to.size())
+      bytes.replace(at, to.size(), to);
+    EXPECT_NE(bytes, whole);
+    std::ofstream(path("file.parquet"), std::ios::binary) << bytes;
+    std::uint64_t rows = 0;
+    WEFT_TRY(run_locally(
+        [&](Flow& flow) {
+          const std::uint64_t count = flow.read_parquet<Flag>(path("file.parquet")).count();
+          flow.on_driver([&] { rows = count; });
+        },
+        {.threads = 1, .job = {{"max-attempts", "1"}}}));
+    return rows;
+  };
+  const auto behind = counted(last.offset);
+  ASSERT_FALSE(behind) << *behind << " rows";
+  EXPECT_NE(behind.error().to_string().find("row group 2 begins at byte"), std::string::npos) << behind.error().to_string();
+  EXPECT_EQ(counted(last.bytes).value_or(kRows), kRows);
+}
+
 struct Moment {
   std::optional<Date> day;
   Timestamp at;
