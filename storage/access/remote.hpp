@@ -100,8 +100,8 @@ class RemotePublisher {
   virtual Result<std::unique_ptr<RemoteOutput>> stage(const std::string& path) = 0;
   /// Makes the files appear below the directory, each whole, then `last`. All other files that are `replaced` are removed before
   /// `last` appears. All else that was staged there is discarded. On failure, what has appeared is removed again, if nothing was to
-  /// be replaced. With the same files it may be repeated by another process when the one that began is killed: what has appeared
-  /// stays, the rest follows.
+  /// be replaced and `last` has no text. With one, the same files may be published by another process, too, when the one that began
+  /// is killed or meanwhile: what has appeared stays, the rest follows.
   virtual Result<void> publish(const std::string& directory, const std::vector<StagedFile>& files, const LastFile& last,
                                Replaced replaced) = 0;
   /// Discards all that was staged below the directory.
