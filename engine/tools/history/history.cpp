@@ -201,7 +201,10 @@ void EventHistory::end_attempt(const master::EventLine& line, LoggedJob& job, Fa
   attempt.shuffle_read = line.shuffle_read.value_or(Time(0));
   attempt.shuffle_write = line.shuffle_write.value_or(Time(0));
   attempt.usage = line.usage;
-  if (fate == Fate::finished) note_output(line, job);
+  if (fate == Fate::finished) {
+    note_task(line, job);
+    note_output(line, job);
+  }
   const std::size_t place = open->second;
   job.open.erase(open);
   close(job, place, fate, line.message.empty() ? line.reason : line.message);
@@ -224,7 +227,7 @@ void EventHistory::end_job(LoggedJob& job, JobState state, const std::string& er
   job.status.ended = now_;
   for (const auto& [key, place] : std::exchange(job.open, {})) close(job, place, Fate::killed, "the job is over");
   job.slots.clear();
-  job.known = {};  // no end of an attempt counts any more
+  job.known = job.counted = {};  // no end of an attempt counts any more
 }
 
 void EventHistory::lose(const master::EventLine& line) {
@@ -269,16 +272,20 @@ void EventHistory::note_prefetched(const master::EventLine& line, LoggedJob& job
   before = {to, line.prefetch};
 }
 
-void EventHistory::note_output(const master::EventLine& line, LoggedJob& job) {
+/// The sums over tasks.
+void EventHistory::note_task(const master::EventLine& line, LoggedJob& job) {
+  if (!job.counted.insert(std::uint64_t{line.stage} << 32 | line.task).second) return;
   for (const auto& [name, value] : line.counters) job.status.counters[name] += value;
   for (const runtime::HotKey& hot : line.usage.hot_keys) {
     auto& keys = job.hot_keys[{line.stage, hot.partition}];
     if (keys.size() < kMostHotKeys || keys.contains(hot.text)) keys[hot.text] += hot.records;
   }
-  if (line.partition_bytes.empty()) return;
-  auto& sums = job.partition_bytes[line.stage];
-  add(sums, line.partition_bytes);
-  if (job.outputs_left_out) return;
+  if (!line.partition_bytes.empty()) add(job.partition_bytes[line.stage], line.partition_bytes);
+}
+
+/// Where outputs are: also those that were lost and made again.
+void EventHistory::note_output(const master::EventLine& line, LoggedJob& job) {
+  if (line.partition_bytes.empty() || job.outputs_left_out) return;
   auto& of_node = job.outputs[line.stage][line.node];
   const std::size_t more = line.partition_bytes.size() - std::min(of_node.size(), line.partition_bytes.size());
   add(of_node, line.partition_bytes);

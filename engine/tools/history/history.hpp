@@ -79,6 +79,7 @@ struct LoggedJob {
   // For EventHistory:
   std::map<std::uint64_t, std::size_t> open{};         // places in `attempts` of those that run
   std::unordered_set<std::uint64_t> known{};           // all of `attempts`: ends of some are logged twice
+  std::unordered_set<std::uint64_t> counted{};         // tasks whose outputs are in the sums: one that runs again adds nothing
   std::map<std::uint32_t, std::vector<Time>> slots{};  // by node: since when each is free, or kTaken
   std::set<std::uint64_t> others{};                    // jobs that had slots while it had none yet; EventHistory::others
 };
@@ -144,6 +145,7 @@ class EventHistory {
   void note_other(const master::EventLine& line);
   void note_replica(const master::EventLine& line, LoggedJob& job);
   static void note_prefetched(const master::EventLine& line, LoggedJob& job);
+  static void note_task(const master::EventLine& line, LoggedJob& job);
   void note_output(const master::EventLine& line, LoggedJob& job);
   void leave_out_outputs(LoggedJob& job);
   void forget();

@@ -33,9 +33,9 @@ void count_attempt(const LoggedJob& job, const LoggedAttempt& attempt, master::S
   if (attempt.fate == Fate::failed || attempt.fate == Fate::lost) ++stage.failed_attempts;
 }
 
-/// A task that runs again because its output was lost is counted once, as its master does.
-void count_task(const LoggedAttempt& attempt, master::StageStatus& stage, Counting& counting) {
-  if (attempt.fate != Fate::finished || !counting.finished.insert(attempt.task).second) return;
+/// A task that runs again because its output was lost is counted once, as its master does. False: the attempt does not count.
+bool count_task(const LoggedAttempt& attempt, master::StageStatus& stage, Counting& counting) {
+  if (attempt.fate != Fate::finished || !counting.finished.insert(attempt.task).second) return false;
   ++stage.finished;
   if (attempt.speculative) ++stage.speculative_won;
   stage.input_bytes += attempt.input_bytes;
@@ -53,6 +53,7 @@ void count_task(const LoggedAttempt& attempt, master::StageStatus& stage, Counti
   sketches.shuffle_bytes.add(attempt.output_bytes);
   sketches.output_bytes.add(std::max(attempt.usage.output_bytes, attempt.result_bytes));  // a written file returns its name
   sketches.spilled_bytes.add(attempt.usage.spilled_bytes);
+  return true;
 }
 
 /// The master gives small partitions to one task, so a stage may have fewer tasks than its plan has. Those that were not launched
@@ -67,8 +68,8 @@ void count_tasks(const LoggedJob& job, master::StageStatus& stage) {
   if (covered == launched) {
     stage.tasks = std::max(stage.tasks, launched);
   } else {
-    const std::uint32_t left = stage.tasks - std::min(stage.tasks, covered);
-    stage.tasks = launched + (left * launched + covered - 1) / covered;
+    const std::uint64_t left = stage.tasks - std::min(stage.tasks, covered);
+    stage.tasks = launched + static_cast<std::uint32_t>((left * launched + covered - 1) / covered);
   }
 }
 
@@ -89,7 +90,7 @@ master::JobStatus status_of(const LoggedJob& job) {
     const auto place = places.find(attempt.stage);
     if (place == places.end()) continue;
     count_attempt(job, attempt, status.stages[place->second], counting[place->second]);
-    count_task(attempt, status.stages[place->second], counting[place->second]);
+    if (count_task(attempt, status.stages[place->second], counting[place->second])) status.input_records += attempt.input_records;
   }
   for (std::size_t i = 0; i < status.stages.size(); ++i) {
     master::StageStatus& stage = status.stages[i];
@@ -103,8 +104,6 @@ master::JobStatus status_of(const LoggedJob& job) {
     status.shuffle_bytes += stage.shuffle_bytes;
     if (stage.finished < stage.tasks) stage.usage.ended = Time(0);
   }
-  for (const LoggedAttempt& attempt : job.attempts)
-    if (attempt.fate == Fate::finished) status.input_records += attempt.input_records;
   return status;
 }
 

@@ -41,6 +41,45 @@ TEST(History, TellsTheFateOfEveryAttempt) {
   EXPECT_EQ(job.status.ended, milliseconds(50));
 }
 
+TEST(History, ATaskThatRunsAgainCountsOnce) {
+  WrittenLog written;
+  for (std::uint32_t node = 1; node <= 2; ++node) written.worker(0, node, "w" + std::to_string(node));
+  written.job(10, 7);
+  written.stage(11, 7, 0, 1);
+  const auto run = [&](int at, std::uint32_t attempt, std::uint32_t node) {
+    written.launch(at, 7, 0, 0, attempt, node);
+    auto finished = written.attempt(at + 5, "task_finished", 7, 0, 0, attempt, node);
+    finished.counters["lines"] = 3;
+    finished.input_records = 4;
+    finished.partition_bytes = {10, 20};
+    finished.usage.hot_keys = {{"the", 1, 5}};
+    written.history.apply(finished);
+  };
+  run(20, 0, 1);
+  written.lost(30, 1, "SIGBUS");
+  run(40, 1, 2);
+  const LoggedJob& job = *written.history.job(7);
+  EXPECT_EQ(job.status.counters.at("lines"), 3);
+  EXPECT_EQ(job.partition_bytes.at(0), (std::vector<std::uint64_t>{10, 20}));
+  EXPECT_EQ(job.hot_keys.at({0, 1}).at("the"), 5u);
+  EXPECT_EQ(status_of(job).input_records, 4u);
+  EXPECT_FALSE(job.outputs.at(0).contains(1)) << "lost";
+  EXPECT_EQ(job.outputs.at(0).at(2), (std::vector<std::uint64_t>{10, 20}));
+}
+
+TEST(History, CountsTheTasksOfStagesWithManyMergedPartitions) {
+  WrittenLog written;
+  written.worker(0, 1, "w1");
+  written.job(10, 7);
+  written.stage(11, 7, 0, 4'000'000);
+  for (std::uint32_t task = 0; task < 2'000; ++task) {
+    auto launched = written.attempt(20, "task_launched", 7, 0, task, 0, 1);
+    launched.partitions = 2;
+    written.history.apply(launched);
+  }
+  EXPECT_EQ(status_of(*written.history.job(7)).tasks.all, 2'000'000u);
+}
+
 TEST(History, GivesEveryAttemptASlotOfItsOwn) {
   WrittenLog written;
   written.worker(0, 1, "w1");
