@@ -15,7 +15,7 @@ namespace weft::history {
 
 namespace {
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr std::uint64_t kMostBytes = 1ull << 30;
 
 struct IndexHead {
@@ -70,6 +70,7 @@ void members(Io& io, StoredWorker& stored) {
   io("joined", stored.worker.joined);
   io("lost", stored.worker.lost);
   io("why", stored.worker.why);
+  io.unless(0.0, "memory", stored.worker.memory);
 }
 
 template <class Io>

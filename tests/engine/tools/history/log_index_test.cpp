@@ -151,6 +151,19 @@ TEST_F(IndexedLog, GrowsWithTheLog) {
   EXPECT_FALSE(open()->jobs().contains(3));
 }
 
+TEST_F(IndexedLog, KnowsTheMemoryOfWorkers) {
+  auto joined = line(0, "worker_joined");
+  joined.node = 1;
+  joined.capacity = {.cpu = 4, .memory = 5000};
+  write(joined);
+  submit(1, 1);
+  finish(10, 1);
+  for (const char* by : {"an index that is made", "one that is kept"}) {
+    const auto past = open();
+    EXPECT_EQ(past->job(1).value()->worker(1)->memory, 5000) << by;
+  }
+}
+
 TEST_F(IndexedLog, IsNotReadAgainWhenNothingChanged) {
   submit(1, 1);
   finish(10, 1);
