@@ -1,6 +1,7 @@
 #include "engine/tools/display/log_tail.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/tools/display/job_text.hpp"
@@ -9,7 +10,19 @@ namespace weft::tools {
 
 namespace {
 
-constexpr std::size_t kRemembered = 4096;  // bytes of a log's end that are recognised again
+constexpr std::size_t kRecognised = 4096;  // bytes of a log's end
+
+/// How much of the text was there before, at the end of the same log; nothing: not known. Where lines repeat, as little as can be:
+/// rather is a line told twice than not at all.
+std::optional<std::size_t> told_of(std::string_view text, std::string_view before) {
+  if (text.starts_with(before)) return before.size();
+  const std::string_view end = before.substr(before.size() - std::min(before.size(), kRecognised));
+  for (std::size_t at = text.find(end); at != std::string_view::npos; at = text.find(end, at + 1)) {
+    const std::size_t told = at + end.size();
+    if (before.ends_with(text.substr(0, told))) return told;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -20,17 +33,16 @@ std::string LogTail::add(const std::vector<client::JobLog>& logs) {
     const std::string title = title_of(log);
     SeenLog& seen = seen_[title];
     const std::string_view text = as_chars(log.text.view());
-    const std::size_t same = text.rfind(seen.end);  // of nothing: the end
-    std::string_view fresh = text;
-    if (!seen.end.empty() && same != std::string_view::npos) fresh.remove_prefix(same + seen.end.size());
-    if (same == std::string_view::npos) {
+    const std::optional<std::size_t> told = told_of(text, seen.text);
+    std::string_view fresh = text.substr(told.value_or(0));
+    if (!told) {
       lines += title + "| (some output is left out: weft job logs shows it)\n";
       seen.line.clear();
     }
     for (std::size_t end; (end = fresh.find('\n')) != std::string_view::npos; fresh.remove_prefix(end + 1))
       ((lines += title) += "| ").append(std::exchange(seen.line, {})).append(fresh.substr(0, end + 1));
     seen.line += fresh;
-    seen.end = text.substr(text.size() - std::min(text.size(), kRemembered));
+    seen.text = text;
   }
   return lines;
 }

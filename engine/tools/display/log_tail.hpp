@@ -20,7 +20,7 @@ class LogTail {
 
  private:
   struct SeenLog {
-    std::string end;   // of the log, as last given
+    std::string text;  // as last given
     std::string line;  // without its end yet
   };
   std::map<std::string, SeenLog> seen_;  // by worker

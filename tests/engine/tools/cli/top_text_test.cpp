@@ -1,6 +1,7 @@
 // What `weft top` and `weft job tail` show.
 #include "engine/tools/display/top_text.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -142,6 +143,39 @@ TEST(LogTail, TellsADriverFromTheTasksOfItsWorker) {
   logs.push_back(log("w1", "b\n"));
   logs[0].driver = true;
   EXPECT_EQ(tail.add(logs), "driver on w1| a\nw1| b\n");
+}
+
+TEST(LogTail, TellsLinesThatRepeatThemselves) {
+  LogTail tail;
+  EXPECT_EQ(add(tail, "tick\n"), "w1| tick\n");
+  EXPECT_EQ(add(tail, "tick\ntick\n"), "w1| tick\n");
+  EXPECT_EQ(add(tail, "tick\ntick\n"), "");
+  EXPECT_EQ(add(tail, "tick\ntick\ntick\ntick\n"), "w1| tick\nw1| tick\n");
+}
+
+TEST(LogTail, TellsThemWhereOnlyTheEndIsGiven) {
+  LogTail tail;
+  std::string all;
+  for (int i = 0; i < 1000; ++i) all += "line " + std::to_string(i) + "\n";
+  for (int i = 0; i < 1000; ++i) all += "tick\n";
+  add(tail, all.substr(all.size() - 8000));
+  all += "tick\ntick\n";
+  EXPECT_EQ(add(tail, all.substr(all.size() - 8000)), "w1| tick\nw1| tick\n");
+}
+
+TEST(LogTail, RatherTellsLinesTwiceThanNotAtAll) {
+  LogTail tail;
+  std::string all;
+  const auto tick = [&](int times) {
+    for (int i = 0; i < times; ++i) all += "tick\n";
+  };
+  tick(3000);
+  add(tail, all.substr(all.size() - 8000));
+  tick(300);
+  all += "end\n";
+  const std::string told = add(tail, all.substr(all.size() - 8000));
+  EXPECT_GE(std::count(told.begin(), told.end(), '\n'), 301);
+  EXPECT_TRUE(told.ends_with("w1| tick\nw1| end\n")) << told;
 }
 
 TEST(LogTail, GoesOnWhereOnlyTheEndIsGiven) {
