@@ -80,12 +80,13 @@ void add_workers(Metrics& metrics, const std::vector<Node>& nodes) {
   double slots = 0, running = 0;
   for (const Node& node : nodes) {
     ++states[tools::state_of(node)];
+    if (node.dead || node.lost) continue;
     slots += node.capacity.cpu;
     running += node.running;
   }
   metrics.family("weft_workers", "Workers by state");
   for (const auto& [state, count] : states) metrics.sample(count, {{"state", state}});
-  metrics.single("weft_slots", "Tasks that all workers may run at a time", slots);
+  metrics.single("weft_slots", "Tasks that the workers that are there may run at a time", slots);
   metrics.single("weft_running_tasks", "Attempts that run", running);
   if (nodes.size() > kMostLabelled) return;
   for (const NodeFamily& family : kNodeFamilies) {

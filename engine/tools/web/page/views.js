@@ -35,9 +35,9 @@ function clusterView() {
       masters.set(all.masters);
     }}),
     '/nodes': all => {
-      const live = all.filter(n => n.state !== 'dead'), sum = f => live.reduce((total, n) => total + (f(n) || 0), 0);
+      const gone = n => n.state === 'dead' || n.state === 'lost', live = all.filter(n => !gone(n)), sum = f => live.reduce((total, n) => total + (f(n) || 0), 0);
       const held = sum(n => n.store_memory_bytes + n.store_disk_bytes);
-      summary.replaceChildren(numbers([['workers ready', count(all.filter(n => n.state === 'ready').length)], ['lost or dead', count(all.filter(n => n.state === 'dead' || n.state === 'lost').length)],
+      summary.replaceChildren(numbers([['workers ready', count(all.filter(n => n.state === 'ready').length)], ['lost or dead', count(all.filter(gone).length)],
         ['tasks running', count(sum(n => n.running))], ['slots', count(sum(n => n.capacity.cpu))], ...(held ? [['map outputs held', bytes(held)]] : [])]));
       nodes.set(all);
     },

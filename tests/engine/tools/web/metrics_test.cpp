@@ -166,6 +166,20 @@ TEST(MetricsText, OfAWorkerToo) {
   EXPECT_EQ(parsed.families.at("weft_self_prefetch_wasted_bytes").samples.at("weft_self_prefetch_wasted_bytes_total"), 7);
 }
 
+TEST(MetricsText, SlotsAreOfWorkersThatAreThere) {
+  ClusterReadings state = two_workers();
+  for (const bool dead : {true, false}) {
+    client::NodeStatus& gone = state.nodes.emplace_back(state.nodes[0]);
+    (dead ? gone.dead : gone.lost) = true;
+  }
+  Metrics metrics;
+  add_cluster(metrics, state);
+  const Parsed parsed = parse(metrics.text());
+  EXPECT_EQ(parsed.families.at("weft_slots").samples.at("weft_slots"), 8);
+  EXPECT_EQ(parsed.families.at("weft_running_tasks").samples.at("weft_running_tasks"), 3);
+  EXPECT_EQ(parsed.families.at("weft_workers").samples.at("weft_workers{state=\"lost\"}"), 1);
+}
+
 TEST(MetricsText, DoesNotGrowWithoutBound) {
   ClusterReadings state = two_workers();
   state.nodes.resize(10'000, state.nodes[1]);
