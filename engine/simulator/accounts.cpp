@@ -70,7 +70,7 @@ void Accounts::choose_users(const Workload& workload) {
 void Accounts::pass(Time span) {
   const double length = in_seconds(span);
   used_area_ += used_ * length;
-  capacity_area_ += capacity_ * length;
+  if (first_arrival_ != Time::max()) capacity_area_ += capacity_ * length;
   if (jobs_running_ > 0) fair_area_ += length / jobs_running_;
   if (step_ <= Time(0)) return;
   sample_filled_ += span;

@@ -19,7 +19,7 @@ TEST(Simulate, OneJobTakesItsWavesAndABarrierBetweenItsStages) {
   EXPECT_EQ(result.jobs[0].started, seconds(10));
   EXPECT_EQ(result.makespan, seconds(15));
   EXPECT_EQ(result.jobs[0].work.useful, seconds(5 * 4 + 2 * 3));
-  EXPECT_DOUBLE_EQ(result.utilisation.cpu, 26.0 / (2 * 25));
+  EXPECT_DOUBLE_EQ(result.utilisation.cpu, 26.0 / (2 * 15)) << "of the makespan, which begins with the first arrival";
   EXPECT_EQ(result.launches, 7u);
 }
 
