@@ -133,7 +133,7 @@ struct JobLogs {
 /// A pool or queue.
 struct GroupInfo {
   schedulers::GroupStatus status;
-  std::uint64_t pending = 0, running = 0;  // tasks of jobs that name it
+  std::uint64_t pending = 0, running = 0;  // tasks of its jobs
   schedulers::Resources used{};
   bool unknown = false;  // to the scheduler: jobs name it, it has no say
 };

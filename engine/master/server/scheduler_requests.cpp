@@ -1,8 +1,7 @@
 #include "engine/master/server/scheduler_requests.hpp"
 
-#include <set>
-
 #include "engine/master/protocol/protocol.hpp"
+#include "engine/master/server/group_list.hpp"
 
 namespace weft::master {
 
@@ -46,35 +45,9 @@ Result<rpc::Payload> SchedulerRequests::on_show() const {
   return client::encode(info);
 }
 
-/// What the scheduler says of its groups; pools that it does not speak of, as the cluster sees them.
 Result<rpc::Payload> SchedulerRequests::on_list_groups() const {
-  const Core& core = shell_.core();
-  WEFT_ASSIGN(const auto groups, core.groups());
-  client::GroupList list;
-  std::vector<client::GroupInfo>& all = list.groups;
-  std::set<std::string> seen;
-  const auto add = [&](const schedulers::GroupStatus& status) {
-    client::GroupInfo& info = all.emplace_back();
-    info.status = status;
-    seen.insert(status.name);
-    const auto pool = core.view().pools().find(status.name);
-    if (pool == core.view().pools().end()) return;
-    info.pending = pool->second.pending;
-    info.running = pool->second.running;
-    info.used = pool->second.used;
-  };
-  for (const schedulers::GroupStatus& status : groups) add(status);
-  for (const auto& [name, pool] : core.view().pools()) {
-    if (seen.contains(name)) continue;
-    schedulers::GroupStatus status;
-    status.name = name;
-    status.jobs = pool.jobs.size();
-    status.used = pool.used.cpu;
-    status.demand = pool.used.cpu + static_cast<double>(pool.pending);
-    add(status);
-    all.back().unknown = true;
-  }
-  return client::encode(std::move(list));
+  WEFT_ASSIGN(const auto groups, shell_.core().groups());
+  return client::encode(client::GroupList{group_list(groups, shell_.core().view())});
 }
 
 }  // namespace weft::master
