@@ -1,15 +1,23 @@
 #include "engine/master/plan/plan.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
+
 namespace weft::plan {
 
 namespace {
 
-constexpr std::uint64_t kMaxTasks = 1u << 24;  // of a stage; and partitions of a shuffle
+// What no plan may have more of: a master that took it would not live long.
+constexpr std::uint64_t kMaxTasks = 1u << 24;          // of a job so far; and partitions of a shuffle
+constexpr std::size_t kMaxStages = 1u << 16;           // of a job so far
+constexpr std::size_t kMaxInputs = 1u << 10;           // shuffles whose partitions the tasks of a branch read
+constexpr std::size_t kMaxNameBytes = 16u << 10;       // of a stage or an operator
+constexpr std::size_t kMaxTaskSplitBytes = 32u << 20;  // of the splits of one task, which travel with its launch
 
 using Stages = std::map<StageId, const Stage*>;
 
@@ -30,16 +38,55 @@ void for_each_input(const Stage& stage, Visit visit) {
   }
 }
 
-Result<void> check_branch(const Stage& stage, const Branch& branch) {
+/// About what they take in a message.
+std::size_t bytes_of(const storage::SplitGroup& splits) {
+  constexpr std::size_t kNumbers = 96;
+  std::size_t bytes = 0;
+  for (const storage::Split& split : splits) {
+    bytes += kNumbers + split.path.size() + split.version.tag.size();
+    for (const std::string& host : split.hosts) bytes += sizeof(std::uint64_t) + host.size();
+  }
+  return bytes;
+}
+
+Result<void> check_names(const Stage& stage) {
+  const auto too_long = [](const std::string& name) { return name.size() > kMaxNameBytes; };
+  if (too_long(stage.name) || std::any_of(stage.operators.begin(), stage.operators.end(), too_long) ||
+      std::any_of(stage.variants.begin(), stage.variants.end(), too_long))
+    return fail(Code::invalid_argument, fmt::format("stage {} or an operator of it has a name of more than {}", stage.id.value(),
+                                                    human_bytes(kMaxNameBytes)));
+  return {};
+}
+
+/// Each is read once, whatever reads it.
+Result<void> check_inputs(const Stage& stage, const Branch& branch) {
+  if (branch.partitioned.size() > kMaxInputs)
+    return wrong(stage, fmt::format("reads {} shuffles; at most {} are possible", branch.partitioned.size(), kMaxInputs));
+  if (const std::set<ShuffleId> inputs(branch.partitioned.begin(), branch.partitioned.end());
+      inputs.size() < branch.partitioned.size())
+    return wrong(stage, "reads the same shuffle twice");
+  if (const std::set<std::uint32_t> splittable(branch.splittable.begin(), branch.splittable.end());
+      splittable.size() < branch.splittable.size())
+    return wrong(stage, "may be split by the same input twice");
   for (std::uint32_t input : branch.splittable) {
     if (input >= branch.partitioned.size()) return wrong(stage, "may be split by an input that it does not have");
   }
+  return {};
+}
+
+Result<void> check_branch(const Stage& stage, const Branch& branch) {
+  WEFT_TRY(check_inputs(stage, branch));
   if (branch.mergeable && branch.kind != BranchKind::shuffles) return wrong(stage, "may merge partitions, and reads none");
   if (branch.kind != BranchKind::splits && branch.kind != BranchKind::shuffles) return wrong(stage, "unknown kind of input");
   if (branch.kind == BranchKind::splits) {
     if (!branch.partitioned.empty()) return wrong(stage, "reads both files and a shuffle in one branch");
     if (!branch.splits.empty() && branch.splits.size() != branch.tasks) {
       return wrong(stage, fmt::format("has {} input splits for {} tasks", branch.splits.size(), branch.tasks));
+    }
+    for (const storage::SplitGroup& splits : branch.splits) {
+      if (const std::size_t bytes = bytes_of(splits); bytes > kMaxTaskSplitBytes)
+        return wrong(stage, fmt::format("has a task with {} input files, whose names take {}; at most {} are possible",
+                                        splits.size(), human_bytes(bytes), human_bytes(kMaxTaskSplitBytes)));
     }
     return {};
   }
@@ -49,6 +96,7 @@ Result<void> check_branch(const Stage& stage, const Branch& branch) {
 }
 
 Result<void> check_shape(const Stage& stage) {
+  WEFT_TRY(check_names(stage));
   if (stage.branches.empty()) return wrong(stage, "has no input");
   std::uint64_t tasks = 0;
   for (const Branch& branch : stage.branches) {
@@ -67,6 +115,8 @@ Result<void> check_input(const Stage& stage, ShuffleId input, const Branch* part
   auto found = all.find(StageId(input.value()));
   if (found == all.end()) return wrong(stage, fmt::format("reads shuffle {}, which no stage writes", input.value()));
   const Stage& producer = *found->second;
+  // So there is no cycle, either.
+  if (producer.id >= stage.id) return wrong(stage, fmt::format("reads {}, which is not defined before it", described(producer)));
   if (producer.output != OutputKind::shuffle) {
     return wrong(stage,
                  fmt::format("reads the output of {}, which is a result for the driver and no shuffle", described(producer)));
@@ -82,57 +132,17 @@ Result<void> check_input(const Stage& stage, ShuffleId input, const Branch* part
   return {};
 }
 
-/// The path of a cycle through `stage` among stages reachable over their inputs, if there is one.
-class CycleFinder {
- public:
-  explicit CycleFinder(const Stages& all) : all_(all) {}
-
-  /// Depth first with an explicit stack: plans may be deep.
-  Result<void> check(const Stage& root) {
-    std::vector<Frame> path;
-    enter(path, root);
-    while (!path.empty()) {
-      Frame& top = path.back();
-      if (top.next == top.inputs.size()) {
-        open_.erase(top.stage->id);
-        path.pop_back();
-        continue;
-      }
-      auto found = all_.find(top.inputs[top.next++]);
-      if (found == all_.end()) continue;
-      const Stage& input = *found->second;
-      if (open_.contains(input.id)) return report(path, input);
-      if (!seen_.contains(input.id)) enter(path, input);
-    }
-    return {};
-  }
-
- private:
-  struct Frame {
-    const Stage* stage;
-    std::vector<StageId> inputs;
-    std::size_t next = 0;
-  };
-
-  void enter(std::vector<Frame>& path, const Stage& stage) {
-    if (!seen_.insert(stage.id).second) return;
-    open_.insert(stage.id);
-    Frame frame{&stage, {}, 0};
-    for_each_input(stage, [&frame](ShuffleId input, const Branch*) { frame.inputs.emplace_back(input.value()); });
-    path.push_back(std::move(frame));
-  }
-
-  static tl::unexpected<Error> report(const std::vector<Frame>& path, const Stage& again) {
-    std::string text = described(again);
-    for (auto frame = path.rbegin(); frame != path.rend() && frame->stage != &again; ++frame) {
-      text = described(*frame->stage) + " -> " + text;
-    }
-    return fail(Code::invalid_argument, fmt::format("the plan has a cycle: {} -> {}", described(again), text));
-  }
-
-  const Stages& all_;
-  std::set<StageId> seen_, open_;
-};
+/// Of all stages of a job together.
+Result<void> check_size(const Stages& all) {
+  std::uint64_t tasks = 0;
+  for (const auto& [id, stage] : all) tasks += stage->task_count();
+  if (tasks > kMaxTasks)
+    return fail(Code::invalid_argument, fmt::format("the job has {} tasks so far; at most {} are possible", tasks, kMaxTasks));
+  if (all.size() > kMaxStages)
+    return fail(Code::invalid_argument,
+                fmt::format("the job has {} stages so far; at most {} are possible", all.size(), kMaxStages));
+  return {};
+}
 
 Result<void> check_ends(const PlanPart& part, const Stages& all) {
   std::set<StageId> targets, own;
@@ -191,15 +201,11 @@ Result<void> validate(const PlanPart& part, const std::vector<const Stage*>& kno
     auto [other, added] = all.emplace(stage.id, &stage);
     if (!added) return wrong(stage, fmt::format("its id is that of {} already", described(*other->second)));
   }
-  CycleFinder cycles(all);
-  for (const Stage& stage : part.stages) WEFT_TRY(cycles.check(stage));
+  WEFT_TRY(check_size(all));
   for (const Stage& stage : part.stages) {
     Result<void> checked;
     for_each_input(stage, [&](ShuffleId input, const Branch* branch) {
       if (checked) checked = check_input(stage, input, branch, all);
-      if (checked && input.value() >= stage.id.value()) {
-        checked = wrong(stage, fmt::format("reads shuffle {}, which is defined after it", input.value()));
-      }
     });
     WEFT_TRY(std::move(checked));
   }

@@ -68,8 +68,8 @@ struct PlanPart {
   std::vector<ShuffleId> released;  // no later stage of this job reads these (lineage may still recompute them)
 };
 
-/// Checks a part against the stages known so far: cycles, missing inputs, partition-count mismatches, unknown or repeated stages,
-/// results that are read as shuffles. The error names the operator.
+/// Checks a part against the stages known so far: its size, inputs that come later or are missing, partition-count mismatches,
+/// unknown or repeated stages, results that are read as shuffles. The error names the operator.
 Result<void> validate(const PlanPart& part, const std::vector<const Stage*>& known);
 
 /// Whether the parts consist of the same stages: what a definition makes must not depend on anything but its options and the values

@@ -70,9 +70,12 @@ std::vector<Refused> refused_plans() {
   cases.push_back({"partition mismatch",
                    part({source(0, 1, 8, "group_by_key (a.cpp:1)"), target(reader(1, {0}, 4, 0, "join (a.cpp:2)"))}),
                    {"join (a.cpp:2)", "group_by_key (a.cpp:1)", "4 tasks", "8 partitions"}});
-  cases.push_back({"cycle", part({reader(0, {1}, 2, 2, "first"), reader(1, {0}, 2, 2, "second")}), {"cycle", "first", "second"}});
-  cases.push_back({"own input", part({reader(0, {0}, 2, 2, "selfish")}), {"cycle", "selfish"}});
-  cases.push_back({"input defined later", part({reader(0, {1}, 2, 2, "early"), source(1, 1, 2)}), {"early", "after it"}});
+  cases.push_back({"cycle",
+                   part({reader(0, {1}, 2, 2, "first"), reader(1, {0}, 2, 2, "second")}),
+                   {"first", "second", "not defined before it"}});
+  cases.push_back({"own input", part({reader(0, {0}, 2, 2, "selfish")}), {"selfish", "not defined before it"}});
+  cases.push_back(
+      {"input defined later", part({reader(0, {1}, 2, 2, "early"), source(1, 1, 2)}), {"early", "not defined before it"}});
   cases.push_back({"no input",
                    part({[] {
                      Stage stage = reader(0, {}, 2, 2, "orphan");
@@ -153,6 +156,64 @@ TEST(PlanValidation, RefusesBrokenPlansNamingTheOperators) {
       EXPECT_NE(valid.error().message().find(mention), std::string::npos) << refused.name << ": " << valid.error().message();
     }
   }
+}
+
+std::vector<Refused> oversize_plans() {
+  std::vector<Refused> cases;
+  const auto one = [&cases](std::string name, Stage stage, std::vector<std::string> mentions) {
+    cases.push_back({std::move(name), part({source(0, 1, 2), std::move(stage)}), std::move(mentions)});
+  };
+  Stage twice = reader(1, {0, 0}, 2, 1, "join (a.cpp:2)");
+  one("an input twice", twice, {"join (a.cpp:2)", "same shuffle twice"});
+  twice.branches[0].partitioned.pop_back();
+  twice.branches[0].splittable = {0, 0};
+  one("a splittable input twice", twice, {"join (a.cpp:2)", "same input twice"});
+  one("many inputs", reader(1, std::vector<std::uint32_t>(1025, 0), 2, 1, "wide"), {"wide", "1025 shuffles"});
+  one("a long name", source(1, 1, 1, std::string((16u << 10) + 1, 'x')), {"stage 1", "16.0 KiB"});
+  Stage wordy = source(1, 1, 1);
+  wordy.operators.back().assign((16u << 10) + 1, 'x');
+  one("a long operator", wordy, {"stage 1", "name"});
+  Stage varied = source(1, 1, 1);
+  varied.variants = {std::string((16u << 10) + 1, 'x')};
+  one("a long variant", varied, {"stage 1", "name"});
+  Stage files = source(1, 1, 1, "read_text");
+  files.branches[0].splits = {{{std::string(17u << 20, 'x'), 0, 1, {std::string(15u << 20, 'h')}}}};
+  one("many bytes of splits", files, {"read_text", "1 input files", "32.0 MiB"});
+
+  std::vector<Stage> stages;
+  for (std::uint32_t id = 0; id < 2; ++id) stages.push_back(source(id, 1u << 23, 1));
+  stages.push_back(source(2, 1, 1));
+  cases.push_back({"many tasks of a job", part(stages), {"16777217 tasks so far"}});
+  stages.clear();
+  for (std::uint32_t id = 0; id <= 1u << 16; ++id) stages.push_back(source(id, 1, 1));
+  cases.push_back({"many stages", part(std::move(stages)), {"65537 stages so far"}});
+  return cases;
+}
+
+TEST(PlanValidation, RefusesWhatTheMasterCouldNotHold) {
+  for (const auto& refused : oversize_plans()) {
+    auto valid = validate(refused.part, {});
+    ASSERT_FALSE(valid) << refused.name;
+    EXPECT_EQ(valid.error().code(), Code::invalid_argument) << refused.name;
+    for (const auto& mention : refused.mentions) EXPECT_NE(valid.error().message().find(mention), std::string::npos) << mention;
+    EXPECT_LT(valid.error().message().size(), 1000u) << refused.name;
+  }
+}
+
+TEST(PlanValidation, CountsTheTasksOfEarlierParts) {
+  const Stage known = source(0, 1u << 23, 1);
+  EXPECT_TRUE(validate(part({source(1, 1u << 23, 1)}), {&known}));
+  EXPECT_FALSE(validate(part({source(1, (1u << 23) + 1, 1)}), {&known}));
+}
+
+/// A reader's inputs are looked up, not followed: this takes milliseconds.
+TEST(PlanValidation, RefusesALongCycleAtOnce) {
+  constexpr std::uint32_t kStages = 20000;
+  std::vector<Stage> stages;
+  for (std::uint32_t id = 0; id < kStages; ++id) stages.push_back(reader(id, {(id + kStages - 1) % kStages}, 1, 1, "turn"));
+  const auto valid = validate(part(std::move(stages)), {});
+  ASSERT_FALSE(valid);
+  EXPECT_LT(valid.error().message().size(), 1000u);
 }
 
 TEST(TaskSpecs, NumberTasksBranchAfterBranch) {
