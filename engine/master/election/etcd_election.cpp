@@ -138,10 +138,10 @@ void EtcdElection::resign() {
   lease_ = 0;
 }
 
-/// Both keys are read when the conditions do not hold.
+/// Both keys are read when the conditions do not hold, and nothing when they do.
 Result<EtcdOutcome> EtcdElection::commit(EtcdTransaction transaction, const CallTime& time) {
   WEFT_ASSIGN(EtcdOutcome outcome, client_->commit(transaction.else_get(leader_key_).else_get(state_key_), time));
-  if (!outcome.held && outcome.values.size() != 2) return fail(Code::unavailable, "etcd answers what was not asked");
+  if (outcome.values.size() != (outcome.held ? 0 : 2)) return fail(Code::unavailable, "etcd answers what was not asked");
   return outcome;
 }
 

@@ -162,6 +162,21 @@ TEST_F(EtcdElectionTest, AStateThatSomebodyRemovedIsWrittenAgainByTheLeader) {
   EXPECT_EQ(a->look()->record, kFirstRecord);
 }
 
+TEST_F(EtcdElectionTest, AnAnswerWithMoreOrLessThanWasAskedForIsNone) {
+  const FaultyProxy proxy(etcd_->port());
+  const auto a = opened(options({proxy.url()}));
+  ASSERT_EQ(lead(*a), true);
+  const std::string range = R"({\"response_range\":{}})", header = R"(\"header\":{\"revision\":\"9\"},)";
+  for (const std::string& answer : {"{" + header + R"(\"succeeded\":true,\"responses\":[)" + range + "]}",
+                                    "{" + header + R"(\"responses\":[)" + range + "]}"}) {
+    proxy.set("kv/txn", "status", 1, 200, answer);
+    const auto replaced = a->replace(kFirstRecord);
+    ASSERT_FALSE(replaced) << answer;
+    EXPECT_TRUE(says(replaced.error(), Code::unavailable, "what was not asked"));
+  }
+  EXPECT_EQ(a->replace(kFirstRecord), true);
+}
+
 TEST_F(EtcdElectionTest, ALoginIsUsedAndRenewed) {
   etcd_->ask("auth/user/add", R"({"name":"root","password":"secret"})");
   etcd_->ask("auth/user/grant", R"({"user":"root","role":"root"})");
