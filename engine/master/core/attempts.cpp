@@ -35,7 +35,7 @@ Result<TaskRef> Attempts::running(const AttemptId& attempt, NodeId node) {
 TaskRef Attempts::at(const AttemptId& running) {
   JobRecord& job = context_.jobs.at(running.task.job);
   TaskRef task{&job, &job.stages.at(running.task.stage), running.task.index};
-  task.speculative = task.info().attempt() != running.attempt;
+  task.speculative = task.runs_twice() && task.info().attempt() != running.attempt;
   return task;
 }
 

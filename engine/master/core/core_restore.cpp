@@ -15,6 +15,8 @@ namespace {
 /// and its record on the disk, or all that a master began which was cut off. They may have failed, been lost, and a few
 /// were preempted or ran speculatively. Numbers of attempts are never given twice, so the successor leaves out as many.
 std::uint32_t unrecorded_attempts(const JobOptions& options) { return kMaxLosses + options.max_attempts + 8; }
+/// How far the number of an attempt that a worker runs may be beyond those that are known of its task.
+constexpr std::uint64_t kMostAhead = UINT16_MAX;
 /// For workers to come back, where silent ones are never lost otherwise.
 constexpr Time kReturn = std::chrono::seconds(10);
 
@@ -124,9 +126,10 @@ schedulers::TaskInfo* Core::Impl::note_attempt(JobRecord& job, const AttemptId& 
   return &task;
 }
 
-/// The winning attempt, if there is one, stays what it is.
+/// The running or winning attempt, if there is one, stays what it is: no more are skipped than can come after it.
 void Core::Impl::skip_attempts(schedulers::TaskInfo& task, std::uint32_t first) {
-  const std::uint32_t more = std::max(task.attempts, first) - task.attempts;
+  std::uint32_t more = std::max(task.attempts, first) - task.attempts;
+  if (task.state != schedulers::TaskState::pending) more = std::min<std::uint32_t>(more, UINT16_MAX - task.later_attempts);
   task.attempts += more;
   task.later_attempts = static_cast<std::uint16_t>(std::min<std::uint32_t>(task.later_attempts + more, UINT16_MAX));
 }
@@ -201,9 +204,11 @@ bool Core::Impl::adopt(const AttemptId& attempt, NodeId node, Time launched) {
   schedulers::StageInfo& stage = *found->second.info;
   schedulers::TaskInfo& task = stage.tasks[attempt.task.index];
   if (task.state != schedulers::TaskState::pending || !may_count(job, found->second, attempt)) return false;
+  const std::uint32_t attempts = std::max(task.attempts, attempt.attempt + 1), later = attempts - 1 - attempt.attempt;
+  if (later > UINT16_MAX) return false;
   context_.view.set_task(*job.info, stage, attempt.task.index, schedulers::TaskState::running);
-  task.attempts = std::max(task.attempts, attempt.attempt + 1);
-  task.later_attempts = static_cast<std::uint16_t>(task.attempts - 1 - attempt.attempt);
+  task.attempts = attempts;
+  task.later_attempts = static_cast<std::uint16_t>(later);
   task.node = node;
   task.launched = launched;
   StageUsage& usage = found->second.usage;
@@ -278,14 +283,17 @@ void Core::Impl::resend_locations(const AttemptId& attempt, NodeId node) {
 
 /// The worker runs that attempt, whose launch is not recorded. It goes on if its task waits for none other, and surely reads what
 /// the task reads now: its master may have made other tasks of the same partitions, or have had an indeterminate input made again.
+/// A number that no master can have given is not noted.
 void Core::Impl::take_up(const AttemptId& attempt, NodeId node) {
   const auto found = context_.jobs.running().find(attempt.task.job);
   if (found == context_.jobs.running().end()) return;  // the worker ends the whole job
   if (context_.view.node(node)->running.contains(attempt)) return;
-  note_attempt(found->second, attempt, 0, 0);
+  const schedulers::TaskInfo* const task = context_.view.task(attempt.task);
+  const bool possible = task == nullptr || attempt.attempt < task->attempts + kMostAhead;
+  if (possible) note_attempt(found->second, attempt, 0, 0);
   const auto stage = found->second.stages.find(attempt.task.stage);
   const bool may_differ = stage != found->second.stages.end() && stage->second.reads_indeterminate;
-  if (may_differ || !adopt(attempt, node, context_.now()))
+  if (!possible || may_differ || !adopt(attempt, node, context_.now()))
     context_.emit(KillTask{node, attempt, KillCause::lost_race, "its task is done, or runs elsewhere"});
 }
 

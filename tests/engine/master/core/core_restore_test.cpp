@@ -101,6 +101,24 @@ TEST_F(RestoredAttempts, OfTheMasterThatMadeTheTasksGoOn) {
   EXPECT_TRUE(goes_on(8));
 }
 
+TEST_F(RestoredAttempts, WithNumbersThatNoMasterGaveAreKilledAndChangeNothing) {
+  restore(1, {{StageId(1), {}, {}, 0}});
+  const TaskId first{JobId(1), StageId(1), 0}, second{JobId(1), StageId(1), 1};
+  const std::vector<AttemptId> strange{{first, 60000}, {first, 120000}, {first, 200000}, {first, UINT32_MAX}, {second, UINT32_MAX}};
+  WorkerRejoined back{NodeId(1), strange, held};
+  back.running.push_back({first, 5});
+  commands.clear();
+  ASSERT_TRUE(core.apply(Time(2000), std::move(back), commands));
+  std::vector<AttemptId> killed;
+  for (const Command& command : commands)
+    if (const auto* kill = std::get_if<KillTask>(&command)) killed.push_back(kill->attempt);
+  EXPECT_EQ(killed, strange);
+  EXPECT_EQ(core.view().task(first)->attempt(), 5u);
+  EXPECT_TRUE(core.view().node(NodeId(1))->running.contains({first, 5}));
+  EXPECT_LT(core.view().task(second)->attempts, 100u);
+  EXPECT_TRUE(core.apply(Time(3000), WorkerLost{NodeId(1), "test"}, commands));
+}
+
 TEST_F(RestoredAttempts, HoldTheDeviceThatTheirWorkerSays) { EXPECT_FALSE(other_gets_device(true)); }
 
 TEST_F(RestoredAttempts, LeaveADeviceThatTheyDoNotHoldToOthers) { EXPECT_TRUE(other_gets_device(false)); }
