@@ -1,11 +1,11 @@
 // Attempts that have finished or failed.
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "engine/master/core/bad_record_check.hpp"
 #include "engine/master/core/coordinator.hpp"
+#include "engine/master/core/counters.hpp"
 
 namespace weft::master {
 
@@ -91,11 +91,7 @@ void Core::Impl::add_counters(const TaskRef& task, const TaskFinished& event, Ti
   if (task.stage->counted[task.index]) return;
   task.stage->counted[task.index] = true;
   JobRecord& job = *task.job;
-  for (const auto& [name, value] : event.counters) {
-    auto& sum = job.counters[name];
-    if (__builtin_add_overflow(sum, value, &sum))
-      sum = value < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
-  }
+  master::add_counters(job.counters, event.counters);
   std::uint64_t shuffled = 0;
   for (const auto& partition : event.output) {
     shuffled += partition.bytes;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/master/core/counters.hpp"
 #include "schedulers/view/hints.hpp"
 
 namespace weft::master {
@@ -32,13 +33,15 @@ Result<JobSubmitted> submission(JobId job, std::string name, JobOptions options,
 }
 
 Event end_of_attempt(runtime::protocol::Event reported, NodeId node) {
+  Counters counters;
+  add_counters(counters, reported.counters);
   if (reported.kind != runtime::TaskEnd::finished)
     return TaskFailed{reported.attempt, node, reported.kind, std::move(reported.message), reported.fetch, reported.device};
   return TaskFinished{reported.attempt,
                       node,
                       std::move(reported.output),
                       std::move(reported.result),
-                      std::move(reported.counters),
+                      std::move(counters),
                       reported.input_bytes,
                       reported.input_records,
                       reported.shuffle_times,

@@ -1,6 +1,7 @@
 // What the core counts, lists and remembers of jobs, tasks and nodes, seen through its commands and reports.
 #include <limits>
 
+#include "engine/master/core/counters.hpp"
 #include "tests/engine/master/core/core_driver.hpp"
 
 namespace weft::master::core_bookkeeping {
@@ -39,6 +40,35 @@ TEST(CoreBookkeeping, CountersStopAtTheLargestNumberAndAtTheSmallest) {
   const Counters counters = driver.core.job(JobId(1))->counters;
   EXPECT_EQ(counters.at("up"), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(counters.at("down"), std::numeric_limits<std::int64_t>::min());
+}
+
+TEST(CoreBookkeeping, AJobHasSoManyCountersAndItIsCountedWhatIsLeftOut) {
+  Driver driver;
+  driver.join(1, 4);
+  driver.submit(1);
+  ASSERT_TRUE(driver.extend(1, part(0, {result(source(0, 2, 0))})));
+  for (std::uint32_t task : {0u, 1u}) {
+    TaskFinished event = end_of(driver, task);
+    for (std::size_t i = 0; i < kMostCounters - 1; ++i) event.counters[fmt::format("a{}", i)] = 1;
+    event.counters[std::string(kMostCounterNameBytes, 'b')] = 1;
+    event.counters[std::string(kMostCounterNameBytes + 1, 'a')] = 1;
+    event.counters["c"] = 1;
+    ASSERT_TRUE(driver.apply(std::move(event)));
+  }
+  const Counters counters = driver.core.job(JobId(1))->counters;
+  EXPECT_EQ(counters.size(), kMostCounters + 1);
+  EXPECT_EQ(counters.at("a7"), 2);
+  EXPECT_EQ(counters.at(std::string(kMostCounterNameBytes, 'b')), 2);
+  EXPECT_EQ(counters.at(std::string(kCountersLeftOut)), 4);
+}
+
+TEST(CoreBookkeeping, WhatAWorkerReportsOfAnAttemptHasSoManyCounters) {
+  runtime::protocol::Event reported;
+  reported.kind = runtime::TaskEnd::finished;
+  for (std::size_t i = 0; i < kMostCounters + 7; ++i) reported.counters[fmt::format("{}", i)] = 1;
+  const Event event = end_of_attempt(std::move(reported), NodeId(1));
+  EXPECT_EQ(std::get<TaskFinished>(event).counters.size(), kMostCounters + 1);
+  EXPECT_EQ(std::get<TaskFinished>(event).counters.at(std::string(kCountersLeftOut)), 7);
 }
 
 TEST(CoreBookkeeping, AStageAddsUpWhatItsTasksUsed) {
