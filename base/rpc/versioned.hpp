@@ -48,6 +48,12 @@ Payload versioned_payload(T& value) {
   return payload;
 }
 
+/// About what the value takes in the header of a message.
+template <class T>
+std::size_t header_bytes(const T& value) {
+  return detail::words_beside(value) * sizeof(capnp::word);
+}
+
 /// The header of such a message, of a value without Buffers.
 template <class Schema, class T>
 Buffer encode_versioned(const T& value) {

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/crc32c.hpp"
+#include "base/log.hpp"
 #include "base/rpc/versioned.hpp"
+#include "base/text.hpp"
 #include "engine/master/journal/journal.capnp.h"
 #include "engine/master/protocol/protocol.hpp"
 
@@ -25,6 +27,13 @@ std::uint32_t get_u32(ByteView bytes, std::size_t offset) {
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < 4; ++i) value |= static_cast<std::uint32_t>(bytes[offset + i]) << (8 * i);
   return value;
+}
+
+JournalRecord marks_of(const JournalRecord& record) {
+  JournalRecord marks;
+  marks.marks = record.marks;
+  marks.masters = record.masters;
+  return marks;
 }
 
 }  // namespace
@@ -56,8 +65,14 @@ Result<JobStatus> decode_status(ByteView bytes) {
   return std::move(list.jobs.front());
 }
 
-std::string to_frame(const JournalRecord& record) {
-  const Buffer payload = rpc::encode_versioned<wire::Record>(record);
+std::string to_frame(const JournalRecord& record, std::size_t most) {
+  Buffer payload = rpc::encode_versioned<wire::Record>(record);
+  if (payload.size() > most) {
+    Log("journal").error("a record{} of {} is not written, since no master would read more than {}: the next one does not know it",
+                         record.job ? fmt::format(" of job {}", record.job->value()) : "", human_bytes(payload.size()),
+                         human_bytes(most));
+    payload = rpc::encode_versioned<wire::Record>(marks_of(record));
+  }
   std::string frame;
   frame.reserve(kRecordHeaderBytes + payload.size());
   put_u32(frame, static_cast<std::uint32_t>(payload.size()));

@@ -57,8 +57,9 @@ struct JournalRecord {
 std::string encode_status(const JobStatus& status);
 Result<JobStatus> decode_status(ByteView bytes);
 
-/// The record as it is in the file: its header and its payload.
-std::string to_frame(const JournalRecord& record);
+/// The record as it is in the file: its header and its payload. Of one whose payload would have more than `most` bytes, which no
+/// master would read, only the marks are left, and the log says so: the next master knows nothing of what it said.
+std::string to_frame(const JournalRecord& record, std::size_t most = kMaxRecordBytes);
 /// The records of frames that lie one behind the other, and nothing else.
 struct FramedRecord {
   JournalRecord record;

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "base/unguessable.hpp"
+#include "engine/master/server/job_bounds.hpp"
 #include "engine/master/server/node_reports.hpp"
 #include "schedulers/view/points_of_time.hpp"
 
@@ -109,6 +110,7 @@ rpc::Payload ClientRequests::on_list_jobs(const rpc::Connection& connection) {
     status.error.clear();
     status.options.clear();
   }
+  shorten(list.jobs);
   return client::encode(std::move(list));
 }
 
@@ -136,6 +138,7 @@ Result<rpc::Payload> ClientRequests::on_explain(JobId id) {
 
 Result<JobId> ClientRequests::begin_job(const rpc::ConnectionPtr& connection, client::Submit submit) {
   WEFT_TRY(parts_.callers.may_submit(*connection, submit.options.user, submit.options.pool));
+  WEFT_TRY(check_submission(submit));
   const JobId id = parts_.recorder.new_job();
   JobOptions& options = submit.options;
   if (!options.shuffle_mode && parts_.options.shuffle_mode != shuffle::Mode::memory)
@@ -346,6 +349,7 @@ Result<rpc::Payload> ClientRequests::on_run_part(JobId id, ByteView encoded) {
   WEFT_ASSIGN(RunningJob * job, running_job(id));
   if (!job->submit.same_binary && !parts_.binaries.knows(job->submit.binary))
     return fail(Code::invalid_argument, "the job's program was not uploaded");
+  WEFT_TRY(check_part(encoded.size(), *job));
   WEFT_ASSIGN(plan::PlanPart part, plan::decode_part(encoded));
   const ActionId action = part.action;
   if (const auto before = job->parts.find(action); before != job->parts.end()) {
@@ -356,6 +360,7 @@ Result<rpc::Payload> ClientRequests::on_run_part(JobId id, ByteView encoded) {
   place_splits(part);
   if (job->key == 0) return parts_.shell.apply(PlanExtended{id, std::move(part)}).map([] { return rpc::Payload{}; });
   Buffer kept = plan::encode(part);
+  WEFT_TRY(check_part(kept.size(), *job));
   WEFT_TRY(parts_.shell.apply(PlanExtended{id, std::move(part)}));
   if (const auto running = parts_.jobs.find(id); running != parts_.jobs.end()) {
     if (parts_.recorder.keeps_jobs()) parts_.recorder.record(id, PartFact{std::string(as_chars(kept.view()))});

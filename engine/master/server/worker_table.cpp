@@ -1,10 +1,19 @@
 #include "engine/master/server/worker_table.hpp"
 
+#include <chrono>
+#include <iterator>
 #include <utility>
 
+#include "runtime/protocol/command_size.hpp"
 #include "shuffle/transfer/job_keys.hpp"
 
 namespace weft::master {
+
+namespace {
+
+constexpr Duration kTaken = std::chrono::seconds(60);  // for a worker to have a message; then the next is sent all the same
+
+}  // namespace
 
 RegisteredWorker* WorkerTable::find(NodeId id) {
   const auto found = workers_.find(id);
@@ -73,7 +82,25 @@ void WorkerTable::flush(NodeId id) {
   RegisteredWorker* const worker = find(id);
   if (worker == nullptr) return;
   worker->flush_posted = false;
-  notify(id, protocol::kCommands, protocol::encode(protocol::Commands{std::exchange(worker->outbox, {})}));
+  if (worker->outbox.empty()) return;
+  notify(id, protocol::kCommands, protocol::encode(protocol::Commands{take_some(worker->outbox)}));
+  if (worker->outbox.empty()) return;
+  worker->flush_posted = true;
+  worker->connection->request(protocol::kPresence, {}, kTaken, [this, id](const Result<rpc::Message>&) { flush(id); });
+}
+
+std::vector<protocol::Command> WorkerTable::take_some(std::vector<protocol::Command>& outbox) const {
+  std::size_t header = 0, bulk = 0;
+  auto end = outbox.begin();
+  for (; end != outbox.end(); ++end) {
+    const protocol::CommandSize size = protocol::size_of(*end);
+    header += size.header, bulk += size.bulk;
+    if (end != outbox.begin() && (header > most_.header || bulk > most_.bulk)) break;
+  }
+  if (end == outbox.end()) return std::exchange(outbox, {});
+  std::vector<protocol::Command> some(std::make_move_iterator(outbox.begin()), std::make_move_iterator(end));
+  outbox.erase(outbox.begin(), end);
+  return some;
 }
 
 }  // namespace weft::master

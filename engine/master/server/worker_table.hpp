@@ -23,7 +23,7 @@ struct RegisteredWorker {
   rpc::Protocol protocol = 0;  // of the connection
   std::set<JobId> prepared{};  // jobs whose set-up and values it has
   std::vector<protocol::Command> outbox{};
-  bool flush_posted = false;
+  bool flush_posted = false;  // or the rest of the outbox waits until the worker has what was sent of it
   Time heard{0};
   protocol::Heartbeat heartbeat{};  // the last one
   ClockOffset clock{};
@@ -48,7 +48,13 @@ struct WorkerTag {
 /// Reactor thread only.
 class WorkerTable {
  public:
-  explicit WorkerTable(rpc::Reactor& reactor) : reactor_(reactor) {}
+  /// Commands that are longer together, in bytes of a message, travel in several. A worker takes messages of up to twice that
+  /// header (rpc::Limits), and while one of that bulk waits to be sent, others may join it.
+  struct Most {
+    std::size_t header = 32u << 20, bulk = 128u << 20;
+  };
+  explicit WorkerTable(rpc::Reactor& reactor, Most most) : reactor_(reactor), most_(most) {}
+  explicit WorkerTable(rpc::Reactor& reactor) : WorkerTable(reactor, Most{}) {}
 
   using Workers = std::map<NodeId, RegisteredWorker>;
   const Workers& all() const { return workers_; }
@@ -63,7 +69,7 @@ class WorkerTable {
 
   // To a worker, unless it is gone.
   void notify(NodeId id, rpc::MessageType type, rpc::Payload payload) const;
-  /// Commands of one turn of the reactor travel in one message.
+  /// Commands of one turn of the reactor travel in one message; when they are too long for that, in several, one at a time.
   void send(NodeId id, protocol::Command command);
   /// The key of a job whose set-up the worker has; nothing to one that knows no keys.
   void send_key(NodeId id, JobId job, std::uint64_t key);
@@ -73,12 +79,15 @@ class WorkerTable {
 
  private:
   void flush(NodeId id);
+  /// The first commands of those, as many as fit into a message; at least one.
+  std::vector<protocol::Command> take_some(std::vector<protocol::Command>& outbox) const;
   void send_lowest(NodeId id, const RegisteredWorker& worker);
   void send_lowest();
   /// True when it is another one now; then all workers hear of it, unless others are waited for.
   bool settle_lowest();
 
   rpc::Reactor& reactor_;
+  const Most most_;
   Workers workers_;
   std::map<rpc::Protocol, std::size_t> protocols_;  // how many workers speak each
   rpc::Protocol lowest_ = rpc::kProtocols.highest;  // of these

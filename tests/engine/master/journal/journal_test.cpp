@@ -378,6 +378,22 @@ TEST(JournalRecords, IdsThatWereGivenStayGivenWhicheverRecordSaysSo) {
   EXPECT_EQ(marks.next_node, 9u);
 }
 
+TEST(JournalRecords, OfMoreThanIsReadAreWrittenWithoutWhatTheySay) {
+  JournalRecord record;
+  record.marks.next_job = 7;
+  record.job = JobId(3);
+  record.fact = PartFact{std::string(1000, 'x')};
+  const std::string whole = to_frame(record);
+  EXPECT_EQ(to_frame(record, whole.size() - kRecordHeaderBytes), whole);
+  const std::string frame = to_frame(record, whole.size() - kRecordHeaderBytes - 1);
+  const auto read = records_of(as_bytes(frame));
+  ASSERT_TRUE(read) << read.error().to_string();
+  ASSERT_EQ(read->size(), 1u);
+  EXPECT_EQ(read->at(0).record.marks.next_job, 7u);
+  EXPECT_FALSE(read->at(0).record.job);
+  EXPECT_FALSE(read->at(0).record.fact);
+}
+
 TEST(JournalRecords, AHeaderOfAnImpossibleLengthIsNone) {
   const auto header = [](std::uint32_t length) {
     std::string bytes;

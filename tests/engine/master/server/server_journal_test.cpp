@@ -274,6 +274,21 @@ TEST_F(ServerJournal, ASecondMasterIsRefusedAndTheFirstGoesOn) {
   EXPECT_EQ(submit("job"), JobId(1));
 }
 
+TEST_F(ServerJournal, AJobThatIsTooLongToBeKeptIsRefused) {
+  start();
+  client::Submit long_one;
+  long_one.name = "long";
+  long_one.same_binary = true;
+  long_one.arguments = {std::string(17u << 20, 'x')};
+  const auto refused = call(client::kSubmitJob, client::encode(long_one));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument) << refused.error().to_string();
+  EXPECT_LT(fs::file_size(path), 1u << 20);
+  EXPECT_EQ(submit("next"), JobId(1)) << "no number was given";
+  restart();
+  EXPECT_EQ(jobs().jobs.size(), 1u);
+}
+
 TEST_F(ServerJournal, WhoeverIsToldOfAJobIsToldWhatIsOnTheDisk) {
   start();
   for (int i = 0; i < 30; ++i) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rpc/responder.hpp"
+#include "engine/master/server/job_bounds.hpp"
 #include "engine/master/server/running_jobs.hpp"
 #include "engine/master/server/workers.hpp"
 #include "shuffle/transfer/job_keys.hpp"
@@ -17,7 +18,9 @@ using testing::ElementsAre;
 
 class RememberingConnection final : public rpc::Connection {
  public:
-  void request(rpc::MessageType, rpc::Payload, Duration, rpc::Reply, std::shared_ptr<rpc::BulkSink>) override {}
+  void request(rpc::MessageType, rpc::Payload, Duration, rpc::Reply reply, std::shared_ptr<rpc::BulkSink>) override {
+    asked.push_back(std::move(reply));
+  }
   void notify(rpc::MessageType type, rpc::Payload payload) override {
     if (type != protocol::kCommands) return;
     rpc::Message message;
@@ -33,6 +36,7 @@ class RememberingConnection final : public rpc::Connection {
   const std::string& peer_software() const override { return name; }
 
   std::vector<std::vector<protocol::Command>> frames;
+  std::vector<rpc::Reply> asked;
   std::string name = "10.0.0.1:99";
   rpc::Protocol speaks = rpc::kProtocols.highest;
   bool closed = false;
@@ -106,6 +110,57 @@ TEST_F(ServerParts, AWorkerHearsOfAJobBeforeItsTasksAndOnce) {
   EXPECT_EQ(std::get<protocol::Launch>(commands[4]).attempt.task.index, 1u);
   EXPECT_EQ(std::get<protocol::Launch>(commands[4]).spec.fingerprint, 42u);
   EXPECT_EQ(std::get<protocol::Launch>(commands[4]).timeout, Time(9));
+}
+
+/// Those of `frames`, in order: the numbers of the actions whose values they are, 0 for other commands.
+std::vector<std::vector<std::uint32_t>> numbers_in(const std::vector<std::vector<protocol::Command>>& frames) {
+  std::vector<std::vector<std::uint32_t>> numbers;
+  for (const auto& frame : frames) {
+    numbers.emplace_back();
+    for (const protocol::Command& command : frame) {
+      const auto* const value = std::get_if<protocol::ActionValue>(&command);
+      numbers.back().push_back(value != nullptr ? value->action.value() : 0);
+    }
+  }
+  return numbers;
+}
+
+TEST(WorkerTable, SendsWhatIsLongInMessagesThatAWorkerTakesOneAtATime) {
+  const auto reactor = rpc::Reactor::start("table");
+  const auto worker = std::make_shared<RememberingConnection>();
+  WorkerTable table(*reactor, {.header = 1000, .bulk = 1000});
+  const auto send = [&](std::uint32_t action, std::size_t bytes) {
+    table.send(NodeId(1), protocol::ActionValue{JobId(1), ActionId(action), SharedBytes(Buffer(bytes))});
+  };
+  const auto answer = [&] {
+    const auto reply = std::move(worker->asked.at(0));
+    worker->asked.clear();
+    reply(rpc::Message{});
+  };
+  using Numbers = std::vector<std::vector<std::uint32_t>>;
+  reactor->run([&] {
+    table.add(NodeId(1), worker);
+    send(1, 400);
+    send(2, 600);
+    send(3, 2000);  // one alone that is too long is for the connection to judge
+    table.send(NodeId(1), protocol::KillTask{NodeId(1), {}, {}, std::string(600, 'x')});
+    table.send(NodeId(1), protocol::KillTask{NodeId(1), {}, {}, std::string(600, 'x')});
+  });
+  reactor->run([&] {
+    EXPECT_EQ(numbers_in(worker->frames), (Numbers{{1, 2}})) << "the others wait until the worker has these";
+    send(4, 1);
+  });
+  reactor->run([&] {
+    EXPECT_EQ(worker->frames.size(), 1u);
+    answer();
+    answer();
+    answer();
+    EXPECT_EQ(numbers_in(worker->frames), (Numbers{{1, 2}, {3}, {0}, {0, 4}}));
+    EXPECT_TRUE(worker->asked.empty()) << "nothing is left";
+    send(5, 1);
+  });
+  reactor->run([&] { EXPECT_EQ(worker->frames.size(), 5u); });
+  reactor->stop();
 }
 
 TEST_F(ServerParts, WorkersHearHowFarOthersLagBehind) {
@@ -238,6 +293,49 @@ TEST_F(ServerParts, PrefetchedBytesOfJobsThatNeverWereAreNotCounted) {
   EXPECT_EQ(prefetched.of(job).prefetched_bytes, 30u) << "the later report counts";
   EXPECT_EQ(prefetched.of(JobId(99)).prefetched_bytes, 0u);
   EXPECT_THAT(shell.noted, ElementsAre("1 1 10", "1 1 30")) << "for the event log";
+}
+
+TEST(JobBounds, OfAListThatIsTooLongThoseLoseTheirCountersThatHaveTheMost) {
+  std::vector<JobStatus> jobs(3);
+  jobs[0].counters = {{"records", 7}};
+  jobs[1].counters = {{std::string(9000, 'x'), 7}};
+  jobs[1].error.assign(9000, 'e');
+  jobs[2].options = {{"pool", std::string(9000, 'p')}};
+  std::vector<JobStatus> whole = jobs;
+  shorten(whole, 40'000);
+  EXPECT_EQ(whole[1].error.size(), 9000u);
+  shorten(jobs, 12'000);
+  EXPECT_EQ(jobs[0].counters.size(), 1u);
+  EXPECT_TRUE(jobs[1].counters.empty());
+  EXPECT_EQ(jobs[1].error.size(), 256u);
+  EXPECT_TRUE(jobs[2].options.empty());
+}
+
+TEST(JobBounds, ASubmissionHasSoMuchTextAndNoMore) {
+  client::Submit submit;
+  submit.name = "job";
+  submit.arguments = {std::string(15u << 20, 'x')};
+  EXPECT_TRUE(check_submission(submit));
+  submit.arguments.emplace_back(1u << 20, 'x');
+  const auto refused = check_submission(submit);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+  EXPECT_NE(refused.error().message().find("16.0 MiB"), std::string::npos) << refused.error().message();
+  submit.arguments.clear();
+  submit.options.pool.assign(65u << 10, 'x');
+  EXPECT_FALSE(check_submission(submit));
+}
+
+TEST(JobBounds, PartsAreBoundedAloneAndTogether) {
+  RunningJob job;
+  EXPECT_TRUE(check_part(256u << 20, job));
+  const auto refused = check_part((256u << 20) + 1, job);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+  for (std::uint32_t action = 0; action < 3; ++action) job.parts.emplace(ActionId(action), Buffer(256u << 20));
+  EXPECT_TRUE(check_part(256u << 20, job));
+  job.parts.emplace(ActionId(3), Buffer(1));
+  EXPECT_FALSE(check_part(256u << 20, job));
 }
 
 TEST(PrefetchReports, AddUpOverWorkersAndForgetTheOldest) {
