@@ -61,14 +61,26 @@ Result<void> FollowedProcess::launch() {
   return {};
 }
 
-/// What is there now. False when there will be no more.
-bool FollowedProcess::read_on() {
-  std::array<char, 4096> bytes{};
-  while (true) {
-    const ssize_t size = ::read(from_.get(), bytes.data(), bytes.size());
-    if (size <= 0) return size < 0 && (errno == EAGAIN || errno == EINTR);
-    output_.append(bytes.data(), static_cast<std::size_t>(size));
-    if (output_.size() > 2 * options_.kept) output_.erase(0, output_.size() - options_.kept);
+/// A piece of what is there now; others wait for no more than that to be kept. Its size, 0 when nothing is there, and nothing when
+/// there will be no more.
+std::optional<std::size_t> FollowedProcess::read_on() {
+  std::array<char, 16384> bytes;
+  const ssize_t read = ::read(from_.get(), bytes.data(), bytes.size());
+  if (read < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  if (read <= 0) return std::nullopt;
+  const auto size = static_cast<std::size_t>(read);
+  const std::lock_guard lock(mutex_);
+  output_.append(bytes.data(), size);
+  if (output_.size() > 2 * options_.kept) output_.erase(0, output_.size() - options_.kept);
+  return size;
+}
+
+/// What a process that has ended may have left in the pipe.
+void FollowedProcess::read_rest() {
+  for (std::int64_t left = ::fcntl(from_.get(), F_GETPIPE_SZ); left > 0;) {
+    const auto size = read_on();
+    if (size.value_or(0) == 0) return;
+    left -= static_cast<std::int64_t>(*size);
   }
 }
 
@@ -84,11 +96,10 @@ void FollowedProcess::follow() {
       patience = static_cast<int>(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(left).count()));
     }
     if (::poll(polls.data(), polls.size(), patience) <= 0) continue;  // interrupted, or its limit has passed
-    const std::lock_guard lock(mutex_);
     if (polls[0].revents != 0 && !read_on()) polls[0].fd = -1;
   }
+  read_rest();
   const std::lock_guard lock(mutex_);
-  (void)read_on();
   int status = 0;
   (void)::waitpid(id_, &status, 0);
   exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,7 +44,8 @@ class FollowedProcess {
   explicit FollowedProcess(Options options) : options_(std::move(options)) {}
   Result<void> launch();
   void follow();
-  bool read_on();
+  std::optional<std::size_t> read_on();
+  void read_rest();
 
   const Options options_;
   pid_t id_ = -1;
