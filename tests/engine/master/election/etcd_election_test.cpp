@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "engine/master/election/etcd_client.hpp"
 #include "storage/http/web_text.hpp"
 #include "tests/engine/master/election/stores.hpp"
 
@@ -55,12 +56,11 @@ TEST(EtcdOptionsTest, WhatCannotBeIsRefusedInOneLine) {
   EXPECT_TRUE(etcd_election(options({"http://127.0.0.1:1", "https://[::1]:2379/", "http://etcd.example"})));
 }
 
-TEST(EtcdOptionsTest, ACallWhoseTimeIsOverMayBeRepeated) {
-  EtcdOptions hasty = options({"http://127.0.0.1:1"});
-  hasty.patience = 1us;
-  const auto seen = opened(hasty)->look();
-  ASSERT_FALSE(seen);
-  EXPECT_TRUE(says(seen.error(), Code::unavailable, "the time for an answer is over"));
+TEST(EtcdClientTest, ACallWhoseTimeIsOverMayBeRepeated) {
+  const auto client = master::EtcdClient::open(options({"http://127.0.0.1:1"})).value();
+  const auto granted = client->grant(10, master::CallTime(0s));
+  ASSERT_FALSE(granted);
+  EXPECT_TRUE(says(granted.error(), Code::unavailable, "the time for an answer is over"));
 }
 
 class EtcdElectionTest : public testing::Test {

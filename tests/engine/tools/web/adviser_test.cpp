@@ -5,9 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,19 +13,15 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "tests/support/process.hpp"
 
 namespace weft::web {
 namespace {
 
 using namespace std::chrono_literals;
+using test::eventually;
 using testing::HasSubstr;
 using testing::Not;
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + 30s;
-  while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(5ms);
-  return condition();
-}
 
 class AdviserTest : public testing::Test {
  protected:
