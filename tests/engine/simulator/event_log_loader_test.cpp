@@ -480,7 +480,7 @@ TEST(EventLogLoader, NamesLineAndReason) {
             "t:2: target 3 is no stage");
   EXPECT_EQ(load_error("log", R"({"time_ns":1,"event":"worker_lost","node":7})"), "t:1: node 7 did not join before");
   EXPECT_EQ(load_error("log", R"({"event":"job_closed"})"), "t:1: an event has time_ns and event");
-  EXPECT_EQ(load_error("log", R"({"time_ns":1,"event":"x","job":-1})"), "t:1: -1 is out of range");
+  EXPECT_EQ(load_error("log", R"({"time_ns":1,"event":"x","job":-1})"), "t:1: -1 is not an integer from 0 of 64 bits");
   EXPECT_EQ(load_error("log", "no json\n"), "t:1: an object was expected");
 }
 
