@@ -1,7 +1,6 @@
 #include "runtime/worker/worker_drivers.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/core.h>
@@ -80,12 +79,12 @@ Result<void> WorkerDrivers::spawn(const protocol::StartDriver& command, const st
                                           .memory_bytes = driver_memory(worker_.options)}));
   const std::string directory = start.directory;
   auto on_end = [this, directory](const protocol::DriverEnded& how) {
-    remove_later(directory);
+    worker_.remove_directory(directory);
     ended(how);
   };
   auto process = DriverProcess::start(worker_.reactor, std::move(start), std::move(on_end));
   if (!process) {
-    remove_later(directory);
+    worker_.remove_directory(directory);
     return fail(std::move(process).error());
   }
   drivers_[command.job].process = std::move(*process);
@@ -132,14 +131,7 @@ void WorkerDrivers::kill(std::unique_ptr<DriverProcess> process) {
   if (!process) return;
   const std::string directory = process->directory();
   process.reset();
-  remove_later(directory);
-}
-
-void WorkerDrivers::remove_later(const std::string& directory) {
-  worker_.background.post([directory] {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory, ignored);
-  });
+  worker_.remove_directory(directory);
 }
 
 std::vector<JobId> WorkerDrivers::running_drivers() const {

@@ -50,7 +50,6 @@ class WorkerDrivers {
   void ended(const protocol::DriverEnded& how);
   void report(protocol::DriverEnded how);
   void kill(std::unique_ptr<DriverProcess> process);
-  void remove_later(const std::string& directory);
 
   struct Driver {
     std::uint64_t key = 0;
