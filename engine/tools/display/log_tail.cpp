@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kRecognised = 4096;  // bytes of a log's end
 
-/// How much of the text was there before, at the end of the same log; nothing: not known. Where lines repeat, as little as can be:
-/// rather is a line told twice than not at all.
+/// How many bytes of the text were shown before, when they are the end of the same log; nothing: this is not known. Where lines
+/// repeat, several numbers are possible. The smallest is given, so that a line may be shown twice, but none is left out.
 std::optional<std::size_t> told_of(std::string_view text, std::string_view before) {
   if (text.starts_with(before)) return before.size();
   const std::string_view end = before.substr(before.size() - std::min(before.size(), kRecognised));

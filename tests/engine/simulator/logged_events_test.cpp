@@ -1,4 +1,4 @@
-// What an event log says of nodes and of the scheduler, and what the replay of its jobs is told of it.
+// Events of nodes and of the scheduler in an event log, and which of them a replay of its jobs repeats.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

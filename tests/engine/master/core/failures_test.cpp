@@ -88,7 +88,7 @@ TEST(CoreFailures, FailsTheJobAtOnceOnInputThatIsRefused) {
   EXPECT_EQ(d.all<LaunchTask>().size(), 1u) << "it was tried again";
 }
 
-/// Nodes with a slot each, which silence does not end, and job 1 with so many tasks.
+/// A cluster of `nodes` nodes with one slot each, in which job 1 has `tasks` tasks. No node is lost for being silent.
 struct OneJob : Driver {
   OneJob(std::uint32_t nodes, std::uint32_t tasks, CoreOptions options = {}) : Driver(without_timeout(std::move(options))) {
     for (std::uint32_t node = 1; node <= nodes; ++node) join(node, 1);
