@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -81,6 +82,8 @@ std::string printable(std::string_view text, std::size_t most) {
   }
   return out;
 }
+
+std::string bounded(std::string text, std::size_t most) { return text.size() <= most ? std::move(text) : printable(text, most); }
 
 std::string printable_lines(std::string_view text) {
   std::string out;

@@ -22,6 +22,9 @@ std::string printable(std::string_view text, std::size_t most = kMostPrintable);
 /// The same of text that has lines and columns: ends of lines and tabs stay, and so does its length.
 std::string printable_lines(std::string_view text);
 
+/// Returns the text itself where it has at most `most` bytes, and of a longer one what printable() keeps: for text that is stored.
+std::string bounded(std::string text, std::size_t most = kMostPrintable);
+
 /// Returns the number of bytes of the well-formed character that `text` begins with (Unicode, table 3-7); 0 when there is none.
 std::size_t utf8_length(std::string_view text);
 /// Returns the code point of a character of utf8_length() bytes.

@@ -46,6 +46,13 @@ TEST(Printable, LengthIsBoundedInWholeCharacters) {
   EXPECT_LE(printable(std::string(1u << 20, '\x01')).size(), kMostPrintable + 3);
 }
 
+TEST(Printable, TextToBeStoredStaysAsItIsUnlessItIsTooLong) {
+  EXPECT_EQ(bounded("a\nb\x01", 4), "a\nb\x01");
+  EXPECT_EQ(bounded("abcd€", 6), "abcd…");
+  EXPECT_EQ(bounded("a\nbcdef", 6), "a\\nbcd…");
+  EXPECT_LE(bounded(std::string(1u << 20, 'a')).size(), kMostPrintable + 3);
+}
+
 /// Whatever it is given: one line of well-formed UTF-8 that acts on nothing, and that stays as it is when it is passed once more.
 TEST(Printable, HoldsForAnyBytes) {
   Random random(17);

@@ -50,7 +50,8 @@ Result<void> Core::Impl::on(JobSubmitted event) {
   }
   const JobOptions& options = event.options;
   if (!schedulers::valid(options.demand)) return fail(Code::invalid_argument, "a job's demand must be finite and not negative");
-  if (options.max_attempts == 0) return fail(Code::invalid_argument, "a job needs at least one attempt per task");
+  if (options.max_attempts == 0 || options.max_attempts > kMostAttempts)
+    return fail(Code::invalid_argument, fmt::format("a task has 1 to {} attempts, not {}", kMostAttempts, options.max_attempts));
   if (const std::uint32_t replicas = options.shuffle_replicas.value_or(1); replicas != 1 && replicas != 2)
     return fail(Code::invalid_argument, fmt::format("map outputs are kept in 1 or 2 copies, not {}", replicas));
   if (options.slow_start && !(*options.slow_start >= 0 && *options.slow_start <= 1))

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/printable.hpp"
 #include "engine/master/core/counters.hpp"
 #include "schedulers/view/hints.hpp"
 
@@ -36,7 +37,7 @@ Event end_of_attempt(runtime::protocol::Event reported, NodeId node) {
   Counters counters;
   add_counters(counters, reported.counters);
   if (reported.kind != runtime::TaskEnd::finished)
-    return TaskFailed{reported.attempt, node, reported.kind, std::move(reported.message), reported.fetch, reported.device};
+    return TaskFailed{reported.attempt, node, reported.kind, bounded(std::move(reported.message)), reported.fetch, reported.device};
   return TaskFinished{reported.attempt,
                       node,
                       std::move(reported.output),

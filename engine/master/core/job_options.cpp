@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kMostWeight = 1e6;
 constexpr double kLeastSlowStart = 1e-9;  // in messages 0 stands for an option that is unset
-constexpr std::uint32_t kMostAttempts = 1000, kMostReplicas = 2;
+constexpr std::uint32_t kMostReplicas = 2;
 
 using Hints = std::map<std::string, std::string>;
 

@@ -29,6 +29,8 @@ constexpr OnDisconnect last_of(OnDisconnect) { return OnDisconnect::go_on; }
 
 /// No request id and no name of a job is longer, in bytes.
 inline constexpr std::size_t kMostRequestId = 128, kMostJobName = 128;
+/// No job may ask for more of each task.
+inline constexpr std::uint32_t kMostAttempts = 1000;
 
 /// What is unset is as the cluster has it, or else as the list says. In the order of the schema's Submit.
 struct JobOptions {

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/unguessable.hpp"
 #include "engine/master/server/job_bounds.hpp"
@@ -77,7 +78,7 @@ void ClientRequests::add_to(RequestTable& table) {
                    [this](const ConnectionPtr&, const client::ValueRecord& wanted, ByteView) { return on_recorded(wanted); }));
   table.answer(client::kKillJob, Kind::change,
                with<client::KillRequest>([apply](const ConnectionPtr&, client::KillRequest request, ByteView) {
-                 return apply(JobKilled{request.job, std::move(request.reason)});
+                 return apply(JobKilled{request.job, bounded(std::move(request.reason))});
                }));
   table.answer(client::kListJobs, Kind::question,
                [this](const auto& connection, const auto&) { return on_list_jobs(*connection); });

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/guarded.hpp"
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/unguessable.hpp"
 #include "engine/master/protocol/driver_paths.hpp"
@@ -347,7 +348,7 @@ void Drivers::fail(JobId job, const std::string& reason) {
   Driver& driver = drivers_.at(job);
   driver.timer.reset();
   answer(driver, weft::fail(Code::invalid_argument, reason));
-  (void)shell_.apply(DriverFailed{job, reason});  // which ends in job_ended()
+  (void)shell_.apply(DriverFailed{job, bounded(reason)});  // which ends in job_ended()
 }
 
 void Drivers::job_ended(JobId job, bool failed) {

@@ -1,10 +1,11 @@
 #include "engine/master/server/job_bounds.hpp"
 
-#include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 
 namespace weft::master {
@@ -68,7 +69,7 @@ void shorten(std::vector<JobStatus>& jobs, std::size_t most) {
     job.counters.clear();
     job.options.clear();
     job.lost_workers.clear();
-    for (std::string* text : {&job.name, &job.user, &job.pool, &job.error}) text->resize(std::min(text->size(), kShortText));
+    for (std::string* text : {&job.name, &job.user, &job.pool, &job.error}) *text = bounded(std::move(*text), kShortText);
   }
 }
 

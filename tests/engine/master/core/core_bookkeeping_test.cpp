@@ -1,6 +1,7 @@
 // What the core counts, lists and remembers of jobs, tasks and nodes, seen through its commands and reports.
 #include <limits>
 
+#include "base/printable.hpp"
 #include "engine/master/core/counters.hpp"
 #include "tests/engine/master/core/core_driver.hpp"
 
@@ -69,6 +70,27 @@ TEST(CoreBookkeeping, WhatAWorkerReportsOfAnAttemptHasSoManyCounters) {
   const Event event = end_of_attempt(std::move(reported), NodeId(1));
   EXPECT_EQ(std::get<TaskFinished>(event).counters.size(), kMostCounters + 1);
   EXPECT_EQ(std::get<TaskFinished>(event).counters.at(std::string(kCountersLeftOut)), 7);
+}
+
+TEST(CoreBookkeeping, WhatAWorkerReportsOfAFailureIsNoLongerThanALine) {
+  runtime::protocol::Event reported;
+  reported.kind = runtime::TaskEnd::user_code;
+  reported.message = std::string(1u << 20, 'a');
+  const Event event = end_of_attempt(std::move(reported), NodeId(1));
+  EXPECT_EQ(std::get<TaskFailed>(event).message, std::string(kMostPrintable, 'a') + "…");
+}
+
+TEST(CoreBookkeeping, AJobMayAskForOneAttemptOfATaskAndForAThousand) {
+  Driver driver;
+  JobSubmitted event;
+  event.job = JobId(1);
+  for (const std::uint32_t refused : {0u, kMostAttempts + 1}) {
+    event.options.max_attempts = refused;
+    EXPECT_EQ(driver.apply(event).error().to_string(),
+              fmt::format("invalid argument: a task has 1 to 1000 attempts, not {}", refused));
+  }
+  event.options.max_attempts = kMostAttempts;
+  EXPECT_TRUE(driver.apply(event));
 }
 
 TEST(CoreBookkeeping, AStageAddsUpWhatItsTasksUsed) {
