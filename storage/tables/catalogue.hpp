@@ -190,7 +190,8 @@ class TableCatalogue {
   bool has_successor(const Table& table, std::uint32_t partition, const std::string& than) const;
   Loads count_loads() const;
   std::optional<ReplicaState> state_of(const std::string& name, const PlaceId& place) const;  // nothing: not known
-  bool needless(const std::string& node, const PlaceId& place) const;
+  /// The worker's replica can go: as many others as wanted have everything, and were heard of a moment ago.
+  bool needless(const std::string& node, const PlaceId& place, Time now) const;
 
   CatalogueOptions options_;
   std::map<TableId, Table> tables_;

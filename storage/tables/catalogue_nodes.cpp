@@ -166,7 +166,7 @@ TableOrders TableCatalogue::heartbeat(const TableNode& site, const TableHeartbea
     }
   }
   for (const ReplicaReport& report : beat.replicas)
-    if (needless(site.name, report.place)) orders.erase.push_back(report.place);
+    if (needless(site.name, report.place, now)) orders.erase.push_back(report.place);
   return orders;
 }
 

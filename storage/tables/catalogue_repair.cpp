@@ -284,12 +284,18 @@ void TableCatalogue::tick(Time now) {
   }
 }
 
-bool TableCatalogue::needless(const std::string& node, const PlaceId& place) const {
+bool TableCatalogue::needless(const std::string& node, const PlaceId& place, Time now) const {
   if (place.table.value() >= next_table_) return false;  // made by a master that knew more than this one
   const auto table = tables_.find(place.table);
   if (table == tables_.end() || place.partition >= table->second.record.partitions.size()) return true;
   const PartitionRecord& partition = table->second.record.partitions[place.partition];
-  return !has(partition.members, node) && partition.in_sync.size() >= table->second.record.replication;
+  if (has(partition.members, node)) return false;
+  // Members in sync may never come back, nor what they had: then this may be all that is left.
+  const auto is_there = [&](const std::string& name) {
+    return is_good(table->second, place.partition, name) && now < nodes_.at(name).leased_until;
+  };
+  const auto there = std::count_if(partition.in_sync.begin(), partition.in_sync.end(), is_there);
+  return static_cast<std::size_t>(there) >= table->second.record.replication;
 }
 
 }  // namespace weft::storage::tables

@@ -1,0 +1,57 @@
+// Which replicas workers are ordered to erase.
+#include "tests/storage/tables/catalogue_fixture.hpp"
+
+namespace weft::storage::tables {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST_F(CatalogueTest, AReplicaOfAnotherWorkerStaysWhileTheMembersInSyncAreAway) {
+  make({"h-1"});
+  const PlaceId place{catalogue.describe("t")->id, 0};
+  replica("h-1").last = 7;
+  // Its machine was cut off from power; the same disk comes back with a worker of another name.
+  lose("h-1");
+  replicas["h-2"][place] = replica("h-1");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(heartbeat("h-2", i == 0).erase.empty()) << "it is all that is left";
+    now += 1s, catalogue.tick(now);
+  }
+  heartbeat("h-1", true);
+  now += 10s;
+  settle({"h-1"});
+  EXPECT_EQ(status().primary, "h-1");
+  EXPECT_EQ(heartbeat("h-2").erase, std::vector{place}) << "the member has everything and serves it";
+}
+
+TEST_F(CatalogueTest, AFormerMembersReplicaStaysUntilAsManyAsWantedAreThere) {
+  make({"a", "b"});
+  const PlaceId place{catalogue.describe("t")->id, 0};
+  const std::string primary = status().primary, other = primary == "a" ? "b" : "a";
+  lose(other);
+  now += 10s;
+  heartbeat("c", true);
+  settle({primary, "c"});
+  InSyncChange change{place, status().epoch, replica(primary).revision, {primary, "c"}, 0};
+  Assignment assignment;
+  ASSERT_TRUE(catalogue.change_in_sync(primary, change, assignment));
+  settle({primary, "c"});
+  ASSERT_EQ(catalogue.replicas_on(other), 0u);
+  lose(primary), lose("c");
+  EXPECT_TRUE(heartbeat(other, true).erase.empty()) << "all in sync are away";
+  heartbeat("c", true);
+  settle({"c"});
+  EXPECT_TRUE(heartbeat(other).erase.empty()) << "one of two is back";
+  replica(primary).state = ReplicaState::damaged, replica(primary).failure = "a block is damaged";
+  heartbeat(primary, true);
+  EXPECT_TRUE(heartbeat(other).erase.empty()) << "what the other has cannot all be read";
+  replica(primary).state = ReplicaState::good, replica(primary).failure.clear();
+  now += 3s;
+  heartbeat(primary);
+  EXPECT_TRUE(heartbeat(other).erase.empty()) << "one was not heard of for three seconds, and may be gone";
+  heartbeat("c");
+  EXPECT_EQ(heartbeat(other).erase, std::vector{place});
+}
+
+}  // namespace
+}  // namespace weft::storage::tables
