@@ -35,7 +35,8 @@ Result<void> check_memory(const WorkerOptions& options) {
 void declare(Config& config, WorkerOptions& options) {
   config.text("worker.master", options.master,
               "Address of the master, or of each, separated by commas: the one that leads is found");
-  config.text("worker.name", options.name, "Name in listings (empty: host and process id)");
+  config.text("worker.name", options.name,
+              "Name in listings (empty: one that its chunk directories keep; without any, host and process id)");
   config.text("worker.host", options.host, "This machine, as inputs name it (empty: its host name)");
   config.text("worker.rack", options.rack, "Rack of this machine, for locality");
   config.integer("worker.slots", options.slots, "Tasks at a time (0: one per processor that it may use)", 0, 4096);

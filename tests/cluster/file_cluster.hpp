@@ -43,6 +43,7 @@ struct FileClusterOptions {
   std::string data{};                                // where the namespace lies; empty: beside everything else
   std::string chunks{};                              // where the directories for chunks are; empty: beside everything else
   std::map<std::string, std::string> environment{};  // of all processes
+  bool named = true;                                 // workers are given names
 };
 
 class FileCluster {
@@ -61,7 +62,6 @@ class FileCluster {
     const std::string number = std::to_string(index + 1);
     std::vector<std::string> command{program("weft"),    "worker",
                                      "--master",         address_,
-                                     "--name",           "w" + number,
                                      "--host",           "h" + number,
                                      "--rack",           index % 2 == 0 ? "A" : "B",
                                      "--slots",          "2",
@@ -69,6 +69,7 @@ class FileCluster {
                                      "--scrub-rate",     options_.scrub_rate,
                                      "--scrub-interval", "1s",
                                      "--copy-rate",      "0"};
+    if (options_.named) command.insert(command.end(), {"--name", "w" + number});
     if (index < options_.work.size()) command.insert(command.end(), {"--directory", options_.work[index]});
     command.insert(command.end(), options_.worker.begin(), options_.worker.end());
     for (int i = 0; i < options_.directories; ++i) command.insert(command.end(), {"--chunk-dir", chunk_directory(index, i)});

@@ -142,6 +142,19 @@ TEST_F(Tables, WithTooFewWorkersAreMadeAllTheSameAndCompletedLater) {
   EXPECT_EQ(good({"get", "t", "k", "--snapshot", "s"}), "v\n");
 }
 
+TEST_F(Tables, OfWorkersWithoutNamesAreThereAfterAllWereKilled) {
+  FileClusterOptions options;
+  options.named = false;
+  cluster = std::make_unique<FileCluster>(2, options);
+  good({"create", "t", "--partitions", "4", "--replication", "2"});
+  EXPECT_TRUE(whole("t"));
+  good({"put", "t", "k", "v"});
+  for (std::size_t w = 0; w < 2; ++w) cluster->kill_worker(w);
+  for (std::size_t w = 0; w < 2; ++w) cluster->start_worker(w);
+  EXPECT_EQ(good({"get", "t", "k"}), "v\n");
+  EXPECT_TRUE(whole("t")) << good({"stat", "t"});
+}
+
 TEST_F(Tables, OutliveWorkersAndTheMaster) {
   start(4);
   good({"create", "t", "--partitions", "4", "--replication", "2"});

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/config.hpp"
+#include "base/machine.hpp"
 #include "base/private_directory.hpp"
 #include "base/rpc/credentials.hpp"
 #include "base/rpc/descriptors.hpp"
@@ -15,6 +16,7 @@
 #include "engine/tools/cli/command.hpp"
 #include "engine/tools/web/worker_metrics.hpp"
 #include "runtime/worker/capacity_files.hpp"
+#include "runtime/worker/kept_name.hpp"
 #include "runtime/worker/worker_chunks.hpp"
 #include "runtime/worker/worker_devices.hpp"
 #include "runtime/worker/worker_tables.hpp"
@@ -47,6 +49,8 @@ Result<void> run(WorkerSettings options) {
   for (const std::string& directory : options.chunks.directories) WEFT_TRY(check_directory("--chunk-dir", directory));
   WEFT_TRY(check_distinct("--chunk-dir", options.chunks.directories));
   if (!options.chunks.directories.empty()) {
+    const std::string host = options.worker.host.empty() ? machine_name() : options.worker.host;
+    if (options.worker.name.empty()) options.worker.name = runtime::kept_name(options.chunks.directories, host);
     options.worker.chunks =
         runtime::worker_tables({options.chunks.directories, options.chunks.reserve}, runtime::worker_chunks(options.chunks));
   }
@@ -88,7 +92,8 @@ constexpr KeyOption kWorkerOptions[] = {
     {"--compress", "worker.compress", "true|false",
      "Whether map outputs are compressed for other machines where that saves enough (default: true)"},
     {"--name", "worker.name", "NAME",
-     "Name in listings, for one worker at a time (default: HOST-PID, and a number where that is taken)"},
+     "Name in listings, for one worker at a time (default: one that its chunk directories keep; without any, HOST-PID, and a "
+     "number where that is taken)"},
     {"--host", "worker.host", "HOST", "This machine, as inputs and topology files name it (default: its host name)"},
     {"--rack", "worker.rack", "RACK", "Rack of this machine (default: default); the file of a master's --topology overrides it"},
     {"--stop-grace", "worker.stop_grace", "TIME",
