@@ -43,7 +43,7 @@ class WorkerChunks final : public ChunkService {
 
   void registered(const rpc::ConnectionPtr& master) override {
     master_ = master;
-    joined_ = false;
+    joined_ = greeted_ = false;
     registration_ = std::make_shared<bool>(true);
     master->request(kStorageHello, {}, kMasterDeadline, guarded(alive_, [this, master](Result<rpc::Message> answer) {
                       if (master != master_) return;
@@ -57,7 +57,7 @@ class WorkerChunks final : public ChunkService {
 
   void lost() override {
     master_.reset();
-    joined_ = false;
+    joined_ = greeted_ = false;
     registration_.reset();
     next_report_.reset();
     update_ = {};
@@ -75,7 +75,7 @@ class WorkerChunks final : public ChunkService {
       return true;
     }
     for (StorageCommand& command : commands->commands) {
-      if (!store_) break;
+      if (!store_ || !greeted_) break;
       if (const auto* erase = std::get_if<EraseChunks>(&command))
         this->erase(std::make_shared<const std::vector<ChunkId>>(erase->chunks), 0);
       else if (const auto* verify = std::get_if<VerifyChunk>(&command))
@@ -133,16 +133,23 @@ class WorkerChunks final : public ChunkService {
   }
 
   void open(const std::string& cluster) {
-    if (store_ && cluster != cluster_)
+    // Also while the directories are being opened for the master before: this one would have what is in them erased.
+    if (!cluster_.empty() && cluster != cluster_) {
+      lost();
       return shell_.give_up(
           Error(Code::version_mismatch,
                 fmt::format("the master belongs to cluster {} now, the chunk directories to {}", cluster, cluster_)));
-    if (store_) return join();
-    if (std::exchange(opening_, true)) return;
+    }
     cluster_ = cluster;
+    greeted_ = true;
+    store_ ? join() : open_store();
+  }
+
+  void open_store() {
+    if (std::exchange(opening_, true)) return;
     ChunkStoreOptions options;
     options.directories.assign(options_.directories.begin(), options_.directories.end());
-    options.cluster_id = cluster;
+    options.cluster_id = cluster_;
     options.reserve = options_.reserve;
     options.scrub_rate = options_.scrub_rate;
     options.scrub_interval = options_.scrub_interval;
@@ -159,7 +166,7 @@ class WorkerChunks final : public ChunkService {
     opening_ = false;
     if (!opened && opened.error().code() == Code::already_exists && ++tries_ < kMostTries) {
       // Its last worker was killed a moment ago.
-      retry_ = shell_.reactor.after(kRetry, [this] { open(std::string(cluster_)); });
+      retry_ = shell_.reactor.after(kRetry, [this] { open_store(); });
       return;
     }
     if (!opened) return shell_.give_up(opened.error());
@@ -170,13 +177,13 @@ class WorkerChunks final : public ChunkService {
     server_ = std::make_unique<ChunkServer>(shell_.reactor, *store_, options);
     if (auto offered = server_->offer_to_neighbours(shell_.data_address); !offered)
       log_.warn("chunks are not shared with readers of this machine: {}", offered.error().to_string());
-    if (master_) join();
+    if (greeted_) join();
   }
 
   void join() {
     do_chore([store = store_] { return space_of(*store); },
              [this](const Space& space) {
-               if (!master_) return;
+               if (!greeted_) return;
                measured(space);
                master_->request(kStorageJoin, encode(StorageJoin{shell_.data_address, space}), kMasterDeadline,
                                 guarded(alive_, [this, to = master_](Result<rpc::Message> answer) {
@@ -268,11 +275,12 @@ class WorkerChunks final : public ChunkService {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::shared_ptr<ChunkStore> store_;  // also held by chores under way
   std::unique_ptr<ChunkServer> server_;
-  std::string cluster_;
+  std::string cluster_;                 // of the first master that was met; the directories are of no other
   rpc::ConnectionPtr master_;           // null: no registration
   std::shared_ptr<bool> registration_;  // lives as long as that
   std::unique_ptr<rpc::Timer> retry_;
   std::uint32_t tries_ = 0;  // to open directories that another process has locked
+  bool greeted_ = false;     // by the present master, which is of this cluster
   bool opening_ = false, joined_ = false, listing_ = false, measuring_ = false, unknown_noted_ = false;
   Space space_;  // as of then
   TimePoint measured_;

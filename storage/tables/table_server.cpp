@@ -73,22 +73,25 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
 
   void registered(const rpc::ConnectionPtr& master) {
     master_ = master;
-    ready_ = false;
+    ready_ = greeted_ = false;
     TableHeartbeat hello;
     hello.hello = true;
     ask_master(kTableHeartbeat, encode(hello), [this, master](Result<TableOrders> orders) {
       if (master != master_) return;
       if (!orders && orders.error().code() == Code::invalid_argument) return;  // it keeps no tables
       if (!orders) return master->close();                                     // the next registration tries again
+      if (is_foreign(orders->cluster)) return;
       context_.name = orders->name;
+      cluster_ = orders->cluster;
+      greeted_ = true;
       if (found_) return begin();
-      find(orders->cluster);
+      find();
     });
   }
 
   void lost() {
     master_.reset();
-    ready_ = false;
+    ready_ = greeted_ = false;
     timer_.reset();
     context_.leased_until = {};
     for (const auto& [place, replica] : replicas_) replica->master_lost();
@@ -118,27 +121,38 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
                      });
   }
 
-  void find(const std::string& cluster) {
+  /// A master of another cluster knows nothing of these partitions, and would have them erased. Then the worker ends, and true.
+  bool is_foreign(const std::string& cluster) {
+    if (cluster_.empty() || cluster == cluster_) return false;
+    lost();
+    give_up_(Error(Code::version_mismatch,
+                   fmt::format("the master is of cluster {} now, and the tables of this worker are of cluster {}; start it again "
+                               "with that cluster's --master, or with another --chunk-dir",
+                               escaped(cluster.substr(0, 64)), cluster_)));
+    return true;
+  }
+
+  void find() {
     if (std::exchange(finding_, true)) return;
-    threads_->post([weak = weak_from_this(), directories = options_.directories, cluster, &reactor = context_.reactor] {
+    threads_->post([weak = weak_from_this(), directories = options_.directories, cluster = cluster_, &reactor = context_.reactor] {
       auto found = std::make_shared<Result<std::map<PlaceId, std::string>>>(find_replicas(directories, cluster));
-      reactor.post([weak, found, cluster] {
+      reactor.post([weak, found] {
         const auto self = weak.lock();
         if (!self) return;
         self->finding_ = false;
-        if (!*found && found->error().code() == Code::resource_exhausted) return self->find_later(cluster, found->error());
+        if (!*found && found->error().code() == Code::resource_exhausted) return self->find_later(found->error());
         if (!*found) return self->give_up_(found->error());
         self->found_ = true;
         for (const auto& [place, path] : **found) self->replica(place, path).open();
-        if (self->master_) self->begin();
+        if (self->greeted_) self->begin();
       });
     });
   }
 
   /// A disk is too full for what has to be noted on it.
-  void find_later(const std::string& cluster, const Error& why) {
+  void find_later(const Error& why) {
     if (!retry_find_) context_.log.warn("{}; partitions of tables wait until there is room", why.to_string());
-    retry_find_ = context_.reactor.after(1s, [this, cluster] { find(cluster); });
+    retry_find_ = context_.reactor.after(1s, [this] { find(); });
   }
 
   /// The first heartbeat says what is here: when all of it has been opened, as far as it can be.
@@ -177,6 +191,7 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
         timer_ = context_.reactor.after(kInterval, [this] { heartbeat(); });
         return;
       }
+      if (!orders->cluster.empty() && is_foreign(orders->cluster)) return;
       context_.leased_until = sent + std::chrono::milliseconds(orders->lease_ms);
       context_.withheld = orders->withheld;
       obey(*orders);
@@ -209,8 +224,10 @@ class TableServer::Impl : public std::enable_shared_from_this<Impl> {
   ReplicaContext context_;
   std::map<PlaceId, std::shared_ptr<Replica>> replicas_;
   std::set<PlaceId> erasing_;
+  std::string cluster_;        // of the first master that was met; the directories are of no other
   rpc::ConnectionPtr master_;  // null: no registration
   std::unique_ptr<rpc::Timer> timer_, retry_find_;
+  bool greeted_ = false;  // by the present master, which is of this cluster
   bool finding_ = false, found_ = false, ready_ = false, first_ = false, beating_ = false, again_ = false;
 };
 

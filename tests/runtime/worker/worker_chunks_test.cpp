@@ -2,6 +2,7 @@
 #include "runtime/worker/worker_chunks.hpp"
 
 #include <future>
+#include <optional>
 #include <set>
 
 #include "storage/files/protocol.hpp"
@@ -25,7 +26,11 @@ class WorkerChunksTest : public testing::Test {
     });
   }
   ~WorkerChunksTest() override {
-    reactor_->run([&] { service_.reset(); });
+    reactor_->run([&] {
+      service_.reset();
+      connection_.reset();
+    });
+    EXPECT_TRUE(!given_up_ || cluster_ != "test-cluster") << given_up_->to_string();
     chores_->stop();
     reactor_->stop();
   }
@@ -39,18 +44,34 @@ class WorkerChunksTest : public testing::Test {
     options.reserve = 0;
     options.scrub_rate = 0;
     reactor_->run([&] {
-      service_ = worker_chunks(options)(
-          ChunkShell{*reactor_, *chores_, "127.0.0.1:1", [](const Error& why) { FAIL() << why.to_string(); }});
+      service_ =
+          worker_chunks(options)(ChunkShell{*reactor_, *chores_, "127.0.0.1:1", [this](const Error& why) { given_up_ = why; }});
     });
+  }
+  void start_and_join(WorkerChunkOptions options = {}) {
+    start(std::move(options));
     join();
   }
   void join() {
+    register_again();
+    ASSERT_TRUE(eventually([&] { return seen([&] { return listed_.size() == 1; }); }));
+  }
+  void register_again() {
     rpc::Handler handler;
     handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) { service_->on_notify(message); };
     const auto connection = rpc::connect(*reactor_, listener_->endpoint(), std::chrono::seconds(10), std::move(handler));
     ASSERT_TRUE(connection) << connection.error().to_string();
-    reactor_->run([&] { service_->registered(*connection); });
-    ASSERT_TRUE(eventually([&] { return seen([&] { return listed_.size() == 1; }); }));
+    reactor_->run([&] {
+      connection_ = *connection;
+      service_->registered(*connection);
+    });
+  }
+  /// It has the answers of the master to all that it has asked so far.
+  void await_answers() {
+    std::promise<void> answered;
+    reactor_->run(
+        [&] { connection_->request(kStorageSpace, {}, std::chrono::seconds(10), [&](const auto&) { answered.set_value(); }); });
+    answered.get_future().wait();
   }
   /// The worker's disks answer nobody until the result goes.
   std::shared_ptr<void> busy() {
@@ -76,6 +97,10 @@ class WorkerChunksTest : public testing::Test {
   test::ScratchDirectory scratch_;
   std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("worker"), chores_ = rpc::Reactor::start("chores");
   std::unique_ptr<ChunkService> service_;
+  rpc::ConnectionPtr connection_;              // of the worker to the master
+  std::string cluster_ = "test-cluster";       // of the master
+  std::size_t joins_ = 0;                      // answered
+  std::optional<Error> given_up_;              // by the service
   std::size_t spaces_ = 0;                     // heartbeats
   std::vector<std::set<ChunkId>> listed_;      // of whole reports
   std::vector<std::vector<ChunkNote>> notes_;  // of each message
@@ -83,8 +108,9 @@ class WorkerChunksTest : public testing::Test {
  private:
   rpc::Handler master() {
     rpc::Handler handler;
-    handler.on_request = [](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
-      if (message.type == kStorageHello) return responder.reply(encode(StorageSite{true, "test-cluster"}));
+    handler.on_request = [this](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
+      if (message.type == kStorageHello) return responder.reply(encode(StorageSite{true, cluster_}));
+      if (message.type == kStorageJoin) ++joins_;
       responder.reply({});
     };
     handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) {
@@ -105,7 +131,7 @@ class WorkerChunksTest : public testing::Test {
 };
 
 TEST_F(WorkerChunksTest, HeartbeatsGoOutWhileDisksAreBusy) {
-  start();
+  start_and_join();
   const auto until = busy();
   for (std::size_t i = 1; i <= 3; ++i) {
     reactor_->run([&] { service_->heartbeat(); });
@@ -115,7 +141,7 @@ TEST_F(WorkerChunksTest, HeartbeatsGoOutWhileDisksAreBusy) {
 
 TEST_F(WorkerChunksTest, ErasuresAreAcknowledgedPieceByPiece) {
   put(250);
-  start();
+  start_and_join();
   EXPECT_EQ(listed_[0].size(), 250u);
   command_erasure(260);  // some of which are not here
   std::set<ChunkId> erased;
@@ -132,7 +158,7 @@ TEST_F(WorkerChunksTest, ErasuresAreAcknowledgedPieceByPiece) {
 
 TEST_F(WorkerChunksTest, AMassDeletionLeavesOthersTheirTurns) {
   put(250);
-  start();
+  start_and_join();
   auto until = busy();
   command_erasure(250);
   std::promise<std::size_t> between;
@@ -147,7 +173,7 @@ TEST_F(WorkerChunksTest, AMassDeletionLeavesOthersTheirTurns) {
 
 TEST_F(WorkerChunksTest, WhatWasOrderedAndNotDoneEndsWithTheRegistration) {
   put(10);
-  start();
+  start_and_join();
   auto until = busy();
   command_erasure(10);
   reactor_->run([&] {
@@ -160,11 +186,32 @@ TEST_F(WorkerChunksTest, WhatWasOrderedAndNotDoneEndsWithTheRegistration) {
   EXPECT_TRUE(seen([&] { return notes_.empty(); }));
 }
 
+TEST_F(WorkerChunksTest, AMasterOfAnotherClusterGetsNoReportOfDirectoriesThatAreBeingOpened) {
+  put(5);
+  auto until = busy();
+  start();
+  register_again();
+  await_answers();
+  reactor_->run([&] {
+    service_->lost();
+    cluster_ = "another";
+  });
+  register_again();
+  ASSERT_TRUE(eventually([&] { return seen([&] { return given_up_.has_value(); }); }));
+  EXPECT_EQ(given_up_->code(), Code::version_mismatch);
+  until.reset();
+  std::promise<void> opened;
+  chores_->post([&] { opened.set_value(); });
+  opened.get_future().wait();
+  reactor_->run([] {});
+  EXPECT_TRUE(seen([&] { return joins_ == 0 && listed_.empty(); }));
+}
+
 TEST_F(WorkerChunksTest, AllChunksAreReportedAgainNowAndThen) {
   put(5);
   WorkerChunkOptions options;
   options.report_interval = std::chrono::milliseconds(5);
-  start(options);
+  start_and_join(options);
   EXPECT_TRUE(eventually([&] { return seen([&] { return listed_.size() >= 4; }); }));
   EXPECT_TRUE(seen([&] { return std::all_of(listed_.begin(), listed_.end(), [](const auto& all) { return all.size() == 5; }); }));
 }
