@@ -68,16 +68,19 @@ void PrimaryRole::feed(const std::string& name) {
 void PrimaryRole::send_entries(const std::string& name, std::vector<LogEntry> entries) {
   Follower& follower = followers_.at(name);
   const std::uint64_t last = entries.back().version;
-  ask(follower.address, AppendEntries{follower.stream, std::move(entries)},
-      [this, name, stream = follower.stream, last](const Result<AtVersion>& taken) {
-        Follower* there = this->follower(name, stream);
-        if (there == nullptr) return;
-        if (!taken) return stream_failed(name, taken.error(), true);
-        there->last = last;
-        if (there->phase != Follower::Phase::synced) return feed(name);
-        if (round_) round_->waiting.erase(name);
-        settle();
-      });
+  const bool commits =
+      std::any_of(entries.begin(), entries.end(), [](const LogEntry& entry) { return entry.kind == EntryKind::commit; });
+  const Duration deadline = commits ? commit_deadline(commit_bytes_) : kAskDeadline;
+  const auto taken = [this, name, stream = follower.stream, last](const Result<AtVersion>& at) {
+    Follower* there = this->follower(name, stream);
+    if (there == nullptr) return;
+    if (!at) return stream_failed(name, at.error(), true);
+    there->last = last;
+    if (there->phase != Follower::Phase::synced) return feed(name);
+    if (round_) round_->waiting.erase(name);
+    settle();
+  };
+  ask(follower.address, AppendEntries{follower.stream, std::move(entries)}, taken, deadline);
 }
 
 /// The stream is tried again, for ever. A follower in sync is not waited for when `hopeless`.

@@ -14,8 +14,13 @@ constexpr std::size_t kMostWaiting = 128u << 20;      // bytes of writes
 
 /// About what a write takes in memory beside its bytes.
 constexpr std::size_t kWriteBytes = 16;
+/// Of a commit that an earlier primary made: how large it was is not known any more.
+constexpr std::uint64_t kMostCommitBytes = std::uint64_t{4} << 30;
 
 }  // namespace
+
+PrimaryRole::PrimaryRole(Parts parts)
+    : parts_(std::move(parts)), last_(parts_.store->last()), commit_bytes_(std::min(parts_.store->bytes(), kMostCommitBytes)) {}
 
 void PrimaryRole::adopt_assignment() {
   update_followers();
@@ -211,6 +216,7 @@ void PrimaryRole::pump() {
 void PrimaryRole::start_round(LogEntry entry, std::vector<OnVersion> done) {
   entry.version = last_ + 1;
   entry.epoch = parts_.assignment->epoch;
+  if (entry.kind == EntryKind::commit) commit_bytes_ = parts_.store->staged_bytes();
   round_ = Round{};
   round_->version = entry.version;
   round_->done = std::move(done);

@@ -33,7 +33,7 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
     std::function<void(const Assignment&)> adopt;  // the master answered with another one; may end the role
   };
   /// Nothing may be on its way to the store any more.
-  explicit PrimaryRole(Parts parts) : parts_(std::move(parts)), last_(parts_.store->last()) {}
+  explicit PrimaryRole(Parts parts);
 
   /// To be called when the role begins, and when the assignment has changed (a new epoch or primary ends the role instead).
   void adopt_assignment();
@@ -131,9 +131,9 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
     tables::on_disk(parts_.context, *parts_.queue, weak_from_this(), std::move(work), std::move(then));
   }
   template <class Operation, class Then>
-  void ask(const std::string& address, Operation operation, Then then) {
+  void ask(const std::string& address, Operation operation, Then then, Duration deadline = kAskDeadline) {
     tables::ask(parts_.context, weak_from_this(), address, parts_.place, parts_.assignment->epoch, std::move(operation),
-                std::move(then));
+                std::move(then), deadline);
   }
 
   Parts parts_;
@@ -154,6 +154,7 @@ class PrimaryRole : public std::enable_shared_from_this<PrimaryRole> {
   std::unique_ptr<rpc::Timer> retry_change_;
   TransactionId committing_{};  // decided, and not yet known to be with everybody in sync
   std::vector<OnVersion> commit_waiters_;
+  std::uint64_t commit_bytes_;  // of the rows of the newest commit, at most
 };
 
 }  // namespace weft::storage::tables

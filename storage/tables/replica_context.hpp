@@ -23,6 +23,10 @@ Result<std::uint64_t> free_space_of(const std::string& path);
 
 inline constexpr Duration kAskDeadline = std::chrono::seconds(5);  // of questions to other members
 
+/// Of entries with a commit, which writes rows of that many bytes again before it is answered: a disk that is slow, or busy with
+/// the same commit in other partitions, writes at least 8 MiB/s.
+constexpr Duration commit_deadline(std::uint64_t bytes) { return kAskDeadline + std::chrono::seconds(bytes >> 23); }
+
 /// What a worker's replicas share. Outlives them.
 struct ReplicaContext {
   rpc::Reactor& reactor;
@@ -72,8 +76,8 @@ void on_disk(ReplicaContext& context, IoQueue& queue, std::weak_ptr<Owner> owner
 /// Asks another member; `then` gets a Result of the operation's reply, if the owner still lives.
 template <class Owner, class Operation, class Then>
 void ask(ReplicaContext& context, std::weak_ptr<Owner> owner, const std::string& address, const PlaceId& place, std::uint64_t epoch,
-         Operation operation, Then then) {
-  context.ask(address, {place, epoch, std::move(operation)}, kAskDeadline,
+         Operation operation, Then then, Duration deadline = kAskDeadline) {
+  context.ask(address, {place, epoch, std::move(operation)}, deadline,
               [owner = std::move(owner), then = std::move(then)](Result<PartitionReply> reply) {
                 if (const auto alive = owner.lock()) then(reply_to<Operation>(std::move(reply)));
               });

@@ -14,6 +14,12 @@ constexpr Duration kMasterDeadline = 5s;
 constexpr Duration kBeat = 200ms;
 constexpr Duration kClientDeadline = 5s;
 
+bool has_commit(const PartitionRequest& request) {
+  const auto* const append = std::get_if<AppendEntries>(&request.operation);
+  return append != nullptr && std::any_of(append->entries.begin(), append->entries.end(),
+                                          [](const auto& entry) { return entry.kind == EntryKind::commit; });
+}
+
 bool worth_another_try(const Error& why) { return why.code() == Code::unavailable || why.code() == Code::deadline_exceeded; }
 
 }  // namespace
@@ -79,7 +85,7 @@ void TableSimulation::request(const std::string& from, const SimulatedProcess* a
     const auto worker = workers_.find(to);
     if (worker == workers_.end()) return reply(fail(Code::unavailable, "nobody listens there"));
     const SimulatedProcess& process = *worker->second.process;
-    process.gated([request, reply, &worker = worker->second, &process] {
+    const auto serve = process.gated([request, reply, &worker = worker->second, &process] {
       const auto there = worker.replicas.find(request.place);
       if (there == worker.replicas.end()) return reply(fail(Code::unavailable, "it is not on this worker"));
       // What it answers goes out while it lives.
@@ -89,7 +95,8 @@ void TableSimulation::request(const std::string& from, const SimulatedProcess* a
             *out = std::move(what);
             send_it();
           });
-    })();
+    });
+    options_.commit_takes > Duration(0) && has_commit(request) ? later(options_.commit_takes, serve) : serve();
   });
 }
 

@@ -97,6 +97,7 @@ class TableSimulation {
  public:
   struct Options {
     std::uint32_t workers = 3, partitions = 3, replication = 2;
+    Duration commit_takes{};  // of a follower's disk
   };
   TableSimulation(std::uint64_t seed, Options options);
   ~TableSimulation();

@@ -333,6 +333,28 @@ std::optional<TransactionId> staged_everywhere(TableSimulation& cluster) {
   return id;
 }
 
+TEST(TableSimulationTest, FollowersThatTakeLongForALargeCommitStayInSync) {
+  TableSimulation cluster(14, {3, 1, 3, 8s});
+  ASSERT_TRUE(cluster.until([&] { return cluster.whole(); }, 1min));
+  std::optional<TransactionId> id;
+  cluster.begin([&](const Result<TransactionId>& begun) { id = begun.value(); });
+  ASSERT_TRUE(cluster.until([&] { return id.has_value(); }, 10s));
+  std::uint32_t staged = 0;
+  for (const char* key : {"k1", "k2", "k3", "k4"})  // 40 MiB: ten seconds
+    cluster.ask(0, StageRows{*id, 7, {{key, std::string(10u << 20, 'v')}}}, 30s,
+                [&](const Result<PartitionReply>& done) { staged += done.has_value(); });
+  ASSERT_TRUE(cluster.until([&] { return staged == 4; }, 40s));
+  const TimePoint begun = cluster.now();
+  bool committed = false;
+  cluster.commit({*id, {7}}, 5min, [&](const Result<void>& done) { committed = done.has_value(); });
+  while (!committed && cluster.now() < begun + 5min) {
+    cluster.pass(100ms);
+    ASSERT_TRUE(cluster.whole()) << "a follower is given up after " << std::chrono::duration<double>(cluster.now() - begun).count();
+  }
+  EXPECT_TRUE(committed);
+  EXPECT_GE(cluster.now() - begun, 8s);
+}
+
 TEST(TableSimulationTest, NothingIsHeldForASnapshotThatAPartitionWithoutAWorkerCannotTake) {
   TableSimulation cluster(11, {2, 4, 1});
   ASSERT_TRUE(cluster.until([&] { return cluster.whole(); }, 1min));
