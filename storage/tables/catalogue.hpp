@@ -91,7 +91,8 @@ class TableCatalogue {
 
   // ---- what workers report
 
-  /// The answer to a worker's heartbeat.
+  /// The answer to a worker's heartbeat: assignments of which it reports another revision, of about 8 MiB at most, but at least
+  /// one. Where there are more, it is among changed_workers().
   TableOrders heartbeat(const TableNode& node, const TableHeartbeat& message, Time now);
   void node_lost(const std::string& name, Time now);
   /// Partitions move from the worker to others, as soon as these have them; it gets no new ones. Not kept over a restart.

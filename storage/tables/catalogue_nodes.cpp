@@ -9,6 +9,17 @@
 namespace weft::storage::tables {
 namespace {
 
+/// Of assignments in an answer: each has its table's whole commit, and a message has an end. The next answers have the others.
+constexpr std::size_t kMostOrderBytes = 8u << 20;
+
+/// About what it takes in a message.
+std::size_t bytes_of(const Assignment& assignment) {
+  std::size_t bytes = 256 + assignment.primary.size();
+  for (const Member& member : assignment.members) bytes += 64 + member.name.size() + member.address.size();
+  const std::size_t tokens = assignment.commit ? assignment.commit->tokens.size() : 0;
+  return bytes + sizeof(std::uint64_t) * (assignment.snapshots.size() + assignment.transactions.size() + tokens);
+}
+
 bool reported_failure(const std::map<PlaceId, ReplicaReport>& replicas, const PlaceId& place) {
   const auto report = replicas.find(place);
   return report != replicas.end() && !report->second.failure.empty();
@@ -145,6 +156,7 @@ TableOrders TableCatalogue::heartbeat(const TableNode& site, const TableHeartbea
 
   TableOrders orders;
   orders.lease_ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.lease).count();
+  std::size_t bytes = 0;
   for (auto& [id, table] : tables_) {
     for (std::uint32_t p = 0; p < table.record.partitions.size(); ++p) {
       PartitionRecord& partition = table.record.partitions[p];
@@ -161,8 +173,13 @@ TableOrders TableCatalogue::heartbeat(const TableNode& site, const TableHeartbea
         partition.made = true;
         changed(table, partition);
       }
-      if (report == node.replicas.end() || report->second.revision != partition.revision)
-        orders.assignments.push_back(assignment_of(table, p));
+      if (report != node.replicas.end() && report->second.revision == partition.revision) continue;
+      if (bytes >= kMostOrderBytes) {
+        changed_workers_.insert(site.name);  // it asks again at once
+        continue;
+      }
+      orders.assignments.push_back(assignment_of(table, p));
+      bytes += bytes_of(orders.assignments.back());
     }
   }
   for (const ReplicaReport& report : beat.replicas)

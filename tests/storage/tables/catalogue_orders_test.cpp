@@ -1,4 +1,4 @@
-// Which replicas workers are ordered to erase.
+// What workers are ordered to do: which replicas they erase, and how much they hear at a time.
 #include "tests/storage/tables/catalogue_fixture.hpp"
 
 namespace weft::storage::tables {
@@ -51,6 +51,41 @@ TEST_F(CatalogueTest, AFormerMembersReplicaStaysUntilAsManyAsWantedAreThere) {
   EXPECT_TRUE(heartbeat(other).erase.empty()) << "one was not heard of for three seconds, and may be gone";
   heartbeat("c");
   EXPECT_EQ(heartbeat(other).erase, std::vector{place});
+}
+
+TEST_F(CatalogueTest, OrdersOfManyPartitionsComeInSeveralAnswers) {
+  heartbeat("a", true);
+  constexpr std::uint32_t kPartitions = 1024;
+  ASSERT_TRUE(catalogue.create("t", kPartitions, 1));
+  settle({"a"});
+  const auto id = catalogue.begin("t", now);
+  ASSERT_TRUE(id);
+  settle({"a"});
+  ASSERT_TRUE(catalogue.decide("t", {*id, std::vector<std::uint64_t>(20'000, 7)}));
+  (void)catalogue.changed_workers();
+  std::size_t told = 0, answers = 0;
+  while (told < kPartitions && answers < kPartitions) {
+    const TableOrders orders = heartbeat("a");
+    ASSERT_FALSE(orders.assignments.empty()) << "nothing more comes after " << told;
+    EXPECT_LT(encode(orders).header.view().size(), 16u << 20);
+    told += orders.assignments.size();
+    EXPECT_EQ(catalogue.changed_workers().contains("a"), told < kPartitions) << "it asks again at once while there are more";
+    ++answers;
+  }
+  EXPECT_EQ(told, kPartitions);
+  EXPECT_GT(answers, 10u);
+  for (const auto& [place, report] : replicas["a"]) EXPECT_GT(report.revision, 0u);
+  EXPECT_TRUE(heartbeat("a").assignments.empty());
+}
+
+TEST_F(CatalogueTest, OrdersThatAreLargeAreGivenOneByOne) {
+  heartbeat("a", true);
+  ASSERT_TRUE(catalogue.create("t", 3, 1));
+  const auto id = catalogue.begin("t", now);
+  ASSERT_TRUE(catalogue.decide("t", {*id, std::vector<std::uint64_t>(2'000'000, 7)}));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(heartbeat("a").assignments.size(), 1u);
+  settle({"a"});
+  EXPECT_TRUE(heartbeat("a").assignments.empty());
 }
 
 }  // namespace
