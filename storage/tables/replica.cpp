@@ -212,6 +212,7 @@ void Replica::adopt(const Assignment& assignment) {
   if (primary_ && (assignment.primary != context_.name || assignment.epoch != assignment_->epoch))
     leave_role("has another primary now");
   assignment_ = assignment;
+  keys_ = assignment.keys;
   fence_ = std::max(fence_, assignment.epoch);
   open();
   if (may_lead()) return lead();

@@ -31,8 +31,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
   /// Closes it and removes its directory.
   void erase(std::function<void()> done);
   const PlaceId& place() const { return place_; }
-  /// What users' programs have to show; none while it has no assignment.
-  TableKeys keys() const { return assignment_ ? assignment_->keys : TableKeys(); }
+  /// What users' programs have to show: while the master is away, what it said last. Nothing before the first assignment: then
+  /// nobody knows who may read what is here.
+  const std::optional<TableKeys>& keys() const { return keys_; }
   /// To be called now and then: when its disk has become full it says so, and looks for room from then on.
   void look_at_disk();
 
@@ -101,6 +102,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   std::string no_room_;  // why it takes no entries; empty: it does
   std::unique_ptr<rpc::Timer> reopen_, recover_;
   std::optional<Assignment> assignment_;
+  std::optional<TableKeys> keys_;
   std::shared_ptr<PrimaryRole> primary_;
   std::uint64_t fence_ = 0;                            // the highest epoch it knows of
   std::uint64_t led_ = 0;                              // the last epoch in which it was primary: never again in that one

@@ -1,6 +1,7 @@
 #include "storage/tables/table_server.hpp"
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
@@ -18,13 +19,14 @@ constexpr auto kMasterDeadline = 5s;
 
 /// Programs of users show the key of the right that they need. Masters and workers have none: their certificates are enough, and
 /// where nothing is encrypted all are processes of one user.
-Result<void> may(const rpc::Connection& peer, const PartitionRequest& request, const TableKeys& keys) {
+Result<void> may(const rpc::Connection& peer, const PartitionRequest& request, const std::optional<TableKeys>& keys) {
   const rpc::Identity* const who = peer.identity();
   if (who == nullptr || who->role != rpc::Role::user) return {};
   const auto right = right_for(request.operation);
   if (!right)
     return fail(Code::permission_denied, fmt::format("user {} may not do this: only masters and workers do", escaped(who->name)));
-  const std::uint64_t wanted = keys.of(*right);
+  if (!keys) return fail(not_now(request.place, "waits for the master"));
+  const std::uint64_t wanted = keys->of(*right);
   if (request.key == wanted) return {};
   if (request.key == 0)
     return fail(Code::permission_denied,

@@ -464,6 +464,24 @@ TEST_F(ReplicaTest, ASnapshotThatAFollowerHasNotGotIsAskedForElsewhere) {
   EXPECT_EQ(ask("b", read)->error().code(), Code::unavailable);
 }
 
+TEST_F(ReplicaTest, TheKeysOfATableAreKnownWhileTheMasterIsAway) {
+  start("a");
+  make(1);
+  ASSERT_TRUE(put("k", "1"));
+  ASSERT_TRUE(catalogue_.set_mode("t", 0640, {17, 18}));
+  spread_changes();
+  const auto keys = [&] { return workers_.at("a").replicas.at(places_[0])->keys(); };
+  ASSERT_TRUE(turn([&] { return keys() == TableKeys{17, 18}; }));
+  workers_.at("a").hears_master = false;
+  workers_.at("a").replicas.at(places_[0])->master_lost();
+  EXPECT_EQ(keys(), (TableKeys{17, 18})) << "snapshots are read all the same";
+  kill("a");
+  IoThreads threads(1);
+  ReplicaContext alone{reactor_, threads, clock_, {}, "a", 0, "a"};
+  EXPECT_EQ(std::make_shared<Replica>(alone, places_[0], path("a", places_[0]))->keys(), std::nullopt)
+      << "started again, nobody knows yet who may read it";
+}
+
 TEST_F(ReplicaTest, WhatWasNeverAcknowledgedIsNotMissedOfOneInSync) {
   for (const char* name : {"a", "b", "c"}) start(name);
   make(3);
