@@ -46,6 +46,7 @@ class RemoteTables {
   virtual Result<void> stage(const std::string& table, std::uint64_t id, std::uint64_t token, std::vector<RemoteRow> rows) = 0;
   /// Those that were staged under the tokens, and no others.
   virtual Result<void> commit(const std::string& table, std::uint64_t id, std::vector<std::uint64_t> tokens) = 0;
+  /// already_exists: its commit is decided, or done.
   virtual Result<void> abort(const std::string& table, std::uint64_t id) = 0;
 };
 

@@ -460,6 +460,20 @@ void DriverGraph::done(const std::vector<StageId>& stages) {
   splits_.clear();
 }
 
+/// What is published does not fail for a lost answer. Where another driver of the job follows, that one asks again.
+void DriverGraph::publish(const std::string& output, const std::vector<Buffer>& names) {
+  try {
+    data_.commit(output, names);
+  } catch (const JobFailure& failure) {
+    if (session_ && session_->job_goes_on()) throw;
+    const auto published = data_.is_published(output);
+    if (!published)
+      throw JobFailure(
+          Error(failure.error()).wrap("nobody can say whether " + output + " was written: look there before the job is run again"));
+    if (!*published) throw;
+  }
+}
+
 void DriverGraph::finish() {
   if (!sinks_.empty()) {
     std::vector<StageId> targets;
@@ -467,7 +481,7 @@ void DriverGraph::finish() {
     client::RecordedAction before = take_recorded();
     if (before.value) throw JobFailure(differs("it ends, and went on with action " + std::to_string(next_action_)));
     const std::vector<std::vector<Buffer>> results = run(begin(std::move(targets), std::move(before.part), true));
-    for (std::size_t i = 0; i < sinks_.size(); ++i) data_.commit(sinks_[i].path, results.at(i));
+    for (std::size_t i = 0; i < sinks_.size(); ++i) publish(sinks_[i].path, results.at(i));
   }
   // This also attaches to the job, which is to be closed even if it has nothing to do.
   if (sinks_.empty() && (recorded().value || recorded().part))

@@ -116,6 +116,7 @@ class DriverGraph final : public Graph, public runtime::JobProgram {
   Work begin(std::vector<StageId> targets, std::optional<plan::PlanPart> before, bool last = false);
   plan::PlanPart adopt(const std::vector<StageId>& stages, const std::vector<StageId>& targets, plan::PlanPart before);
   std::vector<std::vector<Buffer>> run(Work work);
+  void publish(const std::string& output, const std::vector<Buffer>& names);
   /// Shuffles that only these stages read are not needed any more; the next part releases them.
   void done(const std::vector<StageId>& stages);
   /// What an earlier driver of the job has recorded of the next action.

@@ -87,6 +87,16 @@ void JobData::commit(const std::string& output, const std::vector<Buffer>& names
   table_outputs_.erase(output);
 }
 
+weft::Result<bool> JobData::is_published(const std::string& output) {
+  const auto transaction = table_outputs_.find(output);
+  if (transaction == table_outputs_.end()) return false;
+  const auto aborted = tables().abort(table_of(output), transaction->second);
+  const bool decided = !aborted && aborted.error().code() == Code::already_exists;
+  if (!aborted && !decided && aborted.error().code() != Code::not_found) return fail(aborted.error());
+  table_outputs_.erase(transaction);
+  return decided;
+}
+
 void JobData::abandon_outputs() {
   outputs_.clear();
   for (const auto& [path, transaction] : std::exchange(table_outputs_, {}))

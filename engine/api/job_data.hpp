@@ -54,6 +54,9 @@ class JobData {
   std::string name_of(const std::string& path) const;
   /// Publishes the output of this name. `names`, by task: of the winning attempts' files, or of the rows that they set aside.
   void commit(const std::string& output, const std::vector<Buffer>& names);
+  /// Of an output that could not be committed, when nobody will try that again: whether it is, or will be, published all the same,
+  /// because only the answer was lost. False: it never will be. An error: nobody can say. Throws nothing.
+  weft::Result<bool> is_published(const std::string& output);
   /// Removes what was opened and not committed.
   void abandon_outputs();
   /// Leaves it to the job's next driver.

@@ -11,7 +11,7 @@
 namespace weft::storage::tables {
 namespace {
 
-constexpr std::size_t kCommitsRemembered = 64;
+constexpr std::size_t kCommitsRemembered = 1024;  // of a table, for jobs that repeat theirs: 8 KiB in its record
 constexpr std::size_t kMostTables = 10'000, kMostSnapshots = 1000, kMostTransactions = 1000;
 constexpr const char* kIdsKey = "ti";
 constexpr std::string_view kAccessKey = "ta";
@@ -30,6 +30,10 @@ std::optional<std::uint64_t> id_in(std::string_view kind, std::string_view key) 
   if (!key.starts_with(kind)) return std::nullopt;
   std::from_chars(key.data() + kind.size(), key.data() + key.size(), id, kHexadecimal);
   return key == key_of(kind, id) ? std::optional(id) : std::nullopt;
+}
+
+bool has_committed(const TableRecord& record, TransactionId id) {
+  return std::find(record.committed.begin(), record.committed.end(), id) != record.committed.end();
 }
 
 template <class T>
@@ -250,7 +254,9 @@ Result<void> TableCatalogue::renew(const std::string& name, std::uint64_t id, Ti
 Result<void> TableCatalogue::abort(const std::string& name, TransactionId id) {
   WEFT_ASSIGN(Table* const table, find(name));
   if (table->record.commit && table->record.commit->id == id)
-    return fail(Code::invalid_argument, fmt::format("what was written to '{}' is being committed already", name));
+    return fail(Code::already_exists, fmt::format("what was written to '{}' is being committed already", name));
+  if (has_committed(table->record, id))
+    return fail(Code::already_exists, fmt::format("what was written to '{}' was committed", name));
   if (std::erase(table->record.transactions, id) == 0) return {};
   leases_.end(id.value());
   changed(*table);
@@ -259,15 +265,13 @@ Result<void> TableCatalogue::abort(const std::string& name, TransactionId id) {
 
 bool TableCatalogue::is_committed(const std::string& name, TransactionId id) const {
   const auto table = find(name);
-  if (!table) return false;
-  const auto& committed = (*table)->record.committed;
-  return std::find(committed.begin(), committed.end(), id) != committed.end();
+  return table && has_committed((*table)->record, id);
 }
 
 Result<bool> TableCatalogue::decide(const std::string& name, const TableCommit& commit) {
   WEFT_ASSIGN(Table* const table, find(name));
   TableRecord& record = table->record;
-  if (std::find(record.committed.begin(), record.committed.end(), commit.id) != record.committed.end()) return false;
+  if (has_committed(record, commit.id)) return false;
   if (record.commit && record.commit->id == commit.id) return true;
   if (record.commit) return fail(Code::unavailable, fmt::format("another job's rows of '{}' are being committed", name));
   if (std::find(record.transactions.begin(), record.transactions.end(), commit.id) == record.transactions.end())

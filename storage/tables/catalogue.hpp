@@ -74,6 +74,7 @@ class TableCatalogue {
   Result<void> drop_snapshot(const std::string& table, const std::string& name, SnapshotId id);
   Result<TransactionId> begin(const std::string& table, Time now);
   Result<void> renew(const std::string& table, std::uint64_t id, Time now);
+  /// already_exists: its commit is decided, or was carried out as far back as that is remembered. Nothing when it is gone.
   Result<void> abort(const std::string& table, TransactionId id);
   /// It was decided and carried out, as far back as that is remembered.
   bool is_committed(const std::string& table, TransactionId id) const;

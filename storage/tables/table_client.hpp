@@ -106,6 +106,7 @@ class TableClient {
   /// The rows that were staged under these tokens become visible at one version; the others are dropped. Repeating it is fine. Of a
   /// key that is written several times, one value stays.
   virtual Result<void> commit(const std::string& table, TransactionId id, std::vector<std::uint64_t> tokens) = 0;
+  /// already_exists: its commit is decided, or done.
   virtual Result<void> abort(const std::string& table, TransactionId id) = 0;
 };
 

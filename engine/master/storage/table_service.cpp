@@ -113,7 +113,12 @@ struct TableService::Operations {
     answer(service.catalogue_.promote_remaining(it.table, it.accept_loss, steady_now()),
            [](const RemainingReplicas& replicas) { return replicas; });
   }
-  void operator()(const AbortTransaction& it) const { answer(service.catalogue_.abort(it.table, it.id)); }
+  /// Also that it is decided is known to nobody before it is durable.
+  void operator()(const AbortTransaction& it) const {
+    const auto aborted = service.catalogue_.abort(it.table, it.id);
+    service.publish(responder,
+                    [aborted, to = responder] { aborted ? to->reply(encode(TableReply(Done{}))) : to->fail(aborted.error()); });
+  }
   void operator()(const SetTableMode& it) const { answer(service.catalogue_.set_mode(it.table, it.mode, new_keys())); }
   void operator()(const SetTableOwner& it) const { answer(service.catalogue_.set_owner(it.table, it.user, new_keys())); }
 };

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <weft/weft.h>
 
 #include "engine/api/driver.hpp"
+#include "storage/access/remote.hpp"
 #include "tests/support/process.hpp"
 
 namespace weft::test {
@@ -34,6 +36,55 @@ std::vector<Buffer> names(std::initializer_list<std::string_view> texts) {
   return made;
 }
 
+/// Tables whose master loses its answers to commits.
+class ForgetfulTables final : public storage::RemoteTables {
+ public:
+  explicit ForgetfulTables(Result<void> abort_answer) : abort_answer_(std::move(abort_answer)) {}
+  Result<std::string> resolve(const std::string&, const std::string&) override { return fail(unknown()); }
+  Result<std::vector<storage::SplitGroup>> splits(const std::string&) override { return fail(unknown()); }
+  Result<std::unique_ptr<storage::RemoteRows>> rows(const storage::Split&) override { return fail(unknown()); }
+  Result<std::uint64_t> begin(const std::string&) override { return std::uint64_t{5}; }
+  Result<void> keep(const std::string&, std::uint64_t) override { return {}; }
+  Result<void> stage(const std::string&, std::uint64_t, std::uint64_t, std::vector<storage::RemoteRow>) override { return {}; }
+  Result<void> commit(const std::string&, std::uint64_t, std::vector<std::uint64_t>) override {
+    return fail(Code::deadline_exceeded, "no answer");
+  }
+  Result<void> abort(const std::string&, std::uint64_t id) override {
+    EXPECT_EQ(id, 5u);
+    ++aborts;
+    return abort_answer_;
+  }
+  std::size_t aborts = 0;
+
+ private:
+  static Error unknown() { return {Code::not_found, "nothing is read here"}; }
+  const Result<void> abort_answer_;
+};
+
+class FilesWithTables final : public storage::RemoteFiles, public storage::TablesBesideFiles {
+ public:
+  explicit FilesWithTables(Result<void> abort_answer) : all(std::move(abort_answer)) {}
+  storage::RemoteTables* tables() override { return &all; }
+  Result<storage::InputFiles> expand(const std::string&, const storage::DirectoryFilter&) override { return fail(none()); }
+  Result<std::vector<storage::RemotePiece>> pieces(const std::string&, const storage::FileVersion&) override {
+    return fail(none());
+  }
+  Result<std::unique_ptr<storage::RemoteFile>> open(const std::string&, const storage::FileVersion&) override {
+    return fail(none());
+  }
+  Result<std::unique_ptr<storage::RemoteOutput>> create(const std::string&) override { return fail(none()); }
+  Result<std::string> normal(const std::string&) override { return fail(none()); }
+  Result<bool> exists(const std::string&) override { return fail(none()); }
+  Result<void> make_directory(const std::string&) override { return fail(none()); }
+  Result<std::vector<std::string>> names(const std::string&) override { return fail(none()); }
+  Result<void> rename(const std::string&, const std::string&, bool) override { return fail(none()); }
+  Result<void> remove(const std::string&) override { return fail(none()); }
+  ForgetfulTables all;
+
+ private:
+  static Error none() { return {Code::not_found, "there are no files"}; }
+};
+
 class JobDataTest : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return scratch / name; }
@@ -54,6 +105,29 @@ TEST_F(JobDataTest, AnAbandonedOutputLeavesNothing) {
   write_file(data.open_output(path("out")) + "/a", "one");
   data.abandon_outputs();
   EXPECT_TRUE(entries(scratch.path()).empty());
+}
+
+TEST_F(JobDataTest, ACommitWhoseAnswerIsLostIsAskedFor) {
+  struct Case {
+    Result<void> answer;
+    std::optional<bool> published;
+    std::size_t aborts;  // with that of abandon_outputs()
+  };
+  const Case cases[] = {{fail(Code::already_exists, "it was committed"), true, 1},
+                        {{}, false, 1},
+                        {fail(Code::not_found, "the table was dropped"), false, 1},
+                        {fail(Code::unavailable, "the master is away"), std::nullopt, 2}};
+  for (const Case& one : cases) {
+    const auto files = std::make_shared<FilesWithTables>(one.answer);
+    JobData with_tables(files, false);
+    with_tables.open_output("table://t");
+    EXPECT_EQ(code_of([&] { with_tables.commit("table://t", names({"7"})); }), Code::deadline_exceeded);
+    const auto published = with_tables.is_published("table://t");
+    EXPECT_EQ(published ? std::optional(*published) : std::nullopt, one.published);
+    with_tables.abandon_outputs();
+    EXPECT_EQ(files->all.aborts, one.aborts);
+  }
+  EXPECT_FALSE(data.is_published(path("out")).value()) << "no table";
 }
 
 TEST_F(JobDataTest, APathHasOneNameHoweverItIsWritten) {

@@ -1,4 +1,4 @@
-// What workers are ordered to do: which replicas they erase, and how much they hear at a time.
+// What workers are ordered to do: which replicas they erase, and how much they hear at a time; how a commit ends.
 #include "tests/storage/tables/catalogue_fixture.hpp"
 
 namespace weft::storage::tables {
@@ -86,6 +86,25 @@ TEST_F(CatalogueTest, OrdersThatAreLargeAreGivenOneByOne) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(heartbeat("a").assignments.size(), 1u);
   settle({"a"});
   EXPECT_TRUE(heartbeat("a").assignments.empty());
+}
+
+TEST_F(CatalogueTest, WhatIsCommittedOrIsAboutToBeCannotBeAborted) {
+  make({"a"});
+  const TransactionId first = catalogue.begin("t", now).value(), dropped = catalogue.begin("t", now).value();
+  ASSERT_TRUE(catalogue.decide("t", {first, {7}}));
+  EXPECT_EQ(catalogue.abort("t", first).error().code(), Code::already_exists) << "nothing stops it any more";
+  ASSERT_TRUE(catalogue.complete_commit("t", first));
+  EXPECT_TRUE(catalogue.abort("t", dropped));
+  for (int i = 0; i < 1000; ++i) {
+    const TransactionId other = catalogue.begin("t", now).value();
+    ASSERT_TRUE(catalogue.decide("t", {other, {7}}).value());
+    ASSERT_TRUE(catalogue.complete_commit("t", other));
+  }
+  restart();
+  EXPECT_EQ(catalogue.abort("t", first).error().code(), Code::already_exists);
+  EXPECT_FALSE(catalogue.decide("t", {first, {7}}).value()) << "it is done, for a driver that comes back for it";
+  EXPECT_TRUE(catalogue.abort("t", dropped)) << "again";
+  EXPECT_EQ(catalogue.decide("t", {dropped, {7}}).error().code(), Code::not_found);
 }
 
 }  // namespace
