@@ -355,6 +355,7 @@ class RocksPartition final : public TablePartition {
         staged_.erase(TransactionId(entry.id));
         return;
       case EntryKind::mark:
+        if (const auto known = snapshots_.find(SnapshotId(entry.id)); known != snapshots_.end()) kept_->remove(known->second);
         snapshots_.insert_or_assign(SnapshotId(entry.id), entry.version);
         return;
       case EntryKind::unmark:

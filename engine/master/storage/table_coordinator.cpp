@@ -111,12 +111,16 @@ void TableCoordinator::make_snapshot(const TakeSnapshot& request, std::int64_t c
     parts_.publish([done, why](const Result<void>&) { done(fail(why)); });
     finished();
   };
-  barrier_.each(*table, Hold{ticket, false}, [=, this, table = *table, id = *id](const Result<void>& held) {
-    if (!held) return failed(held.error());
-    barrier_.each(table, Mark{ticket, id}, [=, this](const Result<void>& marked) {
-      if (!marked) return failed(marked.error());
-      if (const auto made = parts_.catalogue.complete_snapshot(table.name, id); !made) return failed(made.error());
-      made_durable(id);
+  // A restart would give an id again that no record has.
+  parts_.publish([=, this, table = *table, id = *id](const Result<void>& written) {
+    if (!written) return failed(written.error());
+    barrier_.each(table, Hold{ticket, false}, [=, this](const Result<void>& held) {
+      if (!held) return failed(held.error());
+      barrier_.each(table, Mark{ticket, id}, [=, this](const Result<void>& marked) {
+        if (!marked) return failed(marked.error());
+        if (const auto made = parts_.catalogue.complete_snapshot(table.name, id); !made) return failed(made.error());
+        made_durable(id);
+      });
     });
   });
 }

@@ -319,6 +319,20 @@ TEST_F(PartitionTest, ReadersWithoutASnapshotSeeWhatIsCommitted) {
   EXPECT_EQ(partition->get("a", kNewest).value(), "2");
 }
 
+TEST_F(PartitionTest, ASnapshotThatIsMarkedAgainKeepsItsLaterVersionOnly) {
+  auto partition = open();
+  const auto write = [&](const char* value) { apply(*partition, {partition->last() + 1, {{"a", value}}}); };
+  write("1");
+  apply(*partition, special(*partition, EntryKind::mark, 5));
+  write("2");
+  apply(*partition, special(*partition, EntryKind::mark, 5));
+  write("3");
+  partition->set_committed(partition->last());
+  ASSERT_TRUE(partition->compact());
+  EXPECT_EQ(partition->stored_versions().value(), 2u);
+  EXPECT_EQ(partition->get("a", partition->snapshots().at(SnapshotId(5))).value(), "2");
+}
+
 TEST_F(PartitionTest, ACopyIsEqualWhateverIsWrittenMeanwhile) {
   Random random(9);
   Model model;

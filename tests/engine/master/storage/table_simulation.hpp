@@ -127,6 +127,8 @@ class TableSimulation {
   bool lives(const std::string& worker) const { return workers_.contains(worker); }
   std::string name_of(std::uint64_t worker) const { return std::string(1, static_cast<char>('a' + worker)); }
 
+  /// What the master has on its disk under that key; empty: nothing.
+  std::string durable(const std::string& key) const { return durable_.contains(key) ? durable_.at(key) : ""; }
   /// Called with each request to a partition when it is sent.
   void watch(std::function<void(const storage::tables::PartitionRequest&)> seen) { seen_ = std::move(seen); }
 

@@ -384,6 +384,25 @@ TEST(TableSimulationTest, NothingIsHeldForASnapshotThatAPartitionWithoutAWorkerC
   EXPECT_TRUE(*taken) << taken->error().to_string();
 }
 
+TEST(TableSimulationTest, TheIdOfASnapshotIsDurableBeforeAnyPartitionHearsOfIt) {
+  TableSimulation cluster(15, {2, 4, 2});
+  ASSERT_TRUE(cluster.until([&] { return cluster.whole(); }, 1min));
+  cluster.pass(1s);
+  const std::string before = cluster.durable("ti");
+  ASSERT_FALSE(before.empty());
+  std::size_t holds = 0;
+  cluster.watch([&](const PartitionRequest& request) {
+    if (!std::holds_alternative<Hold>(request.operation)) return;
+    ++holds;
+    EXPECT_NE(cluster.durable("ti"), before) << "a master that is restarted now gives the id again";
+  });
+  std::optional<Result<SnapshotId>> taken;
+  cluster.snapshot(30s, [&](const Result<SnapshotId>& id) { taken.emplace(id); });
+  ASSERT_TRUE(cluster.until([&] { return taken.has_value(); }, 2min));
+  EXPECT_TRUE(*taken) << taken->error().to_string();
+  EXPECT_GE(holds, 4u);
+}
+
 TEST(TableSimulationTest, APartitionThatDoesNotAnswerIsReleasedByOneLoopHoweverOftenAnybodyTries) {
   TableSimulation cluster(12, {2, 4, 1});
   ASSERT_TRUE(cluster.until([&] { return cluster.whole(); }, 1min));
