@@ -13,6 +13,13 @@ constexpr std::size_t kPageBytes = 4u << 20;
 constexpr std::size_t kMostCopies = 16;  // of one partition at a time
 constexpr Duration kCopyIdle = std::chrono::minutes(1);
 
+/// What a snapshot that is dropped kept may be compacted away in the middle of a read.
+bool keeps(const TablePartition& store, SnapshotId snapshot, std::uint64_t version) {
+  const auto snapshots = store.snapshots();
+  const auto known = snapshots.find(snapshot);
+  return known != snapshots.end() && known->second == version;
+}
+
 }  // namespace
 
 Result<PartitionReply> look_up(const TablePartition& store, const ScanRows& scan, std::uint64_t at) {
@@ -64,12 +71,14 @@ void Replica::read(SnapshotId snapshot, LookUp look_up, SharedResponder responde
   }
   // Beside the queue: reads don't wait for writes. Snapshots don't change; of the newest version one must still be the primary, in
   // the same role: as a follower it may have taken, and shown, what nobody has acknowledged.
-  context_.threads.post([weak = weak_from_this(), store = store_, look_up = std::move(look_up), responder, at,
+  context_.threads.post([weak = weak_from_this(), store = store_, look_up = std::move(look_up), responder, at, snapshot,
                          role = std::weak_ptr(primary_), &reactor = context_.reactor]() mutable {
     auto found = std::make_shared<Result<PartitionReply>>(look_up(*store, at));
+    const bool kept = snapshot == SnapshotId() || keeps(*store, snapshot, at);
     store.reset();
-    reactor.post([weak, found, responder = std::move(responder), role = std::move(role), current = at == kNewest] {
+    reactor.post([weak, found, responder = std::move(responder), role = std::move(role), current = at == kNewest, kept] {
       const auto self = weak.lock();
+      if (!kept) return responder->fail(Error(Code::unavailable, "the snapshot was dropped while it was read"));
       if (current && (!self || !self->primary_ || self->primary_ != role.lock() || !self->context_.leased()))
         return responder->fail(Error(Code::unavailable, "the partition has another primary"));
       if (!*found && self) return responder->fail(self->read_failed(found->error()));

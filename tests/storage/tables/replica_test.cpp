@@ -464,6 +464,40 @@ TEST_F(ReplicaTest, ASnapshotThatAFollowerHasNotGotIsAskedForElsewhere) {
   EXPECT_EQ(ask("b", read)->error().code(), Code::unavailable);
 }
 
+TEST_F(ReplicaTest, AReadOfASnapshotThatIsDroppedMeanwhileIsNotAnswered) {
+  start("a", faulty(faults));
+  make(1);
+  ASSERT_TRUE(put("k", "1"));
+  const SnapshotId id = catalogue_.begin_snapshot("t", "s", 1, 0, now()).value();
+  ASSERT_TRUE(done(order(Hold{1, false})));
+  ASSERT_TRUE(done(order(Mark{1, id})));
+  ASSERT_TRUE(catalogue_.complete_snapshot("t", id));
+  spread_changes();
+  PartitionRequest read = request_of(GetRows{id, {"k"}});
+  read.place = places_[0];
+  EXPECT_EQ(value_of(**ask("a", read)), "1");
+  std::mutex reads;
+  std::unique_lock lock(reads);
+  std::atomic<bool> reading = false;
+  faults->reading = [&] {
+    reading = true;
+    const std::lock_guard wait(reads);
+  };
+  std::optional<Result<PartitionReply>> answer;
+  deliver("client", "a", read, [&](Result<PartitionReply> reply) { answer = std::move(reply); });
+  ASSERT_TRUE(turn([&] { return reading.load(); }));
+  reactor_.patience = 20ms;
+  ASSERT_TRUE(catalogue_.drop_snapshot("t", "s", {}));
+  spread_changes();
+  reactor_.pass(10s);
+  EXPECT_EQ(ask("a", read)->error().code(), Code::not_found) << "it is gone";
+  lock.unlock();
+  reactor_.patience = 10s;
+  ASSERT_TRUE(turn([&] { return answer.has_value(); }));
+  ASSERT_FALSE(*answer) << "what it kept may be compacted away";
+  EXPECT_EQ((*answer).error().code(), Code::unavailable);
+}
+
 TEST_F(ReplicaTest, TheKeysOfATableAreKnownWhileTheMasterIsAway) {
   start("a");
   make(1);
