@@ -51,6 +51,8 @@ class WorkerChunks final : public ChunkService {
                       if (!site) return again(site.error());
                       if (!site->enabled)
                         return log_.warn("the master keeps no files (no --data-dir): the chunk directories stay idle");
+                      secret_ = site->secret;
+                      if (server_) server_->set_write_secret(secret_);
                       open(site->cluster);
                     }));
   }
@@ -175,6 +177,7 @@ class WorkerChunks final : public ChunkService {
     options.copy_rate = options_.copy_rate;
     options.chain.racks = shell_.racks;
     server_ = std::make_unique<ChunkServer>(shell_.reactor, *store_, options);
+    server_->set_write_secret(secret_);
     if (auto offered = server_->offer_to_neighbours(shell_.data_address); !offered)
       log_.warn("chunks are not shared with readers of this machine: {}", offered.error().to_string());
     if (greeted_) join();
@@ -276,6 +279,7 @@ class WorkerChunks final : public ChunkService {
   std::shared_ptr<ChunkStore> store_;  // also held by chores under way
   std::unique_ptr<ChunkServer> server_;
   std::string cluster_;                 // of the first master that was met; the directories are of no other
+  WriteSecret secret_;                  // of the master heard of last
   rpc::ConnectionPtr master_;           // null: no registration
   std::shared_ptr<bool> registration_;  // lives as long as that
   std::unique_ptr<rpc::Timer> retry_;

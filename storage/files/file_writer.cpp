@@ -106,7 +106,7 @@ class Writer final : public FileWriter {
     targets_ = std::move(made_for.targets);
     std::vector<std::string> addresses;
     for (const NodeSite& site : targets_) addresses.push_back(site.node.address);
-    auto made = files_->chunks().create(id_, addresses, bytes);
+    auto made = files_->chunks().create(id_, addresses, bytes, made_for.key);
     if (!made) {
       excluded_.push_back(targets_.front().id);
       const bool unknown = made.error().code() == Code::not_found;

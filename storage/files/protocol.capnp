@@ -143,6 +143,7 @@ struct FileReply {
   struct Allocated {
     chunk @0 :UInt64;
     targets @1 :List(NodeSite);
+    key @2 :UInt64;
   }
   struct Listing {
     entries @0 :List(FileStatus);
@@ -263,6 +264,12 @@ struct StorageReport {
 struct StorageSite {
   enabled @0 :Bool;
   cluster @1 :Text;
+  secret @2 :WriteSecret;
+
+  struct WriteSecret {
+    low @0 :UInt64;
+    high @1 :UInt64;
+  }
 }
 
 struct StorageJoin {

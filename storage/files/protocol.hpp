@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/rpc/rpc.hpp"
+#include "storage/chunks/write_key.hpp"
 #include "storage/namespace/types.hpp"
 #include "storage/reply.hpp"
 
@@ -38,6 +39,7 @@ struct Leased {
 struct Allocated {
   ChunkId chunk;
   std::vector<NodeSite> targets;  // the pipeline in order
+  std::uint64_t key = 0;          // to write it, for the workers; 0: of a master of an earlier release, whose workers ask for none
 };
 /// Entries of a directory. Fewer than kMostListed mean that there are no more.
 struct Listing {
@@ -204,6 +206,7 @@ struct StorageSite {
   static constexpr const char* kName = "storage site";
   bool enabled = false;  // the master keeps a namespace
   std::string cluster;
+  WriteSecret secret;  // of this master, of which keys to write chunks are made
 };
 struct StorageJoin {
   static constexpr const char* kName = "storage join";

@@ -1,9 +1,12 @@
 #include "storage/namespace/copies.hpp"
 
+#include <limits>
+
 namespace weft::storage {
 namespace {
 
-constexpr std::uint32_t kVerifiedAtOnce = 2;  // chunks per node
+constexpr std::uint32_t kVerifiedAtOnce = 2;        // chunks per node
+constexpr Time kMayBeLate = std::chrono::hours(1);  // of a copy of the longest chunk to a slow disk
 
 }  // namespace
 
@@ -19,6 +22,7 @@ bool Copies::start(const ChunkInfo& chunk, NodeId from, NodeId to, Time deadline
 }
 
 void Copies::end(ChunkId chunk, NodeId to) {
+  late_.erase({chunk, to});
   const auto found = copies_.find({chunk, to});
   if (found == copies_.end()) return;
   const CopyUnderWay copy = found->second;
@@ -67,7 +71,9 @@ void Copies::expire(Time now) {
   for (const auto& [chunk, to] : late) {
     end(chunk, to);
     moved_from_.erase(chunk);
+    late_[{chunk, to}] = now + kMayBeLate;
   }
+  std::erase_if(late_, [&](const auto& item) { return item.second <= now; });
   for (const auto& [key, deadline] : verifying_)
     if (deadline <= now) silent.push_back(key);
   for (const auto& [chunk, node] : silent) end_verification(chunk, node);
@@ -79,6 +85,7 @@ void Copies::node_lost(NodeId node) {
   for (const auto& [key, copy] : copies_)
     if (copy.from == node || copy.to == node) ended.push_back(key);
   for (const auto& [chunk, to] : ended) end(chunk, to);
+  std::erase_if(late_, [node](const auto& item) { return item.first.second == node; });
   std::erase_if(verifying_, [node](const auto& item) { return item.first.second == node; });
 }
 
@@ -86,6 +93,7 @@ void Copies::forget(ChunkId chunk) {
   backoff_.erase(chunk);
   moved_from_.erase(chunk);
   for (const NodeId to : targets_of(chunk)) end(chunk, to);  // one that arrives is stale
+  late_.erase(late_.lower_bound({chunk, NodeId{}}), late_.upper_bound({chunk, NodeId(std::numeric_limits<NodeId::rep>::max())}));
   while (true) {
     const auto next = verifying_.lower_bound({chunk, NodeId{}});
     if (next == verifying_.end() || next->first.first != chunk) return;

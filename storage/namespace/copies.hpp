@@ -32,6 +32,8 @@ class Copies {
   const CopyUnderWay* find(ChunkId chunk, NodeId to) const;
   /// Where copies of the chunk are on their way to.
   std::vector<NodeId> targets_of(ChunkId chunk) const;
+  /// Whether a copy was ordered there that is under way, or that took so long that it was given up and may arrive yet.
+  bool ordered(ChunkId chunk, NodeId to) const { return copies_.contains({chunk, to}) || late_.contains({chunk, to}); }
   const std::map<Key, CopyUnderWay>& all() const { return copies_; }
   std::uint64_t bytes() const { return bytes_; }
 
@@ -57,6 +59,7 @@ class Copies {
   NodeTable& nodes_;
   std::map<Key, CopyUnderWay> copies_;
   std::uint64_t bytes_ = 0;
+  std::map<Key, Time> late_;         // given up, and until when they may arrive yet
   std::map<ChunkId, Time> backoff_;  // copies that failed
   std::map<ChunkId, NodeId> moved_from_;
   std::map<Key, Time> verifying_;  // until when an answer is waited for

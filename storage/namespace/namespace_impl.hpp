@@ -59,6 +59,8 @@ class Namespace::Impl {
   void node_lost(NodeId id);
   /// `checked`: it was compared with its digest just now, when it was written.
   void add_replica(Node& node, const ChunkInfo& info, bool checked);
+  /// A replica that was just written, and is one too many: nobody ordered it.
+  bool is_unwanted(const Node& there, const ChunkInfo& info) const;
   void remove_replica(Node& node, ChunkId id);
   void found_corrupt(Node& node, Chunk& chunk, bool foreign);
   void lose_silent_nodes();

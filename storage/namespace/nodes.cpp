@@ -82,6 +82,15 @@ void Namespace::Impl::add_replica(Node& there, const ChunkInfo& info, bool check
   reconsider(chunk);
 }
 
+/// Were it kept, one that was ordered would go in its place, and whoever can bring replicas into being could exchange a chunk's
+/// bytes. While replicas are lacking it is welcome: it may be of a copy that a master before this one, or a registration of the
+/// worker before this one, knew of.
+bool Namespace::Impl::is_unwanted(const Node& there, const ChunkInfo& info) const {
+  const auto found = chunks.find(info.id);
+  if (found == chunks.end() || !found->second.sealed || there.chunks.contains(info.id)) return false;
+  return damaged.of(info.id) == nullptr && !copies.ordered(info.id, there.id) && good(found->second) >= wanted(found->second);
+}
+
 void Namespace::Impl::remove_replica(Node& there, ChunkId id) {
   const auto found = chunks.find(id);
   if (found == chunks.end()) return;
@@ -119,7 +128,10 @@ Result<void> Namespace::chunks_changed(NodeId id, ChunkEvent event, const std::v
     const auto found = impl.chunks.find(chunk);
     switch (event) {
       case ChunkEvent::sealed:
-        impl.add_replica(*from, info, true);
+        if (impl.is_unwanted(*from, info))
+          from->erase(chunk);
+        else
+          impl.add_replica(*from, info, true);
         break;
       case ChunkEvent::lost:
         impl.remove_replica(*from, chunk);

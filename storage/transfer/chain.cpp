@@ -4,8 +4,9 @@
 
 namespace weft::storage {
 
-Chain::Chain(rpc::Reactor& reactor, const ChunkClientOptions& options, ChunkId id, std::vector<std::string> targets)
-    : reactor_(reactor), options_(options), id_(id), targets_(std::move(targets)) {}
+Chain::Chain(rpc::Reactor& reactor, const ChunkClientOptions& options, ChunkId id, std::vector<std::string> targets,
+             std::uint64_t key)
+    : reactor_(reactor), options_(options), id_(id), targets_(std::move(targets)), key_(key) {}
 
 void Chain::begin(std::uint64_t expected_length, Done done) {
   if (targets_.empty() || targets_.size() > kMostTargets) {
@@ -24,7 +25,8 @@ void Chain::begin(std::uint64_t expected_length, Done done) {
                            expected_length,
                            self->targets_.front(),
                            {self->targets_.begin() + 1, self->targets_.end()},
-                           self->options_.racks->rack()};
+                           self->options_.racks->rack(),
+                           self->key_};
     self->request(kBeginWrite, encode_begin(start), {}, self->for_all(self->options_.connect_deadline),
                   [self, done](Result<rpc::Message> reply) {
                     if (!reply) return done(fail(std::move(reply).error()));

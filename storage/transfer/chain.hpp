@@ -19,7 +19,9 @@ class Chain : public std::enable_shared_from_this<Chain> {
   using Done = std::function<void(Result<void>)>;
   using SealDone = std::function<void(Result<ChunkWritten>)>;
 
-  Chain(rpc::Reactor& reactor, const ChunkClientOptions& options, ChunkId id, std::vector<std::string> targets);
+  /// `key`: to write the chunk, as the master gave it; 0 from a worker, which needs none.
+  Chain(rpc::Reactor& reactor, const ChunkClientOptions& options, ChunkId id, std::vector<std::string> targets,
+        std::uint64_t key = 0);
 
   /// Connects to the first target, which connects to the next. Fails when the first cannot take the chunk.
   void begin(std::uint64_t expected_length, Done done);
@@ -41,6 +43,7 @@ class Chain : public std::enable_shared_from_this<Chain> {
   const ChunkClientOptions options_;
   const ChunkId id_;
   const std::vector<std::string> targets_;
+  const std::uint64_t key_;
   rpc::ConnectionPtr connection_;
   std::string rack_;  // of the first target, once it has answered
   std::uint64_t sent_ = 0;

@@ -155,8 +155,8 @@ Result<std::unique_ptr<ChunkReader>> ChunkClient::open(const ChunkLocation& loca
 }
 
 Result<std::unique_ptr<ChunkWriter>> ChunkClient::create(ChunkId id, const std::vector<std::string>& targets,
-                                                         std::uint64_t expected_length) {
-  return make_writer(*impl_, id, targets, expected_length);
+                                                         std::uint64_t expected_length, std::uint64_t key) {
+  return make_writer(*impl_, id, targets, expected_length, key);
 }
 
 }  // namespace weft::storage

@@ -98,9 +98,10 @@ class ChunkClient {
   /// are in failures().
   Result<std::unique_ptr<ChunkReader>> open(const ChunkLocation& location);
   /// Connects to the first target and it to the next. Targets further down that cannot be reached are left out (and
-  /// reported by seal()).
+  /// reported by seal()). `key`: to write this chunk, as the master gave it with the targets. permission_denied: this process is of
+  /// a user and shows no key, or one that the worker's master did not give (perhaps the master before: ask for another chunk).
   Result<std::unique_ptr<ChunkWriter>> create(ChunkId id, const std::vector<std::string>& targets,
-                                              std::uint64_t expected_length = kDefaultChunkBytes);
+                                              std::uint64_t expected_length = kDefaultChunkBytes, std::uint64_t key = 0);
 
   class Impl;
 

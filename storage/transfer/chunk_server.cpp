@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "base/text.hpp"
 #include "storage/transfer/chunk_server_impl.hpp"
 
 namespace weft::storage {
@@ -99,9 +102,26 @@ void ChunkServer::Impl::on_close(const rpc::ConnectionPtr& connection) {
 
 // ---- writing
 
+/// Programs of users show the key that the master gave them with the chunk: a reader of a file knows its chunks' ids and digests,
+/// to which other bytes can be made, and must not bring replicas of them into being. Masters and workers need none, and where
+/// nothing is encrypted all are processes of one user.
+Result<void> ChunkServer::Impl::may_begin(const rpc::Connection& peer, const WriteStart& start) const {
+  const rpc::Identity* const who = peer.identity();
+  if (who == nullptr || who->role != rpc::Role::user || write_secret_ == WriteSecret{}) return {};
+  if (start.key == key_to_write(write_secret_, start.id)) return {};
+  if (start.key == 0)
+    return fail(Code::permission_denied,
+                fmt::format("user {} shows no key to write {}: a program of an earlier release has none; build it again",
+                            escaped(who->name), to_string(start.id)));
+  return fail(Code::permission_denied,
+              fmt::format("user {} shows a key to write {} that this worker's master did not give; ask the master for a chunk",
+                          escaped(who->name), to_string(start.id)));
+}
+
 void ChunkServer::Impl::begin(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder) {
   auto start = decode_begin(header);
   if (!start) return responder.fail(start.error());
+  if (const auto may = may_begin(*connection, *start); !may) return responder.fail(may.error());
   if (writes_ >= options_.writes)
     return responder.fail(Error(Code::resource_exhausted, "too many chunks are being written to this worker"));
   const ChunkId id = start->id;
@@ -205,6 +225,7 @@ void ChunkServer::copy_to(ChunkLocation chunk, std::vector<std::string> targets,
   impl_->copy_to(std::move(chunk), std::move(targets), std::move(done));
 }
 void ChunkServer::forget(const std::string& address, const Error& why) { impl_->forget(address, why); }
+void ChunkServer::set_write_secret(const WriteSecret& secret) { impl_->set_write_secret(secret); }
 void ChunkServer::set_copy_rate(std::uint64_t bytes_per_second) { impl_->set_copy_rate(bytes_per_second); }
 
 }  // namespace weft::storage

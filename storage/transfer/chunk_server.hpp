@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
 #include "storage/chunks/chunk_store.hpp"
+#include "storage/chunks/write_key.hpp"
 #include "storage/transfer/chunk_client.hpp"
 
 namespace weft::storage {
@@ -44,6 +45,10 @@ class ChunkServer {
   void copy_to(ChunkLocation chunk, std::vector<std::string> targets, CopyDone done);
   /// Of a worker that is gone: chunks are no longer passed on to it, and their writers learn that it lacks them.
   void forget(const std::string& address, const Error& why);
+  /// Of the master that this worker is registered with, from now on. Programs of users write only chunks to which they show the key
+  /// that is made of it (storage/chunks/write_key.hpp). Until one is given, and after zeros, none is asked for: masters of earlier
+  /// releases give none.
+  void set_write_secret(const WriteSecret& secret);
   /// For the rate of copies from now on; 0: no bound.
   void set_copy_rate(std::uint64_t bytes_per_second);
 

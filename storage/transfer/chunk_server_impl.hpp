@@ -25,6 +25,7 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
   Result<void> offer_to_neighbours(const std::string& data_address);
   void copy_to(ChunkLocation chunk, std::vector<std::string> targets, CopyDone done);
   void forget(const std::string& address, const Error& why);
+  void set_write_secret(const WriteSecret& secret) { write_secret_ = secret; }
   void set_copy_rate(std::uint64_t rate) { pacer_.set_rate(rate); }
   void shut_down();
 
@@ -63,6 +64,7 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
   void check(ChunkId id);
 
   // chunk_server.cpp
+  Result<void> may_begin(const rpc::Connection& peer, const WriteStart& start) const;
   void begin(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
   void write(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
   void seal(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
@@ -75,6 +77,7 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
   std::unique_ptr<IoThreads> threads_;
   const ServerContext context_;
   std::map<rpc::Connection*, Peer> peers_;
+  WriteSecret write_secret_;
   std::size_t writes_ = 0;
   std::vector<std::weak_ptr<IncomingWrite>> sealing_;  // no longer of a peer
   std::set<ChunkId> checking_;

@@ -92,9 +92,9 @@ class ChainedWriter final : public ChunkWriter {
 }  // namespace
 
 Result<std::unique_ptr<ChunkWriter>> make_writer(ChunkClient::Impl& client, ChunkId id, const std::vector<std::string>& targets,
-                                                 std::uint64_t expected_length) {
+                                                 std::uint64_t expected_length, std::uint64_t key) {
   const auto& options = client.options();
-  auto chain = std::make_shared<Chain>(client.reactor(), options, id, targets);
+  auto chain = std::make_shared<Chain>(client.reactor(), options, id, targets, key);
   WEFT_TRY(rpc::await<void>(client.reactor(), "beginning to write " + to_string(id),
                             [chain, expected_length](auto done) { chain->begin(expected_length, done); }));
   const auto patience = options.write_deadline * static_cast<rpc::Duration::rep>(targets.size()) + kWriteMargin;

@@ -51,6 +51,8 @@ struct BeginWrite {
   # Those behind it in the chain.
   rack @4 :Text;
   # Of the sender.
+  key @5 :UInt64;
+  # To write this chunk, as the master gave it; workers show none.
 }
 
 struct WriteBytes {

@@ -49,6 +49,6 @@ class ReplicaSource {
 Result<std::unique_ptr<ReplicaSource>> open_replica(ChunkClient::Impl& client, const std::string& address, const ChunkInfo& info);
 /// Blocks until the chain is connected.
 Result<std::unique_ptr<ChunkWriter>> make_writer(ChunkClient::Impl& client, ChunkId id, const std::vector<std::string>& targets,
-                                                 std::uint64_t expected_length);
+                                                 std::uint64_t expected_length, std::uint64_t key);
 
 }  // namespace weft::storage

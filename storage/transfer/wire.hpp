@@ -61,6 +61,7 @@ struct WriteStart {
   std::string self;
   std::vector<std::string> targets;
   std::string rack{};
+  std::uint64_t key = 0;  // as the master gave it; 0: of a worker, or of an earlier release
 };
 
 struct WritePosition {

@@ -10,8 +10,10 @@
 
 #include "base/rpc/credentials.hpp"
 #include "engine/client/admin.hpp"
+#include "storage/files/protocol.hpp"
 #include "storage/tables/partition_peers.hpp"
 #include "storage/tables/table_client.hpp"
+#include "storage/transfer/chunk_client.hpp"
 #include "tests/cluster/secure_cluster.hpp"
 
 namespace weft::test {
@@ -330,6 +332,35 @@ TEST_F(RightsTest, AWorkerAsksUsersForTheKeyOfATable) {
   EXPECT_TRUE(eventually([&] { return !ask(get, his.keys.read); }));
   EXPECT_EQ(weft({"table", "get", "hers", "ann"}, "alice").out, "43\n");
   reactor->run([&] { peers.reset(); });
+  reactor->stop();
+}
+
+/// Who may read a file knows its chunks' ids and digests, and can find other bytes of the same digest.
+TEST_F(RightsTest, AWorkerAsksUsersForTheKeyOfAChunkThatTheyWrite) {
+  using namespace storage;
+  const auto reactor = rpc::Reactor::start("bob", rpc::Security{.credentials = rpc::Credentials::open(identity("bob")).value()});
+  const auto endpoint = rpc::Endpoint::parse(address_).value().of(rpc::Role::master);
+  const auto master = rpc::connect(*reactor, endpoint, std::chrono::seconds(10));
+  ASSERT_TRUE(master) << master.error().to_string();
+  const auto ask = [&](const files::FileRequest& request) {
+    const auto answer = rpc::call(*reactor, *master, files::kFileRequest, files::encode(request), std::chrono::seconds(10));
+    EXPECT_TRUE(answer) << answer.error().to_string();
+    return files::decode_file_reply(*answer).value();
+  };
+  const auto lease = std::get<files::Leased>(ask(files::CreateFile{"/his", "bob", {}})).lease;
+  const auto given = std::get<files::Allocated>(ask(files::AllocateChunk{lease, "", {}, 10}));
+  const std::vector<std::string> targets{given.targets.at(0).node.address};
+  {
+    ChunkClient client(*reactor);
+    const auto refused = [&](ChunkId chunk, std::uint64_t key) {
+      const auto begun = client.create(chunk, targets, 10, key);
+      return begun ? std::string("accepted") : begun.error().to_string();
+    };
+    EXPECT_TRUE(has(refused(ChunkId(7), 0), "user bob shows no key to write chunk 0000000000000007")) << refused(ChunkId(7), 0);
+    EXPECT_TRUE(has(refused(ChunkId(7), given.key), "that this worker's master did not give")) << "it is the key of another chunk";
+    EXPECT_EQ(refused(given.chunk, given.key), "accepted");
+  }
+  reactor->run([&] { (*master)->close(); });
   reactor->stop();
 }
 

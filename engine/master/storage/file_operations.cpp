@@ -34,6 +34,7 @@ struct Operations {
   const Caller& caller;
   Namespace& tree;
   const DrainedTables& tables;
+  const WriteSecret& secret;
 
   Result<FileReply> leased(const Result<LeaseId>& lease) const {
     if (!lease) return fail(lease.error());
@@ -66,7 +67,7 @@ struct Operations {
   Result<FileReply> operator()(const AllocateChunk& it) const {
     WEFT_ASSIGN(const Allocation made,
                 tree.allocate(it.lease, it.writer, it.excluded, steady_now(), it.bytes, ChunkId(unguessable_number())));
-    return FileReply(Allocated{made.chunk, sites(made.targets)});
+    return FileReply(Allocated{made.chunk, sites(made.targets), key_to_write(secret, made.chunk)});
   }
   Result<FileReply> operator()(const SealChunk& it) const { return done(tree.seal(it.lease, it.chunk, it.durable, steady_now())); }
   Result<FileReply> operator()(const CompleteFile& it) const {
@@ -200,8 +201,8 @@ void set_owner(FileRequest& request, const std::string& user) {
   if (auto* const file = std::get_if<CreateFile>(&request)) file->user = user;
 }
 
-Result<FileReply> apply(const Caller& caller, const FileRequest& request, Namespace& tree, const DrainedTables& tables) {
-  return std::visit(Operations{caller, tree, tables}, request);
+Result<FileReply> apply(const Caller& caller, const FileRequest& request, const FilesAndTables& of) {
+  return std::visit(Operations{caller, of.tree, of.tables, of.secret}, request);
 }
 
 }  // namespace weft::master

@@ -27,9 +27,15 @@ Audited audited(const storage::files::FileRequest& request);
 /// Whoever the request says that he is, what it makes belongs to this user.
 void set_owner(storage::files::FileRequest& request, const std::string& user);
 
+/// What operations work on.
+struct FilesAndTables {
+  storage::Namespace& tree;
+  const DrainedTables& tables;
+  const storage::WriteSecret& secret;  // of which keys to write chunks are made
+};
+
 /// Applied, or refused with a reason; a refusal changes nothing. Changes must be durable before any answer shows them. Only `check`
 /// looks at the caller here, who does not see the files below a directory that he may not read. On the thread of the namespace.
-Result<storage::files::FileReply> apply(const Caller& caller, const storage::files::FileRequest& request, storage::Namespace& tree,
-                                        const DrainedTables& tables);
+Result<storage::files::FileReply> apply(const Caller& caller, const storage::files::FileRequest& request, const FilesAndTables& of);
 
 }  // namespace weft::master

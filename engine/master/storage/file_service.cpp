@@ -10,6 +10,7 @@
 #include "base/counted.hpp"
 #include "base/guarded.hpp"
 #include "base/log.hpp"
+#include "base/unguessable.hpp"
 #include "engine/master/replication/changes.hpp"
 #include "engine/master/storage/file_operations.hpp"
 #include "engine/master/storage/storage_time.hpp"
@@ -87,14 +88,14 @@ class FileService final : public StorageService {
     if (!caller.user.empty()) set_owner(*request, caller.user);
     const bool at_once = std::visit([]<class Operation>(const Operation&) { return AnsweredAtOnce<Operation>; }, *request);
     if (const auto full = store_->full(); full && !at_once) return responder.fail(*full);
-    const auto reply = apply(caller, *request, namespace_, drained_tables_);
+    const auto reply = apply(caller, *request, {namespace_, drained_tables_, write_secret_});
     note(shell_.audit, caller, audited(*request), reply ? nullptr : &reply.error());
     answer(reply ? Result<rpc::Payload>(encode(*reply)) : fail(reply.error()), at_once, std::move(responder));
   }
 
   void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder) override {
     if (TableService::is_for_tables(message.type)) return tables_.on_worker_request(worker, message, std::move(responder));
-    if (message.type == kStorageHello) return responder.reply(encode(StorageSite{true, store_->cluster_id()}));
+    if (message.type == kStorageHello) return responder.reply(encode(StorageSite{true, store_->cluster_id(), write_secret_}));
     if (message.type != kStorageJoin)
       return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
     const auto join = storage::files::decode<StorageJoin>(message);
@@ -286,6 +287,8 @@ class FileService final : public StorageService {
   TableService tables_;
   const DrainedTables drained_tables_{[this](const std::string& worker, bool on) { tables_.drain(worker, on); },
                                       [this](const std::string& worker) { return tables_.replicas_on(worker); }};
+  /// Not kept: workers hear of a new one when they register with the next master, and before that it gives out no chunks on them.
+  const WriteSecret write_secret_{unguessable_number(), unguessable_number()};
   struct Leaves {
     std::string name;
     bool returns = false;  // with what it keeps

@@ -175,6 +175,30 @@ TEST_F(Nodes, SendAndExpectWhatIsCopiedUntilThatEnds) {
   EXPECT_EQ(copies.moved_from(chunk.id), std::nullopt);
 }
 
+TEST_F(Nodes, MayGetACopyLongAfterItWasGivenUp) {
+  Copies copies(nodes);
+  const auto given_up = [&](std::uint64_t chunk) {
+    EXPECT_TRUE(copies.start({ChunkId(chunk), 100, 1}, NodeId(1), NodeId(3), seconds(10), false));
+    EXPECT_TRUE(copies.ordered(ChunkId(chunk), NodeId(3)));
+    copies.expire(seconds(10));
+    EXPECT_EQ(copies.find(ChunkId(chunk), NodeId(3)), nullptr);
+    EXPECT_TRUE(copies.ordered(ChunkId(chunk), NodeId(3)));
+    EXPECT_FALSE(copies.ordered(ChunkId(chunk), NodeId(2)));
+  };
+  given_up(1);
+  copies.end(ChunkId(1), NodeId(3));
+  EXPECT_FALSE(copies.ordered(ChunkId(1), NodeId(3))) << "it has arrived";
+  given_up(2);
+  copies.forget(ChunkId(2));
+  EXPECT_FALSE(copies.ordered(ChunkId(2), NodeId(3))) << "it belongs to no file";
+  given_up(3);
+  copies.node_lost(NodeId(3));
+  EXPECT_FALSE(copies.ordered(ChunkId(3), NodeId(3)));
+  given_up(4);
+  copies.expire(seconds(10) + std::chrono::hours(1));
+  EXPECT_FALSE(copies.ordered(ChunkId(4), NodeId(3))) << "not for ever";
+}
+
 TEST_F(Nodes, ReadAFewChunksAtATimeInFull) {
   Copies copies(nodes);
   EXPECT_TRUE(copies.start_verification(ChunkId(1), NodeId(1), seconds(10)));

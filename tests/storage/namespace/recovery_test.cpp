@@ -213,12 +213,13 @@ TEST_F(NamespaceTest, ALaterReportCorrectsWhatWasMissed) {
   const ChunkInfo f = ns().locate("/f", 0, 1).value().chunks[0].info, g = ns().locate("/g", 0, 1).value().chunks[0].info;
   worker.disk.erase(f.id);
   const bool had = std::exchange(worker.disk[g.id], g) == g;  // nobody was told
+  OK(ns().set_replication("/g", 3));                          // so that it is welcome
   OK(ns().block_report(worker.node, {}, true, false));
   OK(ns().chunks_changed(worker.node, ChunkEvent::sealed, {g}));  // since the report began
   OK(ns().block_report(worker.node, {}, false, true));
   EXPECT_EQ(world.names_at("/f").size(), 1u);
   EXPECT_EQ(world.names_at("/g").size(), had ? 2u : 3u);
-  EXPECT_TRUE(world.until([&] { return healthy() && world.names_at("/f").size() == 2 && world.names_at("/g").size() == 2; }));
+  EXPECT_TRUE(world.until([&] { return healthy() && world.names_at("/f").size() == 2 && world.names_at("/g").size() == 3; }));
 }
 
 TEST_F(NamespaceTest, AClockThatJumpsForwardLosesNobody) {

@@ -17,6 +17,35 @@ TEST_F(NamespaceTest, ReplicasGoToTheWriterThenAnotherRackTwice) {
   EXPECT_EQ(world.names_at("/five").size(), 5u);
 }
 
+/// Whoever can have a worker report a replica of the same digest would else put it in the place of one that was ordered.
+TEST_F(NamespaceTest, AReplicaThatNobodyOrderedTakesNoOthersPlace) {
+  two_racks();
+  OK(world.write("/f", 1));
+  const ChunkInfo info = ns().locate("/f", 0, 1).value().chunks.at(0).info;
+  const auto written = world.names_at("/f");
+  for (auto& [name, worker] : world.workers) {
+    if (std::find(written.begin(), written.end(), name) != written.end()) continue;
+    worker.disk[info.id] = info;
+    world.happened(worker, ChunkEvent::sealed, info);
+    EXPECT_EQ(world.names_at("/f"), written);
+    EXPECT_TRUE(world.until([&] { return !worker.disk.contains(info.id); })) << "it is erased";
+  }
+  EXPECT_EQ(world.names_at("/f"), written);
+  EXPECT_TRUE(healthy());
+}
+
+TEST_F(NamespaceTest, AReplicaThatNobodyOrderedIsWelcomeWhileSomeAreLacking) {
+  two_racks();
+  OK(world.write("/f", 1, {}, "a1"));
+  const auto written = world.names_at("/f");
+  world.kill(world.workers.at("a1"));
+  PretendedWorker& other = world.workers.at(std::find(written.begin(), written.end(), "a2") == written.end() ? "a2" : "a3");
+  const ChunkInfo info = ns().locate("/f", 0, 1).value().chunks.at(0).info;
+  other.disk[info.id] = info;
+  world.happened(other, ChunkEvent::sealed, info);
+  EXPECT_EQ(world.names_at("/f").size(), 3u);
+}
+
 TEST_F(NamespaceTest, WritesSpreadOverTheNodes) {
   two_racks();
   OK(world.write("/f", 600, {.replication = 1}));

@@ -18,7 +18,8 @@ class FileOperations : public testing::Test {
   }
   template <class Operation>
   Result<typename Operation::Reply> ask(Operation operation) {
-    return storage::reply_to<Operation>(apply({.administrator = true}, FileRequest(std::move(operation)), *world.ns, tables));
+    return storage::reply_to<Operation>(
+        apply({.administrator = true}, FileRequest(std::move(operation)), {*world.ns, tables, secret}));
   }
   NodeId node(const std::string& name) const { return world.workers.at(name).node; }
   static std::vector<std::string> names_of(const std::vector<NodeSite>& sites) {
@@ -29,12 +30,22 @@ class FileOperations : public testing::Test {
   }
 
   storage::World world;
+  const storage::WriteSecret secret{1, 2};
   std::vector<std::pair<std::string, bool>> drained;
   DrainedTables tables{[this](const std::string& worker, bool on) { drained.emplace_back(worker, on); },
                        [](const std::string& worker) { return std::size_t{worker == "w1" ? 7u : 5u}; }};
 };
 
 using Names = std::vector<std::string>;
+
+TEST_F(FileOperations, AChunkIsGivenWithTheKeyToWriteIt) {
+  const auto lease = ask(CreateFile{"/f", "ann", {}})->lease;
+  const auto first = ask(AllocateChunk{lease, "", {}, 10}), second = ask(AllocateChunk{lease, "", {}, 10});
+  EXPECT_EQ(first->key, key_to_write(secret, first->chunk));
+  EXPECT_EQ(second->key, key_to_write(secret, second->chunk));
+  EXPECT_NE(first->key, second->key);
+  EXPECT_NE(first->key, key_to_write({1, 3}, first->chunk)) << "that of another master";
+}
 
 TEST_F(FileOperations, AFileIsWrittenChunkByChunkAndSeenWhenItIsComplete) {
   const auto lease = ask(CreateFile{"/f", "ann", {.replication = 2}});
