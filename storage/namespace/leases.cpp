@@ -28,6 +28,7 @@ OpenFile& Leases::begin(std::string path, Account& account, const CreateOptions&
   file.options = options;
   times_.begin(file.id.value(), length_of(file), now);
   changed(file);
+  if (file.directory()) dirty_directories_.insert(file.id);
   return file;
 }
 
@@ -37,14 +38,25 @@ OpenFile& Leases::restore(LeaseId lease) {
   return file;
 }
 
+EntryId Leases::take_restored_directory(LeaseId lease) {
+  const auto record = directories_before_.extract(lease);
+  if (record) return record.mapped();
+  dirty_directories_.insert(lease);
+  return {};
+}
+
 void Leases::restored(Time now) {
   for (const auto& [lease, file] : open_) times_.begin(lease.value(), length_of(file), now);
   times_.end_others();
+  for (const auto& [lease, entry] : std::exchange(directories_before_, {})) dirty_directories_.insert(lease);  // it is over
   completed_.begin_others(length_, now);
 }
 
 void Leases::end(LeaseId lease) {
-  open_.erase(lease);
+  if (const auto found = open_.find(lease); found != open_.end()) {
+    if (found->second.directory()) dirty_directories_.insert(lease);
+    open_.erase(found);
+  }
   times_.end(lease.value());
   dirty_.insert(lease);
 }

@@ -29,6 +29,7 @@ struct OpenFile {
 
   LeaseId id;
   std::string path;
+  EntryId entry{};  // of a lease on a directory: which one. Another may have its name later
   Account* account = nullptr;
   CreateOptions options;
   std::vector<ChunkId> chunks;  // sealed, in order
@@ -73,6 +74,12 @@ class Leases {
   LeaseTimes& completed() { return completed_; }
   void restored(Time now);
   std::set<LeaseId> take_changed() { return std::exchange(dirty_, {}); }
+  /// Those on directories whose record is another one than at the last call.
+  std::set<LeaseId> take_changed_directories() { return std::exchange(dirty_directories_, {}); }
+  /// Restart: the record of the directory of that lease, which may be over.
+  void restore_directory(LeaseId lease, EntryId entry) { directories_before_[lease] = entry; }
+  /// Then: that directory, once; 0: there is no record, as of an earlier release, and one is due.
+  EntryId take_restored_directory(LeaseId lease);
 
  private:
   Time length_of(const OpenFile& file) const { return file.of_job() ? std::max(length_, kJobLease) : length_; }
@@ -82,7 +89,8 @@ class Leases {
   std::map<LeaseId, OpenFile> open_;
   LeaseTimes times_;      // of those in open_
   LeaseTimes completed_;  // so that a repeated request finds out
-  std::set<LeaseId> dirty_;
+  std::set<LeaseId> dirty_, dirty_directories_;
+  std::map<LeaseId, EntryId> directories_before_;
 };
 
 }  // namespace weft::storage

@@ -53,11 +53,14 @@ class Namespace {
   /// The file becomes visible. Repeating it is fine.
   Result<void> complete(LeaseId lease, std::int64_t clock_ms, Time now);
   /// Makes a directory that goes, with all below it, when its lease is abandoned or runs out: work directories of jobs. One that
-  /// was renamed by then stays. Nothing is written under that lease. With `take_over`, for jobs that go on with another driver,
-  /// the lease lasts an hour at least, and the directory may be there with such a lease of this user, which is over then.
+  /// was renamed, or given to another user, by then stays, and so does another directory that has its name by then. Nothing is
+  /// written under that lease. With `take_over`, for jobs that go on with another driver, the lease lasts an hour at least, and the
+  /// directory may be there with such a lease of this user, which is over then.
   Result<LeaseId> lease_directory(std::string_view path, std::string_view user, std::int64_t clock_ms, Time now,
                                   bool take_over = false);
   Result<void> abandon(LeaseId lease);
+  /// The path of the directory that would go if the lease were abandoned now. Empty: none would.
+  std::string directory_of(LeaseId lease) const;
   Result<void> renew(LeaseId lease, Time now);
   /// How long a lease lasts that nobody renews.
   Time lease_length() const;

@@ -52,6 +52,9 @@ class Namespace::Impl {
   // writes.cpp
   bool may_get_more_nodes() const;
   void drop_pending(OpenFile& file);
+  /// Of a lease on a directory: the one that goes with it. Null when it is of a file, and when that directory has another name or
+  /// owner by now or is gone, whatever has its name.
+  Entry* directory_of(const OpenFile& file) const;
   void drop(OpenFile& file);
   void expire_leases();
 
@@ -99,6 +102,7 @@ class Namespace::Impl {
   Result<void> restore_open_file(std::string_view key, std::string_view value);
   Result<void> restore_chunk(std::string_view key, const ChunkInfo& info, Entry* entry, LeaseId lease);
   Result<void> link_restored();
+  void find_leased_directories();
 
   // questions.cpp
   FileChunks chunks_of(const Entry& entry, std::string path, std::uint64_t from, std::uint64_t to) const;

@@ -111,7 +111,8 @@ class Store final : public NamespaceStore {
     const std::unique_ptr<rocksdb::Iterator> at(db->NewIterator(options));
     for (at->SeekToFirst(); at->Valid(); at->Next()) {
       const std::string_view key(at->key().data(), at->key().size());
-      if ((key.starts_with('!') && !key.starts_with(kFileLeaseTimes)) || key.starts_with(kTablePrefix)) continue;
+      const bool of_lease = key.starts_with(kFileLeaseTimes) || key.starts_with(kLeasedDirectories);
+      if ((key.starts_with('!') && !of_lease) || key.starts_with(kTablePrefix)) continue;
       WEFT_TRY(named(into.restore(key, {at->value().data(), at->value().size()})));
     }
     if (!at->status().ok()) return fail(error_of(at->status(), directory_, "cannot read"));

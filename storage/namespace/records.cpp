@@ -33,6 +33,10 @@ struct OpenRecord {
   std::vector<ChunkFields> chunks;
   std::uint64_t pending = 0;
 };
+/// Beside the lease's record, for the same reason.
+struct LeasedRecord {
+  std::uint64_t entry = 0;
+};
 /// Beside the entry's record, so that earlier releases read what nobody gave another mode.
 struct ModeRecord {
   std::uint32_t mode = 0;
@@ -105,6 +109,11 @@ std::vector<Change> Namespace::take_changes() {
                                   file.options.overwrite, fields(file.chunks), file.pending.value()});
     }
     changes.push_back({key_of("o", id.value()), std::move(value)});
+  }
+  for (const LeaseId id : impl.leases.take_changed_directories()) {
+    const auto open = impl.leases.find(id);
+    changes.push_back({key_of(kLeasedDirectories, id.value()),
+                       open ? std::optional(bytes_of(LeasedRecord{(*open)->entry.value()})) : std::nullopt});
   }
   for (const auto& [id, mode] : impl.tree.take_changed_modes())
     changes.push_back({key_of("m", id.value()), mode ? std::optional(bytes_of(ModeRecord{*mode})) : std::nullopt});
@@ -186,6 +195,9 @@ Result<void> Namespace::restore(std::string_view key, std::string_view value) {
     if (!impl_->leases.completed().restore(id_of(key), value)) return damaged(key);
   } else if (key.starts_with(kFileLeaseTimes) && key.size() == kFileLeaseTimes.size() + sizeof(std::uint64_t)) {
     if (!impl_->leases.times().restore(id_of(key), value)) return damaged(key);
+  } else if (key.starts_with(kLeasedDirectories) && key.size() == kLeasedDirectories.size() + sizeof(std::uint64_t)) {
+    WEFT_ASSIGN(const LeasedRecord record, record_of<LeasedRecord>(key, value));
+    impl_->leases.restore_directory(LeaseId(id_of(key)), EntryId(record.entry));
   } else if (kind == 'q' && key.size() > 1) {
     WEFT_ASSIGN(const QuotaRecord record, record_of<QuotaRecord>(key, value));
     impl_->tree.account(key.substr(1)).quota = {record.bytes, record.entries};
@@ -243,12 +255,24 @@ Result<void> Namespace::Impl::link_restored() {
   return fail(Code::corrupt, "the namespace has directories that hold each other");
 }
 
+/// A master of an earlier release kept no record of which directory a lease is on: then it is the one of that name and owner now.
+void Namespace::Impl::find_leased_directories() {
+  for (const auto& [id, lease] : leases.open()) {
+    if (!lease.directory()) continue;
+    OpenFile& file = leases.at(id);
+    file.entry = leases.take_restored_directory(id);
+    const Entry* const there = file.entry == EntryId{} ? tree.find(file.path) : nullptr;
+    if (there != nullptr && there->directory() && there->account == file.account) file.entry = there->id;
+  }
+}
+
 Result<void> Namespace::restored(Time now, std::int64_t clock_ms) {
   impl_->at(now);
   impl_->calendar_set = impl_->last_now;
   impl_->calendar_ms = clock_ms;
   if (!std::exchange(impl_->restoring, false)) return {};
   WEFT_TRY(impl_->link_restored());
+  impl_->find_leased_directories();
   impl_->leases.restored(impl_->clock);
   if (impl_->sealed_chunks > 0) impl_->safe_mode.begin();
   return {};

@@ -174,5 +174,7 @@ struct Change {
 
 /// What the keys of the times of leases begin with, of files and of tables. Earlier releases pass over keys with '!'.
 inline constexpr std::string_view kFileLeaseTimes = "!lf", kTableLeaseTimes = "!lt";
+/// And those of which directory a lease is on.
+inline constexpr std::string_view kLeasedDirectories = "!ld";
 
 }  // namespace weft::storage

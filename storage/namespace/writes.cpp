@@ -40,13 +40,17 @@ Result<LeaseId> Namespace::lease_directory(std::string_view written, std::string
   if (!made) {
     std::vector<LeaseId> before;
     for (const auto& [id, file] : impl_->leases.open())
-      if (take_over && file.directory() && file.path == path && file.account->name == user) before.push_back(id);
+      if (take_over && file.path == path && file.account->name == user && impl_->directory_of(file) != nullptr)
+        before.push_back(id);
     if (before.empty() || made.error().code() != Code::already_exists) return fail(std::move(made).error());
     for (const LeaseId id : before) impl_->leases.end(id);
   }
   impl_->at(now);
-  return impl_->leases.begin(std::move(path), impl_->tree.account(user), {.replication = 0, .overwrite = take_over}, impl_->clock)
-      .id;
+  const EntryId entry = impl_->tree.find(path)->id;
+  OpenFile& lease =
+      impl_->leases.begin(std::move(path), impl_->tree.account(user), {.replication = 0, .overwrite = take_over}, impl_->clock);
+  lease.entry = entry;
+  return lease.id;
 }
 
 Result<void> Namespace::abandon(LeaseId lease) {
@@ -203,11 +207,20 @@ Result<void> Namespace::complete(LeaseId lease, std::int64_t clock_ms, Time now)
   return {};
 }
 
-/// The file will not come, or the directory goes unless it has another name by now.
+Entry* Namespace::Impl::directory_of(const OpenFile& file) const {
+  Entry* const entry = file.directory() ? tree.find(file.path) : nullptr;
+  return entry != nullptr && entry->id == file.entry && entry->account == file.account ? entry : nullptr;
+}
+
+std::string Namespace::directory_of(LeaseId lease) const {
+  const auto found = impl_->leases.find(lease);
+  return found && impl_->directory_of(**found) != nullptr ? (*found)->path : std::string();
+}
+
+/// The file will not come, or the directory goes.
 void Namespace::Impl::drop(OpenFile& file) {
   drop_pending(file);
-  if (Entry* entry = file.directory() ? tree.find(file.path) : nullptr; entry != nullptr && entry->directory())
-    trash(tree.take(*entry));
+  if (Entry* const entry = directory_of(file)) trash(tree.take(*entry));
   file.account->bytes -= file.length * file.options.replication;
   for (const ChunkId id : file.chunks) forget(id);
   leases.end(file.id);

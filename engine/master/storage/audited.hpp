@@ -11,9 +11,10 @@
 namespace weft::master {
 
 struct Audited {
-  std::string_view action, object;
-  std::string_view to{};  // of a renaming
-  bool noted = true;      // also when it was done, and not only when the caller has not the right
+  std::string_view action;
+  std::string object;
+  std::string to{};   // of a renaming
+  bool noted = true;  // also when it was done, and not only when the caller has not the right
 };
 
 /// `log` may be empty. `refused`: null when the request was done.

@@ -160,13 +160,18 @@ struct MayDo {
 };
 
 struct AuditOf {
+  const Namespace& tree;
+
   Audited operator()(const MakeDirectory& it) const { return {"make directory", it.path}; }
   Audited operator()(const LeaseDirectory& it) const { return {"make directory", it.path}; }
   Audited operator()(const CreateFile& it) const { return {"write file", it.path}; }
   Audited operator()(const AllocateChunk&) const { return {"write file", "", "", false}; }
   Audited operator()(const SealChunk&) const { return {"write file", "", "", false}; }
   Audited operator()(const CompleteFile&) const { return {"write file", "", "", false}; }
-  Audited operator()(const Abandon&) const { return {"abandon file", "", "", false}; }
+  Audited operator()(const Abandon& it) const {
+    const std::string directory = tree.directory_of(it.lease);
+    return directory.empty() ? Audited{"abandon file", "", "", false} : Audited{"remove", directory};
+  }
   Audited operator()(const Renew&) const { return {"renew lease", "", "", false}; }
   Audited operator()(const Remove& it) const { return {"remove", it.path}; }
   Audited operator()(const Rename& it) const { return {"rename", it.from, it.to}; }
@@ -189,7 +194,7 @@ struct AuditOf {
 
 }  // namespace
 
-Audited audited(const FileRequest& request) { return std::visit(AuditOf{}, request); }
+Audited audited(const FileRequest& request, const Namespace& tree) { return std::visit(AuditOf{tree}, request); }
 
 Result<void> may(const Caller& caller, const FileRequest& request, const Namespace& tree) {
   return caller.administrator ? Result<void>() : std::visit(MayDo{caller, tree}, request);

@@ -22,7 +22,8 @@ struct DrainedTables {
 /// permission_denied: the caller may not do that. On the thread of the namespace.
 Result<void> may(const Caller& caller, const storage::files::FileRequest& request, const storage::Namespace& tree);
 
-Audited audited(const storage::files::FileRequest& request);
+/// What the audit log has of it; asked before it is applied. On the thread of the namespace.
+Audited audited(const storage::files::FileRequest& request, const storage::Namespace& tree);
 
 /// Whoever the request says that he is, what it makes belongs to this user.
 void set_owner(storage::files::FileRequest& request, const std::string& user);

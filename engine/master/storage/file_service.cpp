@@ -81,15 +81,16 @@ class FileService final : public StorageService {
       return responder.fail(Error(Code::invalid_argument, fmt::format("the master does not know message {}", message.type)));
     auto request = decode_file_request(message);
     if (!request) return responder.fail(request.error());
+    const Audited what = audited(*request, namespace_);
     if (const auto allowed = may(caller, *request, namespace_); !allowed) {
-      note(shell_.audit, caller, audited(*request), &allowed.error());
+      note(shell_.audit, caller, what, &allowed.error());
       return responder.fail(allowed.error());
     }
     if (!caller.user.empty()) set_owner(*request, caller.user);
     const bool at_once = std::visit([]<class Operation>(const Operation&) { return AnsweredAtOnce<Operation>; }, *request);
     if (const auto full = store_->full(); full && !at_once) return responder.fail(*full);
     const auto reply = apply(caller, *request, {namespace_, drained_tables_, write_secret_});
-    note(shell_.audit, caller, audited(*request), reply ? nullptr : &reply.error());
+    note(shell_.audit, caller, what, reply ? nullptr : &reply.error());
     answer(reply ? Result<rpc::Payload>(encode(*reply)) : fail(reply.error()), at_once, std::move(responder));
   }
 

@@ -88,6 +88,59 @@ TEST_F(NamespaceRights, LeasesAreOfWhoBeganThem) {
   EXPECT_EQ(denied(ns().may_use(kBob, LeaseId(999))), "accepted") << "that it is over, the operation says";
 }
 
+/// By a lease on a directory that he has removed, somebody could have that of another user removed which got its name.
+TEST_F(NamespaceRights, ALeaseOnADirectoryIsNoneOnWhatHasItsNameLater) {
+  const auto leased = [&] { return ns().lease_directory("/results", "bob", 0, world.now).value(); };
+  const auto anns = [&] {
+    OK(ns().make_directory("/results", "ann", false, 0));
+    OK(world.write("/results/f", 1, {}, "", "ann"));
+  };
+  const LeaseId removed = leased();
+  EXPECT_EQ(ns().directory_of(removed), "/results");
+  OK(ns().remove("/results", true, world.now));
+  anns();
+  EXPECT_EQ(ns().directory_of(removed), "");
+  EXPECT_EQ(denied(ns().may_use(kBob, removed)), "accepted");
+  OK(ns().abandon(removed));
+  EXPECT_TRUE(ns().stat("/results/f"));
+  OK(ns().remove("/results", true, world.now));
+
+  const LeaseId renamed = leased(), taken = ns().lease_directory("/work", "bob", 0, world.now, true).value();
+  OK(ns().rename("/results", "/elsewhere", false, world.now));
+  anns();
+  OK(ns().set_owner("/work", "ann", true));
+  EXPECT_FALSE(ns().lease_directory("/work", "bob", 0, world.now, true))
+      << "what was given to another user is taken over by nobody";
+  world.restart();
+  EXPECT_EQ(ns().directory_of(renamed) + ns().directory_of(taken), "");
+  OK(ns().abandon(taken));
+  for (int i = 0; i < 100; ++i) world.step(1s);
+  EXPECT_FALSE(ns().renew(renamed, world.now));
+  EXPECT_TRUE(ns().stat("/results/f")) << "nor does it go when the lease runs out";
+  EXPECT_TRUE(ns().stat("/elsewhere") && ns().stat("/work"));
+  world.step();
+  for (const auto& [key, value] : world.records) EXPECT_FALSE(key.starts_with(kLeasedDirectories)) << "of leases that are over";
+}
+
+/// Masters of earlier releases kept no record of which directory it is.
+TEST_F(NamespaceRights, ALeaseOfAnEarlierReleaseIsOnTheDirectoryOfItsNameAndUser) {
+  const LeaseId mine = ns().lease_directory("/mine", "bob", 0, world.now).value();
+  const LeaseId hers = ns().lease_directory("/hers", "bob", 0, world.now).value();
+  OK(ns().remove("/hers", true, world.now));
+  OK(ns().make_directory("/hers", "ann", false, 0));
+  world.keep();
+  std::erase_if(world.records, [](const auto& record) { return record.first.starts_with(kLeasedDirectories); });
+  world.restart();
+  EXPECT_EQ(ns().directory_of(mine), "/mine");
+  EXPECT_EQ(ns().directory_of(hers), "");
+  world.restart();
+  EXPECT_EQ(ns().directory_of(mine), "/mine");
+  OK(ns().abandon(mine));
+  OK(ns().abandon(hers));
+  EXPECT_TRUE(ns().stat("/hers"));
+  EXPECT_FALSE(ns().stat("/mine"));
+}
+
 TEST_F(NamespaceRights, WhatDoesNotExistIsRefusedToNobody) {
   EXPECT_EQ(denied(ns().may_read(kBob, "/none/f")), "accepted");
   EXPECT_EQ(denied(ns().may_remove(kBob, "/none")), "accepted");
