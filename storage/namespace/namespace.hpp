@@ -97,6 +97,8 @@ class Namespace {
   Result<void> may_own(const Actor& actor, std::string_view path, bool recursive) const;
   /// He has begun what is written under the lease.
   Result<void> may_use(const Actor& actor, LeaseId lease) const;
+  /// The same, and that he may make or replace the file now: others may have made it, or its directory, since he began.
+  Result<void> may_complete(const Actor& actor, LeaseId lease) const;
   bool reads(const Actor& actor, std::string_view path) const;
 
   Result<FileStatus> stat(std::string_view path) const;

@@ -148,6 +148,12 @@ Result<void> Namespace::may_use(const Actor& actor, LeaseId lease) const {
                                                    escaped((*found)->path), escaped((*found)->account->name)));
 }
 
+Result<void> Namespace::may_complete(const Actor& actor, LeaseId lease) const {
+  WEFT_TRY(may_use(actor, lease));
+  const auto found = impl_->leases.find(lease);
+  return found ? may_replace(actor, (*found)->path) : Result<void>();
+}
+
 bool Namespace::reads(const Actor& actor, std::string_view path) const { return may_read(actor, path).has_value(); }
 
 Result<void> Namespace::set_mode(std::string_view path, std::uint32_t mode, bool recursive) {

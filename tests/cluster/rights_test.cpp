@@ -10,6 +10,7 @@
 
 #include "base/rpc/credentials.hpp"
 #include "engine/client/admin.hpp"
+#include "storage/files/file_system.hpp"
 #include "storage/files/protocol.hpp"
 #include "storage/tables/partition_peers.hpp"
 #include "storage/tables/table_client.hpp"
@@ -333,6 +334,23 @@ TEST_F(RightsTest, AWorkerAsksUsersForTheKeyOfATable) {
   EXPECT_EQ(weft({"table", "get", "hers", "ann"}, "alice").out, "43\n");
   reactor->run([&] { peers.reset(); });
   reactor->stop();
+}
+
+/// By FileSystem, as a program of his does it.
+TEST_F(RightsTest, AFileThatWasBegunBeforeIsNotCompletedOverAnothers) {
+  write_file(files_ / "words", "hers\n");
+  ::setenv("WEFT_SECURITY", identity("bob").c_str(), 1);
+  const auto bobs = storage::files::FileSystem::connect(address_);
+  ::unsetenv("WEFT_SECURITY");
+  ASSERT_TRUE(bobs) << bobs.error().to_string();
+  auto data = (*bobs)->create("/data", {.overwrite = true});
+  ASSERT_TRUE(data) << data.error().to_string();
+  ASSERT_TRUE((*data)->append(as_bytes(std::string_view("his\n"))));
+  ASSERT_EQ(weft({"fs", "put", files_ / "words", "weft://data"}, "alice").exit_code, 0);
+  const auto closed = (*data)->close();
+  ASSERT_FALSE(closed);
+  EXPECT_TRUE(has(closed.error().to_string(), "bob may not replace /data: /data belongs to alice")) << closed.error().to_string();
+  EXPECT_EQ(weft({"fs", "cat", "weft://data"}, "alice").out, "hers\n");
 }
 
 /// Who may read a file knows its chunks' ids and digests, and can find other bytes of the same digest.

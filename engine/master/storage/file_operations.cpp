@@ -138,7 +138,7 @@ struct MayDo {
   Result<void> operator()(const CreateFile& it) const { return tree.may_replace(actor, it.path); }
   Result<void> operator()(const AllocateChunk& it) const { return tree.may_use(actor, it.lease); }
   Result<void> operator()(const SealChunk& it) const { return tree.may_use(actor, it.lease); }
-  Result<void> operator()(const CompleteFile& it) const { return tree.may_use(actor, it.lease); }
+  Result<void> operator()(const CompleteFile& it) const { return tree.may_complete(actor, it.lease); }
   Result<void> operator()(const Abandon& it) const { return tree.may_use(actor, it.lease); }
   Result<void> operator()(const Renew& it) const { return tree.may_use(actor, it.lease); }
   Result<void> operator()(const Remove& it) const { return tree.may_remove(actor, it.path); }

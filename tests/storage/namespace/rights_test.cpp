@@ -141,6 +141,27 @@ TEST_F(NamespaceRights, ALeaseOfAnEarlierReleaseIsOnTheDirectoryOfItsNameAndUser
   EXPECT_FALSE(ns().stat("/mine"));
 }
 
+/// Whoever begins a file and closes it later could replace one that another user has made meanwhile.
+TEST_F(NamespaceRights, AFileIsCompletedWhereItMayBeMadeByThen) {
+  const auto begun = [&](const std::string& path) { return ns().create(path, "bob", {.overwrite = true}, world.now).value(); };
+  const LeaseId replaces = begun("/data"), mine = begun("/mine");
+  OK(ns().make_directory("/p", "bob", false, 0));
+  const LeaseId planted = begun("/p/part-0");
+  EXPECT_EQ(denied(ns().may_complete(kBob, replaces)), "accepted");
+  EXPECT_EQ(denied(ns().may_complete(kBob, planted)), "accepted");
+  OK(world.write("/data", 1, {}, "", "ann"));
+  OK(ns().set_mode("/data", 0600, false));
+  OK(ns().remove("/p", true, world.now));
+  OK(ns().make_directory("/p", "ann", false, 0));
+  EXPECT_TRUE(has(denied(ns().may_complete(kBob, replaces)), "bob may not replace /data: /data belongs to ann and has mode 600"));
+  EXPECT_TRUE(has(denied(ns().may_complete(kBob, planted)), "bob may not make /p/part-0: /p belongs to ann"));
+  OK(ns().set_mode("/p", 0700, false));
+  EXPECT_TRUE(has(denied(ns().may_complete(kBob, planted)), "bob may not reach /p/part-0"));
+  EXPECT_EQ(denied(ns().may_complete(kRoot, planted)), "accepted");
+  EXPECT_EQ(denied(ns().may_complete(kAnn, mine)), "ann may not write /mine: bob writes it");
+  EXPECT_EQ(denied(ns().may_complete(kBob, LeaseId(999))), "accepted") << "that it is over, the operation says";
+}
+
 TEST_F(NamespaceRights, WhatDoesNotExistIsRefusedToNobody) {
   EXPECT_EQ(denied(ns().may_read(kBob, "/none/f")), "accepted");
   EXPECT_EQ(denied(ns().may_remove(kBob, "/none")), "accepted");
