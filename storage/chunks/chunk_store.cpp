@@ -51,6 +51,7 @@ std::optional<std::uint32_t> ChunkStore::Impl::roomiest(std::uint64_t bytes, con
 Result<std::unique_ptr<ChunkAppender>> ChunkStore::Impl::create(ChunkId id, std::uint64_t expected_length) {
   if (id == ChunkId{}) return fail(Code::invalid_argument, "0 is no chunk");
   expected_length = std::min(expected_length, kLargestChunkBytes);
+  const std::uint64_t reserved = std::min(expected_length, kMostReserved);
   std::set<std::uint32_t> tried;
   std::string why = "every data directory is full up to its reserve or has failed: add disks, or delete files";
   while (true) {
@@ -64,13 +65,13 @@ Result<std::unique_ptr<ChunkAppender>> ChunkStore::Impl::create(ChunkId id, std:
                     fmt::format("no room for {} ({}): {}", to_string(id), human_bytes(expected_length), why));
       slot = *best;
       busy_.insert(id);
-      slots_[slot].reserved += expected_length;
+      slots_[slot].reserved += reserved;
     }
     Fd fd(::open(directory(slot).unsealed_path(id).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (fd.valid()) return make_appender(shared_from_this(), slot, id, std::move(fd), expected_length);
+    if (fd.valid()) return make_appender(shared_from_this(), slot, id, std::move(fd), reserved);
     const int error = errno;
     given_up(id);
-    written(slot, expected_length);
+    written(slot, reserved);
     const std::string what = "cannot create a chunk in " + slots_[slot].path.string();
     if (error == EMFILE || error == ENFILE || error == ENOMEM) return fail(errno_error(what, error));
     why = write_failed(slot, what, error).to_string();

@@ -1,5 +1,6 @@
 #include "storage/transfer/chunk_server.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -118,14 +119,30 @@ Result<void> ChunkServer::Impl::may_begin(const rpc::Connection& peer, const Wri
                           escaped(who->name), to_string(start.id)));
 }
 
+/// So that nobody keeps all others from writing: a writer needs one for each connection.
+Result<void> ChunkServer::Impl::has_turn(const Peer& peer) const {
+  const auto refuse = [](std::string_view by) {
+    return fail(Code::resource_exhausted, fmt::format("too many chunks are being written to this worker{}", by));
+  };
+  if (writes_ >= options_.writes) return refuse("");
+  if (peer.writes.size() >= std::max(options_.writes / 4, 1U)) return refuse(" by one connection");
+  if (peer.user.empty()) return {};
+  std::size_t by_user = 0;
+  for (const auto& [connection, other] : peers_)
+    if (other.user == peer.user) by_user += other.writes.size();
+  return by_user < std::max(options_.writes / 2, 1U) ? Result<void>() : refuse(" by user " + escaped(peer.user));
+}
+
 void ChunkServer::Impl::begin(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder) {
   auto start = decode_begin(header);
   if (!start) return responder.fail(start.error());
   if (const auto may = may_begin(*connection, *start); !may) return responder.fail(may.error());
-  if (writes_ >= options_.writes)
-    return responder.fail(Error(Code::resource_exhausted, "too many chunks are being written to this worker"));
+  Peer& peer = peers_[connection.get()];
+  if (const rpc::Identity* const peer_is = connection->identity(); peer_is != nullptr && peer_is->role == rpc::Role::user)
+    peer.user = peer_is->name;
+  if (const auto turn = has_turn(peer); !turn) return responder.fail(turn.error());
   const ChunkId id = start->id;
-  const auto [place, fresh] = peers_[connection.get()].writes.try_emplace(id);
+  const auto [place, fresh] = peer.writes.try_emplace(id);
   if (!fresh) return responder.fail(Error(Code::already_exists, to_string(id) + " is already being written"));
   ++writes_;
   place->second.write = std::make_shared<IncomingWrite>(context_, std::move(*start));

@@ -17,9 +17,10 @@
 namespace weft::storage {
 
 struct ChunkServerOptions {
-  std::uint32_t threads = 4;                                       // that wait for disks
-  std::uint32_t writes = 256;                                      // chunks being written at once; more are refused
-  std::uint64_t copy_rate = 64u << 20;                             // bytes a second of all copy_to() together; 0: no bound
+  std::uint32_t threads = 4;            // that wait for disks
+  std::uint32_t writes = 256;           // chunks being written at once; more are refused. A connection has a quarter
+                                        // of these at most, a user with a certificate half
+  std::uint64_t copy_rate = 64u << 20;  // bytes a second of all copy_to() together; 0: no bound
   std::chrono::nanoseconds idle_deadline = std::chrono::hours(1);  // a writer that lives and is silent for so long is given up
   ChunkClientOptions chain;                                        // towards the next member of a chain
 };

@@ -41,6 +41,7 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
   };
   struct Peer {
     std::string rack;
+    std::string user;  // of a connection that writes, with a user's certificate
     std::map<ChunkId, Open> open;
     std::map<ChunkId, Write> writes;
   };
@@ -65,6 +66,8 @@ class ChunkServer::Impl : public std::enable_shared_from_this<Impl> {
 
   // chunk_server.cpp
   Result<void> may_begin(const rpc::Connection& peer, const WriteStart& start) const;
+  /// resource_exhausted: too much is being written, in all or by that peer.
+  Result<void> has_turn(const Peer& peer) const;
   void begin(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);
   void write(const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder);
   void seal(const rpc::ConnectionPtr& connection, ByteView header, rpc::Responder responder);

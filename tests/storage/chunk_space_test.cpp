@@ -23,6 +23,17 @@ TEST_F(ChunkStoreTest, KeepsTheReserveFree) {
   EXPECT_EQ(store->space()[0].available, 0u);
 }
 
+/// Whoever says that a chunk becomes long has not written it.
+TEST_F(ChunkStoreTest, ALongChunkReservesNoMoreThanOneOfUsualLength) {
+  auto store = open_store(quiet_options(one()));
+  const std::uint64_t room = store->space()[0].available;
+  ASSERT_GT(room, 4 * kMostReserved);
+  const auto usual = store->create(ChunkId(1), kMostReserved), longer = store->create(ChunkId(2), room / 2);
+  ASSERT_TRUE(usual && longer);
+  EXPECT_GT(store->space()[0].available, room - 3 * kMostReserved);
+  EXPECT_EQ(store->create(ChunkId(3), 2 * room).error().code(), Code::resource_exhausted);
+}
+
 TEST_F(ChunkStoreTest, SurvivesAFullDisk) {
   fs::create_directories(scratch_ / "small");
   if (::mount("none", (scratch_ / "small").c_str(), "tmpfs", 0, "size=12m") != 0) GTEST_SKIP() << "cannot mount";

@@ -168,6 +168,27 @@ TEST_F(ChunkTransferTest, RefusesMessagesThatMakeNoSense) {
   EXPECT_EQ(workers_[0]->store().list().size(), 1u);
 }
 
+TEST_F(ChunkTransferTest, AConnectionThatBeginsManyChunksLeavesRoomForOthers) {
+  start(1);
+  const auto greedy = rpc::connect(*reactor_, {workers_[0]->address()}, 5s, {}, chunk_limits());
+  ASSERT_TRUE(greedy);
+  const std::uint32_t share = ChunkServerOptions{}.writes / 4;
+  std::optional<Error> refused;
+  std::uint32_t taken = 0;
+  for (std::uint64_t i = 0; i < ChunkServerOptions{}.writes; ++i) {
+    const auto begun = rpc::call(*reactor_, *greedy, kBeginWrite, {encode_begin({ChunkId(1000 + i), 10, "me", {}}), {}, {}}, 60s);
+    begun ? void(++taken) : void(refused = begun.error());
+  }
+  EXPECT_EQ(taken, share);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code(), Code::resource_exhausted);
+  EXPECT_EQ(refused->to_string(), "too many chunks are being written to this worker by one connection");
+  put(ChunkId(1), 1000);
+  // What it gives up counts no longer.
+  reactor_->run([&] { (*greedy)->notify(kAbandonWrite, {encode_name(ChunkId(1000)), {}, {}}); });
+  EXPECT_TRUE(rpc::call(*reactor_, *greedy, kBeginWrite, {encode_begin({ChunkId(2), 10, "me", {}}), {}, {}}, 60s));
+}
+
 TEST_F(ChunkTransferTest, WhatIsSentBehindARefusedBeginIsRefused) {
   start(1);
   const ChunkInfo info = put_chunk(workers_[0]->store(), ChunkId(1), content_of(1, 1000));
