@@ -180,10 +180,11 @@ struct AuditOf {
   Audited operator()(const SetOwner& it) const { return {"change owner", it.path, it.user}; }
   Audited operator()(const Stat& it) const { return {"look at", it.path, "", false}; }
   Audited operator()(const List& it) const { return {"list", it.path, "", false}; }
-  /// A file that is read is located once, and again where that takes long.
-  Audited operator()(const Locate& it) const { return {"read file", it.path, "", it.offset == 0}; }
+  /// Whatever part is asked for: its chunks can be read from then on. A reader locates a file once, and again where replicas fail.
+  Audited operator()(const Locate& it) const { return {"read file", it.path}; }
   Audited operator()(const AskUsage& it) const { return {"look at", it.path, "", false}; }
-  Audited operator()(const Check& it) const { return {"check", it.path, "", false}; }
+  /// It names the chunks of all files below the path that the user may read.
+  Audited operator()(const Check& it) const { return {"check", it.path}; }
   Audited operator()(const ListUsers&) const { return {"list users", "", "", false}; }
   Audited operator()(const AskReport&) const { return {"report", "", "", false}; }
   Audited operator()(const SetQuota& it) const { return {"change quota", it.user}; }

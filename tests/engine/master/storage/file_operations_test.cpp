@@ -38,6 +38,25 @@ class FileOperations : public testing::Test {
 
 using Names = std::vector<std::string>;
 
+/// Whatever part of it is asked for, all that is needed to read the file is answered.
+TEST_F(FileOperations, EveryAnswerThatNamesChunksIsNoted) {
+  const Audited part = audited(Locate{"/f", 1, 1}, *world.ns), all = audited(Check{"/", "/a", 1}, *world.ns);
+  EXPECT_TRUE(part.noted && all.noted);
+  EXPECT_EQ(part.action, "read file");
+  EXPECT_EQ(part.object + " " + all.object, "/f /");
+  EXPECT_FALSE(audited(Stat{"/f"}, *world.ns).noted);
+}
+
+TEST_F(FileOperations, WhatGoesWithALeaseIsNoted) {
+  const auto lease = ask(LeaseDirectory{"/work", "ann"})->lease;
+  const Audited gone = audited(Abandon{lease}, *world.ns);
+  EXPECT_TRUE(gone.noted);
+  EXPECT_EQ(gone.action, "remove");
+  EXPECT_EQ(gone.object, "/work");
+  ASSERT_TRUE(ask(Abandon{lease}));
+  EXPECT_FALSE(audited(Abandon{lease}, *world.ns).noted) << "nothing goes";
+}
+
 TEST_F(FileOperations, AChunkIsGivenWithTheKeyToWriteIt) {
   const auto lease = ask(CreateFile{"/f", "ann", {}})->lease;
   const auto first = ask(AllocateChunk{lease, "", {}, 10}), second = ask(AllocateChunk{lease, "", {}, 10});
