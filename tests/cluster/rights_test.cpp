@@ -10,6 +10,8 @@
 
 #include "base/rpc/credentials.hpp"
 #include "engine/client/admin.hpp"
+#include "engine/master/replication/protocol.hpp"
+#include "runtime/protocol/worker.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/files/protocol.hpp"
 #include "storage/tables/partition_peers.hpp"
@@ -439,6 +441,21 @@ TEST_F(RightsTest, WhoDidWhatIsInTheAuditLog) {
   EXPECT_EQ(weft({"job", "kill", "1"}, "carol").exit_code, 0);
   EXPECT_NE(running->wait().exit_code, 0);
   EXPECT_NE(job({"noop"}, "worker").exit_code, 0);
+  EXPECT_EQ(weft({"fs", "fsck", "weft://words"}, "bob").exit_code, 0);
+  const auto reactor = rpc::Reactor::start("bob", rpc::Security{.credentials = rpc::Credentials::open(identity("bob")).value()});
+  const auto connection =
+      rpc::connect(*reactor, rpc::Endpoint::parse(address_).value().of(rpc::Role::master), std::chrono::seconds(10));
+  ASSERT_TRUE(connection) << connection.error().to_string();
+  for (const rpc::MessageType type : {rpc::MessageType{runtime::protocol::kRegister}, rpc::MessageType{master::kFollow}})
+    EXPECT_FALSE(rpc::call(*reactor, *connection, type, {}, std::chrono::seconds(10)));
+  EXPECT_TRUE(rpc::call(*reactor, *connection, storage::files::kFileRequest,
+                        storage::files::encode(storage::files::FileRequest(storage::files::Locate{"/words", 1, 1})),
+                        std::chrono::seconds(10)));
+  reactor->run([&] {
+    (*connection)->notify(runtime::protocol::kHeartbeat, {});
+    (*connection)->close();
+  });
+  reactor->stop();
   const auto wanted = {
       R"("user":"alice","peer":"user alice at .*","action":"submit","job":1,"owner":"alice","object":".*","outcome":"done")",
       R"("user":"alice",.*"action":"read logs","job":1,"owner":"alice","outcome":"done")",
@@ -449,6 +466,10 @@ TEST_F(RightsTest, WhoDidWhatIsInTheAuditLog) {
       R"("user":"bob",.*"action":"read file","object":"/words","outcome":"done")",
       R"("user":"bob",.*"action":"remove","object":"/words","outcome":"refused")",
       R"("user":"carol",.*"action":"kill","job":1,"owner":"alice","outcome":"done")",
+      R"("user":"bob",.*"action":"check","object":"/words","outcome":"done")",
+      R"("user":"bob",.*"action":"register as a worker","outcome":"refused")",
+      R"("user":"bob",.*"action":"follow as a master","outcome":"refused")",
+      R"("user":"bob",.*"action":"send a message","object":"message \d+","outcome":"refused")",
       R"("peer":"worker worker at .*"action":"submit","object":".*","outcome":"refused")",
   };
   for (const char* const line : wanted) {

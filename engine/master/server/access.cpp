@@ -30,7 +30,7 @@ constexpr std::array kOfAll{Role::user, Role::worker, Role::master};
 /// Drivers in the cluster and executors have the certificates of their workers: they attach to jobs, whose keys they know, and
 /// read and write files, but begin no jobs and change no settings.
 constexpr std::array kRules{
-    Rule{protocol::kRegister, kOfWorkers},
+    Rule{protocol::kRegister, kOfWorkers, Needs::nothing, "register as a worker"},
     Rule{protocol::kHeartbeat, kOfWorkers},
     Rule{protocol::kTaskEvents, kOfWorkers},
     Rule{protocol::kFetchBinary, kOfCluster},
@@ -67,8 +67,8 @@ constexpr std::array kRules{
     Rule{client::kReadEvents, kOfClients, Needs::events, "read its events", "read events"},
     Rule{client::kReadPast, kOfClients},
 
-    Rule{kFollow, kOfMasters},
-    Rule{kPull, kOfMasters},
+    Rule{kFollow, kOfMasters, Needs::nothing, "follow as a master"},
+    Rule{kPull, kOfMasters, Needs::nothing, "copy what the master keeps"},
     Rule{kAlive, kOfMasters},
 
     Rule{files::kFileRequest, kOfAll, Needs::operation},

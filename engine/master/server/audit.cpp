@@ -62,6 +62,14 @@ std::optional<AuditEntry> audit_entry(const Caller& caller, const rpc::Message& 
   return entry;
 }
 
+AuditEntry audit_refusal(const Caller& caller, const rpc::Message& message, const Error& refused) {
+  if (auto entry = audit_entry(caller, message, &refused)) return *std::move(entry);
+  AuditEntry entry{caller.user, caller.peer, "send a message"};
+  entry.object = fmt::format("message {}", message.type);
+  entry.error = refused.to_string();
+  return entry;
+}
+
 std::optional<JobId> job_submitted(const rpc::Message& request, const rpc::Payload& answer) {
   if (request.type != client::kSubmitJob && request.type != client::kDetachJob) return std::nullopt;
   rpc::Message received;

@@ -19,8 +19,19 @@ Result<void> RequestGate::open_audit_log(const std::string& path, const LogRotat
 Result<void> RequestGate::admit(const Caller& caller, const rpc::Connection& connection, const rpc::Message& message) {
   auto allowed = may_send(connection, message.type);
   if (allowed) allowed = may(caller, message);
-  if (!allowed) note(caller, message, allowed);
+  if (!allowed) note_refusal(caller, message, allowed.error());
   return allowed;
+}
+
+bool RequestGate::admit_notification(const rpc::Connection& connection, const rpc::Message& message) {
+  const auto allowed = may_send(connection, message.type);
+  if (!allowed && refused_.insert(&connection).second) note_refusal(callers_.of(connection), message, allowed.error());
+  return allowed.has_value();
+}
+
+void RequestGate::forget(const rpc::Connection& connection) {
+  callers_.forget(connection);
+  refused_.erase(&connection);
 }
 
 Result<void> RequestGate::may(const Caller& caller, const rpc::Message& message) const {
@@ -50,9 +61,17 @@ void RequestGate::note(const Caller& caller, const rpc::Message& message, const 
   auto entry = audit_entry(caller, message, how ? nullptr : &how.error());
   if (!entry) return;
   if (job) entry->job = job;
-  if (entry->job)
-    if (const auto owner = owner_of_(*entry->job)) entry->owner = owner->user;
-  note(*std::move(entry));
+  note_with_owner(*std::move(entry));
+}
+
+void RequestGate::note_refusal(const Caller& caller, const rpc::Message& message, const Error& why) {
+  if (audit_ != nullptr) note_with_owner(audit_refusal(caller, message, why));
+}
+
+void RequestGate::note_with_owner(AuditEntry entry) {
+  if (entry.job)
+    if (const auto owner = owner_of_(*entry.job)) entry.owner = owner->user;
+  note(std::move(entry));
 }
 
 void RequestGate::note(AuditEntry entry) {

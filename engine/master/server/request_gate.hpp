@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/rpc/rpc.hpp"
 #include "engine/master/log/audit_log.hpp"
@@ -25,6 +26,11 @@ class RequestGate {
   Callers& callers() { return callers_; }
   /// By the role of its certificate, and by what the table of messages asks of the user. A refusal is noted.
   Result<void> admit(const Caller& caller, const rpc::Connection& connection, const rpc::Message& message);
+  /// The same of a message that is not answered: false when it is not for its sender. The first of a connection that is refused is
+  /// noted.
+  bool admit_notification(const rpc::Connection& connection, const rpc::Message& message);
+  /// The connection has ended.
+  void forget(const rpc::Connection& connection);
   /// A request was carried out, or failed. `job`: that it has made.
   void note(const Caller& caller, const rpc::Message& message, const Result<void>& how, std::optional<JobId> job = {});
   /// The same of a request to the storage service.
@@ -36,11 +42,14 @@ class RequestGate {
 
  private:
   Result<void> may(const Caller& caller, const rpc::Message& message) const;
+  void note_refusal(const Caller& caller, const rpc::Message& message, const Error& why);
+  void note_with_owner(AuditEntry entry);
   Result<void> may_read_events(const Caller& caller, const Rule& rule, const rpc::Message& message) const;
 
   Callers callers_;
   const OwnerOf owner_of_;
-  std::unique_ptr<AuditLog> audit_;  // null: none is written
+  std::set<const rpc::Connection*> refused_;  // a notification of theirs
+  std::unique_ptr<AuditLog> audit_;           // null: none is written
 };
 
 }  // namespace weft::master

@@ -451,7 +451,7 @@ rpc::Handler ServerImpl::handler() {
     on_request(connection, std::move(message), std::move(responder));
   };
   handler.on_notify = [this](const rpc::ConnectionPtr& connection, const rpc::Message& message) {
-    if (!leads() || !may_send(*connection, message.type)) return;
+    if (!leads() || !gate_.admit_notification(*connection, message)) return;
     if (message.type != kAlive) return workers_->reports.on_notify(connection, message);
     if (replication_) replication_->heard_of(connection, ReplicationLog::Sign::of_life);
   };
@@ -460,7 +460,7 @@ rpc::Handler ServerImpl::handler() {
   };
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
     connections_.erase(connection);
-    gate_.callers().forget(*connection);
+    gate_.forget(*connection);
     if (options_.leadership != nullptr && !leads()) return;  // a peer that leaves goes to the master that leads
     if (workers_->losses.on_close(connection, error)) return;
     if (!replication_ || !replication_->on_close(connection, error)) clients_->on_close(connection, error);

@@ -1,5 +1,6 @@
 #include "engine/master/server/access.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -11,11 +12,14 @@
 
 #include "engine/master/protocol/protocol.hpp"
 #include "engine/master/replication/protocol.hpp"
+#include "engine/master/server/audit.hpp"
+#include "engine/master/server/request_gate.hpp"
 #include "engine/master/storage/storage_service.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "storage/files/protocol.hpp"
 #include "storage/tables/protocol.hpp"
 #include "tests/engine/master/server/peer.hpp"
+#include "tests/support/process.hpp"
 
 namespace weft::master {
 namespace {
@@ -86,6 +90,43 @@ TEST(Access, ARefusalNamesTheRoleThatIsNeeded) {
   const auto refused = may_send(user(), protocol::kRegister);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().to_string(), "user alice may not do this: it needs the certificate of a worker");
+}
+
+TEST(Access, EveryRefusalIsNoted) {
+  const Caller alice{"alice", "user alice at 10.0.0.9:1"};
+  const Error why(Code::invalid_argument, "it needs the certificate of a worker");
+  rpc::Message message;
+  message.type = protocol::kRegister;
+  EXPECT_EQ(audit_refusal(alice, message, why).action, "register as a worker");
+  message.type = kFollow;
+  EXPECT_EQ(audit_refusal(alice, message, why).action, "follow as a master");
+  for (const rpc::MessageType type : {rpc::MessageType{protocol::kHeartbeat}, rpc::MessageType{399}}) {
+    message.type = type;
+    const AuditEntry entry = audit_refusal(alice, message, why);
+    EXPECT_EQ(entry.action, "send a message");
+    EXPECT_EQ(entry.object, "message " + std::to_string(type));
+    EXPECT_EQ(entry.user + entry.error, "alice" + why.to_string());
+  }
+  EXPECT_FALSE(audit_entry(alice, message, &why)) << "what is answered, and fails, is no refusal";
+}
+
+TEST(Access, ANotificationThatIsRefusedIsNotedOnceForAConnection) {
+  const test::ScratchDirectory files;
+  const std::string log = files / "audit";
+  {
+    RequestGate gate(Trust::certificates, {}, [](JobId) { return std::nullopt; });
+    ASSERT_TRUE(gate.open_audit_log(log, {}));
+    rpc::Message beat;
+    beat.type = protocol::kHeartbeat;
+    EXPECT_FALSE(gate.admit_notification(user(), beat));
+    EXPECT_FALSE(gate.admit_notification(user(), beat));
+    EXPECT_TRUE(gate.admit_notification(worker(), beat));
+    gate.forget(user());
+    EXPECT_FALSE(gate.admit_notification(user(), beat));
+  }
+  const std::string written = test::read_file(log);
+  EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 2) << written;
+  EXPECT_NE(written.find("\"outcome\":\"refused\""), std::string::npos) << written;
 }
 
 /// The numbers of the messages that the headers of the protocols name; of those, the ones that a master sends or that others get.
