@@ -3,6 +3,7 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 
 #include <signal.h>
 #include <ucontext.h>
@@ -52,17 +53,31 @@ void unblock() {
   pthread_sigmask(SIG_UNBLOCK, &bus, nullptr);
 }
 
-}  // namespace
-
-std::optional<std::uint32_t> crc32c_of_mapped(ByteView bytes) {
+/// Whether `read`, which reads these bytes and nothing else that may be missing, came to its end.
+template <class Read>
+bool reads(ByteView bytes, const Read& read) {
   [[maybe_unused]] static const bool installed = (install_bus_handler(), true);
   [[maybe_unused]] thread_local const bool unblocked = (unblock(), true);
   guard.begin = bytes.data();
   guard.end = bytes.data() + bytes.size();
-  std::optional<std::uint32_t> sum;
-  if (sigsetjmp(guard.escape, 0) == 0) sum = crc32c(bytes);
+  const bool here = sigsetjmp(guard.escape, 0) == 0;
+  if (here) read();
   guard.begin = guard.end = nullptr;
+  return here;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> crc32c_of_mapped(ByteView bytes) {
+  std::uint32_t sum = 0;
+  if (!reads(bytes, [&] { sum = crc32c(bytes); })) return std::nullopt;
   return sum;
+}
+
+bool copy_mapped(ByteView bytes, std::byte* into) {
+  return reads(bytes, [&] {
+    if (!bytes.empty()) std::memcpy(into, bytes.data(), bytes.size());
+  });
 }
 
 }  // namespace weft

@@ -31,6 +31,13 @@ bool is_loss(Code code) {
   return code == Code::not_found || code == Code::corrupt || code == Code::invalid_argument || code == Code::version_mismatch;
 }
 
+/// Verified. Of a file a copy: a process of the job may cut it off after the check, and reading it would then end this one.
+Result<SharedBytes> steady_bytes(const std::shared_ptr<const Segment>& segment, const Extent& extent) {
+  if (segment->home() != SegmentHome::file)
+    return verified(*segment, extent).map([&](ByteView bytes) { return SharedBytes(bytes, segment); });
+  return verified_copy(*segment, extent).map([](Buffer&& copy) { return SharedBytes(std::move(copy)); });
+}
+
 }  // namespace
 
 const KnownOutputs* PartitionReader::table() const {
@@ -198,12 +205,12 @@ Result<void> PartitionReader::add_gathered() {
       return fail(Code::internal, fmt::format("shuffle {} has {} partitions, partition {} was requested", wanted_.shuffle.value(),
                                               segment.partitions(), *partition_));
     for (const Extent& extent : segment.extents(*partition_)) {
-      const auto bytes = verified(segment, extent);
+      const auto bytes = steady_bytes(gathered_[i].segment, extent);
       if (!bytes) {
         damaged = LostOutput{gathered_[i].output, bytes.error().to_string()};
         break;
       }
-      WEFT_TRY(writer->append(i, *bytes, extent.records));
+      WEFT_TRY(writer->append(i, bytes->bytes, extent.records));
     }
   }
   WEFT_ASSIGN(SealedSegment sealed, writer->seal());

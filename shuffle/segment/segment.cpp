@@ -33,12 +33,6 @@ std::optional<std::uint32_t> checksum(ByteView bytes, SegmentHome home) {
   return home == SegmentHome::file ? crc32c_of_mapped(bytes) : crc32c(bytes);
 }
 
-/// What its writer can still cut off is read as a file is.
-bool is_sealed_memory(int fd) {
-  const int seals = ::fcntl(fd, F_GET_SEALS);
-  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
-}
-
 /// Pages that its writer reserved and did not need may follow the extents. Those of a program that means harm would become memory,
 /// or space on disk, of whoever reads or moves them.
 std::uint64_t most_bytes_of(const struct stat& memory) {
@@ -76,18 +70,16 @@ class Contents {
  private:
   Result<format::Footer> read_footer() {
     format::Header header;
-    if (!checksum({data_, sizeof header}, home_)) return damaged(kUnreadable);
-    std::memcpy(&header, data_, sizeof header);
+    if (!read(data_, header)) return damaged(kUnreadable);
     if (header.magic != format::kMagic) return damaged("not a segment");
     if (header.version != format::kVersion)
       return fail(Code::version_mismatch, "map output has format version " + std::to_string(header.version) +
                                               ", this program reads " + std::to_string(format::kVersion));
     format::Footer footer;
-    const std::byte* at = data_ + size_ - sizeof footer;
-    if (!checksum({at, sizeof footer}, home_)) return damaged(kUnreadable);
-    std::memcpy(&footer, at, sizeof footer);
+    if (!read(data_ + size_ - sizeof footer, footer)) return damaged(kUnreadable);
     if (footer.magic != format::kMagic) return damaged("the footer is missing");
-    const std::uint32_t crc = crc32c({at, offsetof(format::Footer, header_crc32c)}, crc32c({data_, sizeof header}));
+    const std::uint32_t begin = crc32c({reinterpret_cast<const std::byte*>(&header), sizeof header});
+    const std::uint32_t crc = crc32c({reinterpret_cast<const std::byte*>(&footer), offsetof(format::Footer, header_crc32c)}, begin);
     if (crc != footer.header_crc32c) return damaged("the footer's checksum is wrong");
     if (header.partitions == 0 || header.partitions > format::kMaxPartitions) return damaged("impossible partition count");
     partitions_ = header.partitions;
@@ -102,10 +94,14 @@ class Contents {
         (end - footer.index_offset) % sizeof(format::IndexEntry) != 0 ||
         (end - footer.index_offset) / sizeof(format::IndexEntry) != footer.index_entries)
       return damaged("the index has an impossible size");
-    const ByteView index{data_ + footer.index_offset, end - footer.index_offset};
-    const auto crc = checksum(index, home_);
-    if (!crc) return damaged(kUnreadable);
-    if (*crc != footer.index_crc32c) return damaged("the index's checksum is wrong");
+    ByteView index{data_ + footer.index_offset, end - footer.index_offset};
+    Buffer copy;
+    if (home_ == SegmentHome::file) {
+      copy = Buffer(index.size());
+      if (!copy_mapped(index, copy.data())) return damaged(kUnreadable);
+      index = copy.view();
+    }
+    if (crc32c(index) != footer.index_crc32c) return damaged("the index's checksum is wrong");
     extents_.reserve(footer.index_entries);
     std::uint64_t left = footer.index_offset - sizeof(format::Header);  // extents do not overlap
     for (std::size_t at = 0; at < index.size(); at += sizeof(format::IndexEntry)) {
@@ -116,6 +112,14 @@ class Contents {
       extents_.push_back({entry.partition, entry.records, entry.offset, entry.length, entry.crc32c});
     }
     return {};
+  }
+
+  /// False: its disk does not deliver it, or whoever wrote the file has cut it off.
+  template <class Struct>
+  bool read(const std::byte* at, Struct& into) const {
+    if (home_ == SegmentHome::file) return copy_mapped({at, sizeof into}, reinterpret_cast<std::byte*>(&into));
+    std::memcpy(&into, at, sizeof into);
+    return true;
   }
 
   bool plausible(const format::IndexEntry& entry, std::uint64_t end) const {
@@ -161,6 +165,11 @@ class Mapped final : public Segment {
 };
 
 }  // namespace
+
+bool is_sealed_memory(int fd) {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
+}
 
 Result<std::shared_ptr<const Segment>> Segment::open(Fd fd) {
   struct stat info {};
@@ -223,9 +232,22 @@ Result<ByteView> verified(const Segment& segment, const Extent& extent) {
   return bytes;
 }
 
+Result<Buffer> verified_copy(const Segment& segment, const Extent& extent) {
+  WEFT_ASSIGN(Buffer copy, readable_copy(segment, segment.bytes(extent)));
+  if (segment.home() != SegmentHome::process && crc32c(copy.view()) != extent.crc32c) return mismatch(extent);
+  return copy;
+}
+
 Result<void> check_readable(const Segment& segment, ByteView bytes) {
   if (checksum(bytes, segment.home())) return {};
   return damaged(kUnreadable);
+}
+
+Result<Buffer> readable_copy(const Segment& segment, ByteView bytes) {
+  if (segment.home() != SegmentHome::file) return Buffer::copy_of(bytes);
+  Buffer copy(bytes.size());
+  if (!copy_mapped(bytes, copy.data())) return damaged(kUnreadable);
+  return copy;
 }
 
 }  // namespace weft::shuffle

@@ -80,6 +80,10 @@ enum class SegmentHome : std::uint8_t {
   process,  // memory of this process alone; its extents have no checksums, since the bytes go nowhere where they could be damaged
 };
 
+/// Whether the descriptor is of a memfd that no process can shorten or change any more (SegmentHome::memory). Of any other file,
+/// and of none, false; no file system is asked.
+bool is_sealed_memory(int fd);
+
 /// A sealed segment open for reading. Immutable, any thread; shared by its readers.
 class Segment {
  public:
@@ -116,10 +120,15 @@ std::span<const Extent> extents_of(std::span<const Extent> all, std::uint32_t pa
 /// Code::corrupt when the bytes do not match the extent's checksum.
 Result<void> verify(ByteView bytes, const Extent& extent);
 /// The extent's bytes, verified where they have a checksum. Of a file corrupt, too, when its disk does not deliver them: whoever
-/// reads them without this call ends the process with SIGBUS then.
+/// reads them without this call ends the process with SIGBUS then. So may whoever reads them after it, where a process that has the
+/// file open for writing cuts it off: a process that serves others reads a copy, or leaves reading to the kernel.
 Result<ByteView> verified(const Segment& segment, const Extent& extent);
+/// The same in memory of this process, which nobody else can change or cut off.
+Result<Buffer> verified_copy(const Segment& segment, const Extent& extent);
 /// Code::corrupt when the disk does not deliver bytes of a segment's file, whatever they are.
 Result<void> check_readable(const Segment& segment, ByteView bytes);
+/// The same, with a copy of them in memory of this process.
+Result<Buffer> readable_copy(const Segment& segment, ByteView bytes);
 
 namespace detail {
 /// invalid_argument for a number that no shuffle has.

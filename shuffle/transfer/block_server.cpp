@@ -86,7 +86,9 @@ Result<Request> decode(ByteView header) {
 /// Collects extents until the reply is large enough.
 class ReplyBuilder {
  public:
-  ReplyBuilder(const Request& request, bool compress, bool always) : request_(request), compress_(compress), always_(always) {}
+  /// `encrypted`: this process itself reads what is sent.
+  ReplyBuilder(const Request& request, bool compress, bool always, bool encrypted)
+      : request_(request), compress_(compress), always_(always), encrypted_(encrypted) {}
 
   Result<rpc::Payload> build(const Store& store) {
     for (std::uint32_t map = request_.first_map; map < request_.maps.size(); ++map) {
@@ -128,16 +130,26 @@ class ReplyBuilder {
       if (extents[at].length > kLargestExtent)
         return fail(Code::resource_exhausted,
                     "a record of " + std::to_string(extents[at].length) + " bytes is too large to be sent");
-      // Of a file that is damaged, or whose disk does not deliver it, nothing is compressed or sent.
-      if (segment->home() == SegmentHome::file) {
-        if (auto bytes = verified(*segment, extents[at]); !bytes) {
-          unreadable_ = std::move(bytes).error();
-          return stop_at(at);
-        }
+      auto bytes = readable(segment, extents[at]);
+      if (!bytes) {
+        unreadable_ = std::move(bytes).error();
+        return stop_at(at);
       }
-      add(map, extents[at], segment);
+      add(map, extents[at], *std::move(bytes));
     }
     return true;
+  }
+
+  /// Of a file that is damaged, or whose disk does not deliver it, nothing is compressed or sent. A process of the job may cut the
+  /// file off even after the check: then the kernel fails to send from it, but this process would end by reading it.
+  Result<SharedBytes> readable(const std::shared_ptr<const Segment>& segment, const Extent& extent) const {
+    if (segment->home() != SegmentHome::file) return SharedBytes(segment->bytes(extent), segment);
+    if (compress_ || encrypted_ || extent.length < kCopyBelow) {
+      WEFT_ASSIGN(Buffer copy, verified_copy(*segment, extent));
+      return SharedBytes(std::move(copy));
+    }
+    WEFT_ASSIGN(const ByteView bytes, verified(*segment, extent));
+    return SharedBytes(bytes, segment);
   }
 
   bool stop_at(std::size_t extent) {
@@ -145,8 +157,8 @@ class ReplyBuilder {
     return false;
   }
 
-  void add(std::uint32_t map, const Extent& extent, const std::shared_ptr<const Segment>& segment) {
-    const ByteView raw = segment->bytes(extent);
+  void add(std::uint32_t map, const Extent& extent, SharedBytes bytes) {
+    const ByteView raw = bytes.bytes;
     Sent sent{map, extent.records, raw.size(), raw.size(), extent.crc32c, false};
     if (const std::size_t size = compress_ ? compress(raw, always_, copied_) : 0; size != 0) {
       sent.stored_length = size;
@@ -155,7 +167,7 @@ class ReplyBuilder {
       copied_.insert(copied_.end(), raw.begin(), raw.end());
     } else {
       flush_copied();
-      bulk_.emplace_back(raw, segment);
+      bulk_.push_back(std::move(bytes));
     }
     bytes_ += sent.stored_length;
     extents_.push_back(sent);
@@ -199,6 +211,7 @@ class ReplyBuilder {
   const Request& request_;
   const bool compress_;
   const bool always_;
+  const bool encrypted_;
   std::vector<Sent> extents_;
   std::vector<SharedBytes> bulk_;
   std::vector<std::byte> copied_;  // small and compressed extents since the last large one
@@ -259,7 +272,7 @@ Result<rpc::Payload> BlockServer::blocks(const rpc::Connection& peer, ByteView h
   from = request.from;
   const bool always = compression_ == Compression::always;
   const bool compress = request.accept_lz4 && compression_ != Compression::never && (always || !is_loopback(peer.peer()));
-  return ReplyBuilder(request, compress, always).build(store_);
+  return ReplyBuilder(request, compress, always, peer.identity() != nullptr).build(store_);
 }
 
 Result<rpc::Payload> BlockServer::segment_piece(const rpc::Connection& peer, ByteView header, std::string& from) const {
@@ -277,6 +290,10 @@ Result<rpc::Payload> BlockServer::segment_piece(const rpc::Connection& peer, Byt
     const std::uint64_t most = std::clamp(in.getMaxBytes(), kSmallestReply, kLargestPiece);
     const ByteView rest = file.subspan(in.getOffset());
     const ByteView piece = rest.first(std::min<std::size_t>(rest.size(), most));
+    if ((*segment)->home() == SegmentHome::file && peer.identity() != nullptr) {  // this process itself reads what is encrypted
+      auto copy = readable_copy(**segment, piece);
+      return copy ? rpc::payload(message, SharedBytes(*std::move(copy))) : lost_piece(copy.error());
+    }
     if (const auto readable = check_readable(**segment, piece); !readable) return lost_piece(readable.error());
     return rpc::payload(message, SharedBytes(piece, *segment));
   });

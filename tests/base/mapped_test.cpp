@@ -52,6 +52,17 @@ TEST(Mapped, WhatCannotBeHadIsNothingAndNoSignal) {
   EXPECT_EQ(crc32c_of_mapped(whole), crc32c(whole));
 }
 
+TEST(Mapped, CopiesWhatIsThere) {
+  const MappedFile file;
+  Buffer copy(kBytes);
+  ASSERT_TRUE(copy_mapped(file.bytes(), copy.data()));
+  EXPECT_EQ(as_chars(copy.view()), as_chars(file.bytes()));
+  EXPECT_TRUE(copy_mapped({}, nullptr));
+  file.cut_off();
+  EXPECT_FALSE(copy_mapped(file.bytes(), copy.data()));
+  EXPECT_TRUE(copy_mapped(file.bytes().first(kBytes / 2), copy.data()));
+}
+
 TEST(Mapped, WorksOnThreadsThatBlockTheSignal) {
   const MappedFile file;
   file.cut_off();

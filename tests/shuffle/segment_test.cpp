@@ -1,7 +1,9 @@
 #include "shuffle/segment/segment.hpp"
 
+#include <atomic>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -283,6 +285,48 @@ TEST(Segment, WhatItsDiskDoesNotDeliverIsDamagedAndNoSignal) {
   const auto read = visit_extents(segment, 0, count, [](Error why) { return fail(std::move(why)); });
   EXPECT_EQ(read.error().code(), Code::corrupt);
   EXPECT_EQ(visited, 2);
+}
+
+TEST(Segment, ACopyOfAnExtentStaysWhenItsFileIsCutOff) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  auto writer = SegmentWriter::on_disk(dir->path(), 1).value();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(writer->append(0, as_bytes(std::string(100'000, 'x')), 1));
+  SealedSegment sealed = writer->seal().value();
+  const Fd file(::dup(sealed.fd.get()));
+  const auto segment = Segment::open(std::move(sealed.fd)).value();
+  const auto first = verified_copy(*segment, segment->extents(0)[0]);
+  const auto head = readable_copy(*segment, segment->file().first(1000));
+  ASSERT_TRUE(first && head);
+  ASSERT_EQ(::ftruncate(file.get(), 0), 0);
+  EXPECT_EQ(as_chars(first->view()), std::string(100'000, 'x'));
+  EXPECT_EQ(head->size(), 1000u);
+  EXPECT_EQ(verified_copy(*segment, segment->extents(0)[1]).error().code(), Code::corrupt);
+  EXPECT_EQ(readable_copy(*segment, segment->file()).error().code(), Code::corrupt);
+  ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(segment->size())), 0);
+  EXPECT_EQ(verified_copy(*segment, segment->extents(0)[1]).error().code(), Code::corrupt) << "zeros";
+}
+
+/// Whatever moment its writer chooses.
+TEST(Segment, AFileThatIsCutOffWhileItIsOpenedIsDamagedAndNoSignal) {
+  const auto dir = TempDir::create();
+  ASSERT_TRUE(dir);
+  auto writer = SegmentWriter::on_disk(dir->path(), 1).value();
+  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(writer->append(0, as_bytes("x"), 1));
+  const SealedSegment sealed = writer->seal().value();
+  const std::string bytes = read_file(fmt::format("/proc/self/fd/{}", sealed.fd.get())).value();
+  std::atomic<bool> stop{false};
+  std::thread cutter([&] {
+    while (!stop) {
+      (void)::ftruncate(sealed.fd.get(), 0);
+      (void)::pwrite(sealed.fd.get(), bytes.data(), bytes.size(), 0);
+    }
+  });
+  int opened = 0;
+  for (int i = 0; i < 3000; ++i) opened += Segment::map(Fd(::dup(sealed.fd.get()))) ? 1 : 0;
+  stop = true;
+  cutter.join();
+  EXPECT_LE(opened, 3000);
 }
 
 /// So that a reader is not killed when the writer, which may be anybody's program, takes the bytes away.
