@@ -1,15 +1,27 @@
 #include "runtime/worker/job_shuffle.hpp"
 
 #include <algorithm>
+#include <thread>
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/rpc/descriptors.hpp"
+#include "base/unlinked_file.hpp"
 
 namespace weft::runtime {
 namespace {
 
 Error was_stopped() { return Error(Code::cancelled, "the task was asked to stop"); }
+
+/// Of the file system that it is on, which is not asked.
+std::optional<dev_t> disk_of(int fd) {
+  struct statx info {};
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &info) != 0) return std::nullopt;
+  return ::makedev(info.stx_dev_major, info.stx_dev_minor);
+}
 
 }  // namespace
 
@@ -151,6 +163,11 @@ void JobShuffle::commit(rpc::Message message, rpc::Responder responder) {
   if (!commit) return responder.fail(commit.error());
   if (message.fds.size() != 1 || commit->attempt.task.job != job_ || ended_)
     return responder.fail(Error(Code::invalid_argument, "a commit carries one descriptor, of a segment of its own running job"));
+  if (!is_at_hand(message.fds.front().get())) {
+    // To close a file may mean to wait for its file system, too.
+    std::thread([fd = std::move(message.fds.front())] {}).detach();
+    return responder.fail(Error(Code::invalid_argument, "a segment is in sealed memory, or in a file in the worker's directory"));
+  }
   AnswerPtr answer = answer_to(commit->attempt, std::move(responder));
   if (!answer) return;
   const TaskId& task = commit->attempt.task;
@@ -173,6 +190,16 @@ void JobShuffle::commit(rpc::Message message, rpc::Responder responder) {
           answer->give(committed(done && ended ? Result<void>(fail(Code::cancelled, "the job has ended")) : done));
         });
       });
+}
+
+bool JobShuffle::is_at_hand(int segment) {
+  if (shuffle::is_sealed_memory(segment)) return true;
+  if (disks_.empty())
+    for (const std::string& directory : {worker_.store->directory(), worker_.job_directory(job_)})
+      if (const auto file = unlinked_file(directory))
+        if (const auto disk = disk_of(file->get())) disks_.push_back(*disk);
+  const auto disk = disk_of(segment);
+  return disk && std::find(disks_.begin(), disks_.end(), *disk) != disks_.end();
 }
 
 void JobShuffle::read(const rpc::Message& message, rpc::Responder responder) {

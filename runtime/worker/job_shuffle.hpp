@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "runtime/protocol/executor.hpp"
 #include "runtime/worker/context.hpp"
 
@@ -73,6 +75,9 @@ class JobShuffle {
   /// To a request of the attempt; null when that was asked to stop: then it was answered.
   AnswerPtr answer_to(const AttemptId& attempt, rpc::Responder responder);
   void commit(rpc::Message message, rpc::Responder responder);
+  /// Whether a segment is in sealed memory or in a file where executors of the job write them. Other files may be of a file system
+  /// that the user's own program serves, and never answer.
+  bool is_at_hand(int segment);
   void read(const rpc::Message& message, rpc::Responder responder);
   void drop_readers(const AttemptId& attempt);
   void part_read(const ReadKey& key, const Result<shuffle::ReadPart>& part);
@@ -87,6 +92,7 @@ class JobShuffle {
   shuffle::OutputTables tables_;
   std::map<AttemptId, Running> running_;
   std::map<ReadKey, ReaderPtr> readers_;
+  std::vector<dev_t> disks_;  // that segments of the job are on; empty: not known yet
   bool ended_ = false;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

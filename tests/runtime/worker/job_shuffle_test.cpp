@@ -9,7 +9,9 @@
 #include <semaphore>
 #include <string>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/file.hpp"
@@ -76,8 +78,8 @@ class JobShuffleTest : public testing::Test {
     background_->post([held = go_on_.get_future().share()] { held.wait(); });
   }
   /// The answer to a commit, which has come to the worker.
-  std::future<Result<rpc::Message>> commit() {
-    shuffle::SealedSegment sealed = segment(100);
+  std::future<Result<rpc::Message>> commit() { return commit(segment(100)); }
+  std::future<Result<rpc::Message>> commit(shuffle::SealedSegment sealed) {
     protocol::Commit commit{{{kJob, StageId(2), 0}, 0}, sealed.size, sealed.partitions};
     rpc::Payload payload = protocol::encode(std::move(commit));
     payload.fds.push_back(std::move(sealed.fd));
@@ -139,6 +141,20 @@ TEST_F(JobShuffleTest, ASegmentThatComesWhileItsJobEndsIsDropped) {
   go_on_.set_value();
   EXPECT_EQ(answer.get().error().code(), Code::cancelled);
   EXPECT_FALSE(has_segments_of(kJob));
+}
+
+/// An executor is anybody's program: its file may be on a file system of its own, which answers nobody.
+TEST_F(JobShuffleTest, ASegmentIsInSealedMemoryOrOnTheDiskOfTheWorker) {
+  auto writer = shuffle::SegmentWriter::on_disk(directory_.path(), 1).value();
+  ASSERT_TRUE(writer->append(0, as_bytes("a record"), 1));
+  shuffle::SealedSegment sealed = writer->seal().value();
+  const std::string bytes = read_file(fmt::format("/proc/self/fd/{}", sealed.fd.get())).value();
+  shuffle::SealedSegment elsewhere{Fd(::memfd_create("not-sealed", MFD_CLOEXEC)), sealed.size, sealed.partitions, {}};
+  ASSERT_TRUE(write_all(elsewhere.fd.get(), as_bytes(bytes)));
+  EXPECT_EQ(commit(std::move(elsewhere)).get().error().code(), Code::invalid_argument);
+  EXPECT_FALSE(has_segments_of(kJob));
+  const auto committed = commit(std::move(sealed)).get();
+  EXPECT_TRUE(committed) << committed.error().to_string();
 }
 
 /// An executor is anybody's program.
