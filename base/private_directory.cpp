@@ -1,27 +1,61 @@
 #include "base/private_directory.hpp"
 
 #include <cerrno>
+#include <memory>
+#include <set>
+#include <string>
 #include <system_error>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.hpp"
 
 namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr fs::perms kOthers = fs::perms::group_all | fs::perms::others_all;
+constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+constexpr int kNoLink = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 std::optional<unsigned>& before() {
   static std::optional<unsigned> umask;  // it belongs to the process, as the mask does
   return umask;
 }
 
-Result<void> close_to_others(const fs::path& path, fs::perms now) {
-  if ((now & kOthers) == fs::perms::none) return {};
-  std::error_code error;
-  fs::permissions(path, kOthers, fs::perm_options::remove, error);
-  if (error && error.value() != ENOENT) return fail(errno_error("cannot set the mode of " + path.string(), error.value()));
+using OwnDirectory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+/// What is open, whatever its name leads to by now.
+std::string name_of(const Fd& opened) { return "/proc/self/fd/" + std::to_string(opened.get()); }
+
+bool is_gone(int error) { return error == ENOENT || error == ELOOP || error == ENOTDIR; }
+
+Result<void> close_to_others(const Fd& opened, const struct stat& info, const fs::path& path) {
+  if ((info.st_mode & kOthers) == 0) return {};
+  if (::chmod(name_of(opened).c_str(), info.st_mode & 07777u & ~kOthers) == 0) return {};
+  return fail(errno_error("cannot set the mode of " + path.string(), errno));
+}
+
+/// What is in a directory, which is `path`. Whoever can write into one of another owner can put anything into it at any moment,
+/// links to files of everybody among it: so nothing in these is touched.
+Result<void> close_contents(const Fd& directory, const std::set<uid_t>& owners, const fs::path& path) {
+  const OwnDirectory list(::opendir(name_of(directory).c_str()), &::closedir);
+  if (!list) return errno == ENOENT ? Result<void>() : fail(errno_error("cannot read " + path.string(), errno));
+  while (const dirent* const entry = ::readdir(list.get())) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    const Fd opened(::openat(directory.get(), name.c_str(), kNoLink));
+    struct stat info {};
+    if (!opened.valid() && is_gone(errno)) continue;
+    if (!opened.valid() || ::fstat(opened.get(), &info) != 0)
+      return fail(errno_error("cannot open " + (path / name).string(), errno));
+    if (S_ISLNK(info.st_mode) || !owners.contains(info.st_uid)) continue;
+    WEFT_TRY(close_to_others(opened, info, path / name));
+    if (S_ISDIR(info.st_mode)) WEFT_TRY(close_contents(opened, owners, path / name));
+  }
   return {};
 }
 
@@ -32,15 +66,12 @@ Result<void> make_private_directory(const fs::path& path) {
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   if (!error && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) error.assign(errno, std::generic_category());
   if (error) return fail(errno_error("cannot create " + path.string(), error.value()));
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::is_directory(status)) return fail(Code::io, "cannot create " + path.string() + ": it is no directory");
-  WEFT_TRY(close_to_others(path, status.permissions()));
-  for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-    const fs::file_status entry = at->symlink_status(error);
-    if (error || fs::is_symlink(entry)) continue;
-    WEFT_TRY(close_to_others(at->path(), entry.permissions()));
-  }
-  return {};  // what vanished meanwhile is nobody's business either
+  const Fd directory(::open(path.c_str(), O_PATH | O_CLOEXEC));  // which may be a link to one
+  struct stat info {};
+  if (!directory.valid() || ::fstat(directory.get(), &info) != 0) return fail(errno_error("cannot create " + path.string(), errno));
+  if (!S_ISDIR(info.st_mode)) return fail(Code::io, "cannot create " + path.string() + ": it is no directory");
+  WEFT_TRY(close_to_others(directory, info, path));
+  return close_contents(directory, {info.st_uid, ::geteuid()}, path);
 }
 
 void keep_files_private() {

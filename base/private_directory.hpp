@@ -9,7 +9,8 @@
 namespace weft {
 
 /// Makes the directory (mode 0700) and its missing parents, and removes the rights of group and others from it and from
-/// everything that is already in it. Symbolic links are not followed. An error names the path.
+/// everything that is already in it. Symbolic links in it are not followed, and what belongs to neither this process's user nor the
+/// directory's owner is left as it is, with all that is in it: its owner may exchange it meanwhile. An error names the path.
 Result<void> make_private_directory(const std::filesystem::path& path);
 
 /// Sets umask 077, so that files and directories that this process makes are accessible to its user only. Call it before there are

@@ -34,16 +34,18 @@ std::vector<std::string> environment_of(const Account& account, bool certificate
 
 }  // namespace
 
-Result<std::unique_ptr<WorkerIsolation>> WorkerIsolation::open(const WorkerOptions& options, rpc::Reactor& background,
-                                                               const std::string& directory) {
-  std::unique_ptr<WorkerIsolation> made(new WorkerIsolation(options, background, directory));
-  if (options.run_as != kRunAsSelf) WEFT_TRY(made->let_others_pass());
-  if (options.run_as == kRunAsSelf && ::geteuid() == 0 && options.security.credentials)
+WorkerIsolation::WorkerIsolation(const WorkerOptions& options, rpc::Reactor& background, std::string directory)
+    : options_(options), background_(background), directory_(std::move(directory)) {
+  if (options_.cgroup != kNoCgroup) open_groups();
+}
+
+Result<void> WorkerIsolation::prepare() {
+  if (options_.run_as != kRunAsSelf) WEFT_TRY(let_others_pass());
+  if (options_.run_as == kRunAsSelf && ::geteuid() == 0 && options_.security.credentials)
     Log("worker").warn(
         "programs of all users run as root here, and can read this worker's key: --run-as submitter has them run as their users");
-  if (options.sandbox) WEFT_TRY(made->try_sandbox());
-  if (options.cgroup != kNoCgroup) made->open_groups();
-  return made;
+  if (options_.sandbox) WEFT_TRY(try_sandbox());
+  return {};
 }
 
 void WorkerIsolation::open_groups() {

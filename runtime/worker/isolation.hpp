@@ -61,11 +61,13 @@ struct IsolatedJob {
 /// Reactor thread only. Outlives what it makes.
 class WorkerIsolation {
  public:
-  /// Says in the log when jobs get no control groups. `background` removes them: their processes take a moment to end. `directory`:
-  /// the worker's, in which those of jobs are; other users get the right to pass through it when jobs run as theirs. Error: they
-  /// cannot reach it, the user that worker.run_as names is not there, or there can be no sandbox.
-  static Result<std::unique_ptr<WorkerIsolation>> open(const WorkerOptions& options, rpc::Reactor& background,
-                                                       const std::string& directory);
+  /// Ends the processes in control groups that workers of this machine have left here which are gone, and says in the log when jobs
+  /// get no control groups. `background` removes them: their processes take a moment to end. `directory`: the worker's, in which
+  /// those of jobs will be. `options` and `background` outlive it.
+  WorkerIsolation(const WorkerOptions& options, rpc::Reactor& background, std::string directory);
+  /// Once the directories are there: other users get the right to pass through them when jobs run as theirs. Error: they cannot
+  /// reach them, the user that worker.run_as names is not there, or there can be no sandbox.
+  Result<void> prepare();
 
   /// Makes the directory with a place for temporary files in it, both for their owner only, and the control group. Whatever is in
   /// the group is killed when the last holder of the result lets go of it. Error: one of these cannot be made, or is there already:
@@ -73,8 +75,6 @@ class WorkerIsolation {
   Result<std::shared_ptr<const JobIsolation>> isolate(const IsolatedJob& job);
 
  private:
-  WorkerIsolation(const WorkerOptions& options, rpc::Reactor& background, std::string directory)
-      : options_(options), background_(background), directory_(std::move(directory)) {}
   void open_groups();
   Result<void> let_others_pass();
   Result<void> try_sandbox() const;

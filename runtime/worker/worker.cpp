@@ -96,8 +96,7 @@ class WorkerImpl final : public Worker {
     WEFT_TRY(prepare_directories());
     WEFT_ASSIGN(store_, shuffle::Store::open(context_.directory + "/store", context_.options.store_bytes, context_.options.slots));
     context_.store = store_.get();
-    WEFT_ASSIGN(isolation_, WorkerIsolation::open(context_.options, *background_, context_.directory));
-    context_.isolation = isolation_.get();
+    WEFT_TRY(isolation_->prepare());
     context_.devices = &devices_;
     WEFT_ASSIGN(const rpc::Endpoint master, rpc::Endpoint::parse_list(context_.options.master));
     Result<void> began;
@@ -140,9 +139,32 @@ class WorkerImpl final : public Worker {
     if (!temporary_) {
       WEFT_ASSIGN(directory_claim_, claim_directory(context_.directory, "worker"));
     }
-    std::filesystem::remove_all(context_.directory + "/jobs", error);  // of an earlier worker
+    // What jobs of an earlier worker still do here ends first.
+    isolation_ = std::make_unique<WorkerIsolation>(context_.options, *background_, context_.directory);
+    context_.isolation = isolation_.get();
+    WEFT_TRY(clear_jobs());
     for (const char* name : {"/jobs", "/logs", "/binaries"}) WEFT_TRY(make_private_directory(context_.directory + name));
     logs_.emplace(context_, kLogsKept);
+    return {};
+  }
+
+  /// Of an earlier worker. A process that still writes there must not reach what this one makes.
+  Result<void> clear_jobs() {
+    const std::string jobs = context_.directory + "/jobs", left = jobs + ".left-";
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(context_.directory, error)) {
+      std::error_code ignored;
+      if (entry.path().native().starts_with(left)) std::filesystem::remove_all(entry.path(), ignored);
+    }
+    std::filesystem::remove_all(jobs, error);
+    if (!error) return {};
+    const std::string aside = fmt::format("{}{}", left, unguessable_number());
+    std::error_code moved;
+    std::filesystem::rename(jobs, aside, moved);
+    if (moved)
+      return fail(Code::io, fmt::format("cannot remove {}, which an earlier worker left: {}; end the processes that use it", jobs,
+                                        error.message()));
+    context_.log.warn("what jobs of an earlier worker left is in {} now, because it cannot be removed: {}", aside, error.message());
     return {};
   }
 
@@ -485,7 +507,7 @@ class WorkerImpl final : public Worker {
   std::string data_address_;
 
   // Reactor thread.
-  std::unique_ptr<WorkerIsolation> isolation_;  // made before
+  std::unique_ptr<WorkerIsolation> isolation_;  // made before, as the directories are
   Measurements measurements_;
   CapacityFiles capacity_files_;
   std::unique_ptr<DataPlane> data_;

@@ -1,9 +1,14 @@
 #include "base/private_directory.hpp"
 
+#include <atomic>
 #include <filesystem>
+#include <string>
+#include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.hpp"
 
@@ -40,6 +45,40 @@ TEST_F(PrivateDirectoryTest, ClosesWhatAnEarlierReleaseHasMadeAndFollowsNoLinks)
   EXPECT_EQ(mode(at("old")), 0700u);
   EXPECT_EQ(mode(at("old/inner")), 0700u);
   EXPECT_EQ(mode(at("old/inner/000005.sst")), 0700u);
+  EXPECT_EQ(mode(at("elsewhere")), 0644u);
+}
+
+/// As a process of a job may do that has outlived its worker.
+TEST_F(PrivateDirectoryTest, AFileThatIsExchangedWithALinkMeanwhileLeadsNowhere) {
+  const TempDir memory = TempDir::create("weft-exchanged-", "/dev/shm").value();  // where that takes little time
+  const fs::path elsewhere = memory.path() / "elsewhere", jobs = memory.path() / "jobs";
+  const std::string entry = jobs / "entry", link = jobs / "link";
+  fs::create_directories(jobs);
+  ASSERT_TRUE(write_file(elsewhere, "x"));
+  ASSERT_TRUE(write_file(entry, "x"));
+  fs::create_symlink(elsewhere, link);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) ::renameat2(AT_FDCWD, entry.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE);
+  });
+  for (int i = 0; i < 6'000 && mode(elsewhere) == 0644; ++i) {
+    for (const std::string& name : {entry, link})
+      (void)::fchmodat(AT_FDCWD, name.c_str(), 0644, AT_SYMLINK_NOFOLLOW);  // so that there is something to do
+    EXPECT_TRUE(make_private_directory(jobs));
+  }
+  stop = true;
+  other.join();
+  EXPECT_EQ(mode(elsewhere), 0644u);
+}
+
+TEST_F(PrivateDirectoryTest, WhatBelongsToOthersIsLeftAsItIs) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  fs::create_directories(at("jobs/bobs"));
+  ASSERT_TRUE(write_file(at("elsewhere"), "x"));
+  fs::create_hard_link(at("elsewhere"), at("jobs/bobs/a name of it"));
+  ASSERT_EQ(::chown(at("jobs/bobs").c_str(), 65534, 65534), 0);
+  ASSERT_TRUE(make_private_directory(at("jobs")));
+  EXPECT_EQ(mode(at("jobs")), 0700u);
   EXPECT_EQ(mode(at("elsewhere")), 0644u);
 }
 

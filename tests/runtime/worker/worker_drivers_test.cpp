@@ -32,7 +32,8 @@ class WorkerDriversTest : public testing::Test {
     context.options.master = "master:7077";
     context.options.stop_grace = 50ms;
     context.options.cgroup = kNoCgroup;
-    isolation = WorkerIsolation::open(context.options, *background, directory.path()).value();
+    isolation = std::make_unique<WorkerIsolation>(context.options, *background, directory.path());
+    EXPECT_TRUE(isolation->prepare());
     context.isolation = isolation.get();
     for (const char* name : {"jobs", "logs", "binaries"}) std::filesystem::create_directory(directory.path() / name);
     reactor->run([&] {

@@ -10,7 +10,9 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/file.hpp"
 #include "runtime/protocol/worker.hpp"
@@ -312,6 +314,29 @@ TEST_F(WorkerTest, SaysWhichFilesItLacks) {
   ASSERT_TRUE(answer) << answer.error().to_string();
   EXPECT_EQ(protocol::decode<protocol::FileAnswer>(*answer)->missing,
             (std::vector<std::string>{directory_.path() / "none", "/dev/null"}));
+}
+
+TEST_F(WorkerTest, WhatCannotBeRemovedOfAnEarlierWorkersJobsIsOutOfTheWay) {
+  namespace fs = std::filesystem;
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount";
+  const fs::path directory = directory_.path() / "worker", held = directory / "jobs/job-9";
+  worker_.reset();
+  registration_.reset();
+  fs::create_directories(held);
+  if (::mount("none", held.c_str(), "tmpfs", 0, nullptr) != 0) GTEST_SKIP() << "mounts are not allowed here";
+  start();
+  EXPECT_TRUE(fs::is_empty(directory / "jobs"));
+  const auto aside = [&] {
+    for (const auto& entry : fs::directory_iterator(directory))
+      if (entry.path().filename().string().starts_with("jobs.left-")) return entry.path();
+    return fs::path();
+  };
+  ASSERT_TRUE(fs::exists(aside() / "job-9"));
+  EXPECT_EQ(::umount((aside() / "job-9").c_str()), 0);
+  worker_.reset();
+  registration_.reset();
+  start();
+  EXPECT_EQ(aside(), fs::path()) << "the next worker removes it";
 }
 
 TEST_F(WorkerTest, OfAPrivateClusterEndsWithItsMaster) {
