@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <vector>
 
 #include <fcntl.h>
@@ -11,12 +12,19 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "base/text.hpp"
 #include "engine/master/journal/journal_file.hpp"
 
 namespace weft::master {
 namespace {
 constexpr std::uint64_t kMaxBinaryBytes = std::uint64_t{2} << 30;
+constexpr std::uint64_t kLeastCounted = 1u << 20;  // a file takes more than its bytes
+
+Error out_of_order() {
+  return {Code::invalid_argument, "a piece of an uploaded program comes before those in front of it; submit again"};
 }
+
+}  // namespace
 
 std::string BinaryStore::path(const Hash128& binary) const { return fmt::format("{}/{}", directory_, to_string(binary)); }
 
@@ -40,7 +48,7 @@ void BinaryStore::mention(const Hash128& binary) {
 
 void BinaryStore::clean(const Wanted& wanted, std::uint64_t most) {
   std::set<std::string> keep;
-  for (const Hash128& binary : begun_) keep.insert(to_string(binary) + ".partial");
+  for (const auto& [of, begun] : begun_) keep.insert(std::filesystem::path(begun.path).filename().string());
   struct Found {
     std::filesystem::file_time_type used;
     std::filesystem::path path;
@@ -70,35 +78,107 @@ void BinaryStore::clean(const Wanted& wanted, std::uint64_t most) {
   }
 }
 
-Result<void> BinaryStore::write(const Hash128& binary, std::uint64_t offset, std::uint64_t total, ByteView bytes) {
+void BinaryStore::forget(const void* connection) {
+  for (auto at = begun_.begin(); at != begun_.end();) {
+    const auto next = std::next(at);
+    if (at->second.connections.erase(connection) != 0 && at->second.connections.empty()) drop(at);
+    at = next;
+  }
+}
+
+void BinaryStore::drop(BegunUploads::iterator begun) {
+  unlink(begun->second.path.c_str());
+  begun_.erase(begun);
+}
+
+std::uint64_t BinaryStore::bytes_begun_by(const std::string& user) const {
+  std::uint64_t bytes = 0;
+  for (auto at = begun_.lower_bound({user, Hash128{}}); at != begun_.end() && at->first.first == user; ++at)
+    bytes += std::max(at->second.size, kLeastCounted);
+  return bytes;
+}
+
+Result<BinaryStore::BegunUploads::iterator> BinaryStore::begun(const Uploader& uploader, const Hash128& binary,
+                                                               std::uint64_t total) {
+  const auto found = begun_.find({uploader.user, binary});
+  if (found != begun_.end()) {
+    if (found->second.total == total) return found;
+    return fail(Code::invalid_argument, "an uploaded program is announced with another size than before; submit again");
+  }
+  Begun fresh{fmt::format("{}.{}.partial", path(binary), ++uploads_), total};
+  unlink(fresh.path.c_str());  // of a master that was killed, or a trap
+  const Fd file(open(fresh.path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_CREAT | O_EXCL, 0600));
+  if (!file.valid()) return fail(errno_error("cannot keep the uploaded program " + fresh.path, errno));
+  return begun_.emplace(std::pair(uploader.user, binary), std::move(fresh)).first;
+}
+
+Result<void> BinaryStore::append(const Begun& begun, ByteView bytes) const {
+  const Fd file(open(begun.path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file.valid()) return fail(errno_error("cannot keep the uploaded program " + begun.path, errno));
+  for (std::size_t done = 0; done < bytes.size();) {
+    const auto at = static_cast<off_t>(begun.size + done);
+    const ssize_t wrote = pwrite(file.get(), bytes.data() + done, bytes.size() - done, at);
+    if (wrote <= 0) return fail(errno_error("cannot keep the uploaded program " + begun.path, errno));
+    done += static_cast<std::size_t>(wrote);
+  }
+  // So that little is left to be waited for in the end.
+  if (keep_ == Keep::durably)
+    (void)sync_file_range(file.get(), static_cast<off_t>(begun.size), static_cast<off_t>(bytes.size()), SYNC_FILE_RANGE_WRITE);
+  return {};
+}
+
+Result<void> BinaryStore::write(const Uploader& uploader, const Hash128& binary, std::uint64_t offset, std::uint64_t total,
+                                ByteView bytes) {
   if (knows(binary)) return {};
   if (total > kMaxBinaryBytes || offset > total || bytes.size() > total - offset || bytes.empty())
     return fail(Code::invalid_argument, "a piece of an uploaded program lies outside it, or the program is larger than 2 GiB");
-  const std::string partial = path(binary) + ".partial";
-  // What lies there before the first piece is of a master that was killed, or a trap.
-  const bool first = begun_.insert(binary).second;
-  if (first) unlink(partial.c_str());
-  const Fd file(open(partial.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (first ? O_CREAT | O_EXCL : 0), 0600));
-  if (!file.valid()) begun_.erase(binary);
-  if (!file.valid()) return fail(errno_error("cannot keep the uploaded program " + partial, errno));
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t wrote = pwrite(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (wrote <= 0) return fail(errno_error("cannot keep the uploaded program " + partial, errno));
-    done += static_cast<std::size_t>(wrote);
+  if (offset != 0 && !begun_.contains({uploader.user, binary})) return fail(out_of_order());
+  WEFT_ASSIGN(const auto upload, begun(uploader, binary, total));
+  Begun& begun = upload->second;
+  begun.connections.insert(uploader.connection);
+  if (offset > begun.size) return fail(out_of_order());
+  if (offset + bytes.size() <= begun.size) return {};  // another one of the same user has uploaded it
+  const ByteView fresh = bytes.subspan(begun.size - offset);
+  Result<void> kept;
+  if (bytes_begun_by(uploader.user) + fresh.size() > most_begun_)
+    kept = fail(Code::resource_exhausted,
+                fmt::format("the programs that are being uploaded for this user take more than {}; try again when they are there",
+                            human_bytes(most_begun_)));
+  if (kept) kept = append(begun, fresh);
+  if (!kept) {
+    drop(upload);
+    return kept;
   }
-  if (offset + bytes.size() < total) return {};
-  if (ftruncate(file.get(), static_cast<off_t>(total)) != 0) return fail(errno_error("cannot keep " + partial, errno));
-  WEFT_ASSIGN(const Hash128 hash, hash_file(partial));
-  begun_.erase(binary);
-  if (hash != binary) {
-    unlink(partial.c_str());
-    return fail(Code::corrupt, "the uploaded program does not have the content it was announced with; submit again");
+  begun.hasher.add(fresh);
+  begun.size += fresh.size();
+  return begun.size < total ? Result<void>() : complete(upload);
+}
+
+Result<void> BinaryStore::complete(BegunUploads::iterator upload) {
+  const Hash128 binary = upload->first.second;
+  const std::string partial = upload->second.path;
+  const std::uint64_t total = upload->second.total;
+  const Hash128 hash = upload->second.hasher.hash();
+  const auto refuse = [&](Error why) {
+    drop(upload);
+    return fail(std::move(why));
+  };
+  if (hash != binary)
+    return refuse({Code::corrupt, "the uploaded program does not have the content it was announced with; submit again"});
+  if (keep_ == Keep::durably) {
+    const Fd file(open(partial.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file.valid() || fdatasync(file.get()) != 0)
+      return refuse(errno_error("cannot keep the uploaded program " + partial, errno));
   }
-  const bool durably = keep_ == Keep::durably;
-  if (durably && fdatasync(file.get()) != 0) return fail(errno_error("cannot keep the uploaded program " + partial, errno));
-  if (rename(partial.c_str(), path(binary).c_str()) != 0) return fail(errno_error("cannot keep " + path(binary), errno));
-  if (durably) WEFT_TRY(sync_directory_of(path(binary)));
+  if (rename(partial.c_str(), path(binary).c_str()) != 0) return refuse(errno_error("cannot keep " + path(binary), errno));
+  begun_.erase(upload);
+  if (keep_ == Keep::durably) WEFT_TRY(sync_directory_of(path(binary)));
   sizes_[binary] = total;
+  for (auto at = begun_.begin(); at != begun_.end();) {  // of other users: it is there for them, too
+    const auto next = std::next(at);
+    if (at->first.second == binary) drop(at);
+    at = next;
+  }
   if (on_new_) on_new_(binary);
   if (!wanted_) return {};
   const auto wanted = [this, &binary] {

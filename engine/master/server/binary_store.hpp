@@ -10,12 +10,21 @@
 
 #include "base/bytes.hpp"
 #include "base/hash.hpp"
+#include "base/hasher.hpp"
 #include "base/result.hpp"
 
 namespace weft::master {
 
 /// That a master keeps besides those of jobs that run.
 inline constexpr std::uint64_t kMostProgramBytes = std::uint64_t{4} << 30;
+/// Of unfinished uploads of one user.
+inline constexpr std::uint64_t kMostUploadBytes = std::uint64_t{8} << 30;
+
+/// Whose pieces of an upload these are, and by which connection they came.
+struct Uploader {
+  std::string user{};
+  const void* connection = nullptr;
+};
 
 /// One thread.
 class BinaryStore {
@@ -25,7 +34,9 @@ class BinaryStore {
   using Wanted = std::function<std::set<Hash128>()>;
 
   /// `directory` exists; programs found in it are offered after their content was checked.
-  BinaryStore(std::string directory, Keep keep) : directory_(std::move(directory)), keep_(keep) {}
+  /// `most_begun`: bytes of unfinished uploads that one user may have at a time.
+  BinaryStore(std::string directory, Keep keep, std::uint64_t most_begun = kMostUploadBytes)
+      : directory_(std::move(directory)), keep_(keep), most_begun_(most_begun) {}
 
   /// From now on this is called with every program that write() has accepted and that was not known before, or that mention()
   /// names.
@@ -42,9 +53,14 @@ class BinaryStore {
   /// Removes what uploads of earlier masters left and, while the programs take more than `most` bytes together, those that were
   /// needed the longest ago and are not `wanted`, which is called only then. Errors of the disk are passed over.
   void clean(const Wanted& wanted, std::uint64_t most);
-  /// One piece of an upload, in order of the offsets; the last one is checked against the hash. A program known already is accepted
-  /// and dropped. Several may upload the same.
-  Result<void> write(const Hash128& binary, std::uint64_t offset, std::uint64_t total, ByteView bytes);
+  /// One piece of an upload, in order of the offsets. The last one completes the program, if that has the hash it was announced
+  /// with: otherwise corrupt. A program known already is accepted and dropped. Several may upload the same: those of one user add
+  /// to one file, others begin their own. invalid_argument: pieces in front of this one are missing, or it lies outside the
+  /// program. resource_exhausted: the user's unfinished uploads take too much. After these and errors of the disk an upload begins
+  /// again.
+  Result<void> write(const Uploader& uploader, const Hash128& binary, std::uint64_t offset, std::uint64_t total, ByteView bytes);
+  /// The connection is gone. What was uploaded by it alone, and is unfinished, is removed.
+  void forget(const void* connection);
   struct Piece {
     Buffer bytes;
     std::uint64_t total = 0;
@@ -52,15 +68,33 @@ class BinaryStore {
   Result<Piece> read(const Hash128& binary, std::uint64_t offset, std::uint64_t most) const;
 
  private:
+  struct Begun {
+    std::string path;
+    std::uint64_t total = 0;
+    std::uint64_t size = 0;  // so far
+    Hasher128 hasher{};      // of what came so far
+    std::set<const void*> connections{};
+  };
+  using BegunUploads = std::map<std::pair<std::string, Hash128>, Begun>;  // by user and program
+
   std::string path(const Hash128& binary) const;
+  /// The upload, which may begin here.
+  Result<BegunUploads::iterator> begun(const Uploader& uploader, const Hash128& binary, std::uint64_t total);
+  std::uint64_t bytes_begun_by(const std::string& user) const;
+  Result<void> append(const Begun& begun, ByteView bytes) const;
+  /// All of it is there.
+  Result<void> complete(BegunUploads::iterator upload);
+  void drop(BegunUploads::iterator begun);
 
   std::string directory_;
   Keep keep_;
+  std::uint64_t most_begun_;
   std::map<Hash128, std::uint64_t> sizes_;  // of the complete ones
   std::function<void(const Hash128&)> on_new_;
   std::uint64_t most_ = 0;  // bytes of programs
   Wanted wanted_;
-  std::set<Hash128> begun_;  // of which this object has made the partial file
+  BegunUploads begun_;
+  std::uint64_t uploads_ = 0;  // that began
 };
 
 }  // namespace weft::master

@@ -48,8 +48,10 @@ void ClientRequests::add_to(RequestTable& table) {
                  return on_submit(connection, std::move(submit));
                }));
   table.answer(client::kUploadBinary, Kind::change,
-               with<client::Upload>([this](const ConnectionPtr&, const client::Upload& upload, ByteView bytes) {
-                 return parts_.binaries.write(upload.binary, upload.offset, upload.total, bytes).map([] { return rpc::Payload{}; });
+               with<client::Upload>([this](const ConnectionPtr& from, const client::Upload& upload, ByteView bytes) {
+                 return parts_.binaries
+                     .write({parts_.callers.of(*from).user, from.get()}, upload.binary, upload.offset, upload.total, bytes)
+                     .map([] { return rpc::Payload{}; });
                }));
   table.answer(client::kDetachJob, Kind::promise,
                with<client::Detach>([this](const ConnectionPtr& connection, client::Detach detach, ByteView) {

@@ -191,9 +191,8 @@ Result<void> ServerImpl::begin() {
     temporary_.emplace(std::move(made));
     directory = temporary_->path();
   }
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return fail(Code::io, fmt::format("cannot create {}: {}", directory, error.message()));
+  if (std::error_code error; !std::filesystem::create_directories(directory, error) && error)
+    return fail(Code::io, fmt::format("cannot create {}: {}", directory, error.message()));
   if (!temporary_) {
     auto claimed = claim_directory(directory, "master");
     if (!claimed) return fail(std::move(claimed).error().wrap("--directory"));
@@ -461,6 +460,7 @@ rpc::Handler ServerImpl::handler() {
   handler.on_close = [this](const rpc::ConnectionPtr& connection, const Error& error) {
     connections_.erase(connection);
     gate_.forget(*connection);
+    binaries_->forget(connection.get());
     if (options_.leadership != nullptr && !leads()) return;  // a peer that leaves goes to the master that leads
     if (workers_->losses.on_close(connection, error)) return;
     if (!replication_ || !replication_->on_close(connection, error)) clients_->on_close(connection, error);

@@ -106,7 +106,7 @@ Result<void> Replica::apply_program(const LogEntry& entry) {
   std::uint64_t offset = 0;
   while (!programs_.knows(*program)) {
     WEFT_ASSIGN(const BinaryStore::Piece piece, fetch_(*program, offset));
-    WEFT_TRY(programs_.write(*program, offset, piece.total, piece.bytes.view()));
+    WEFT_TRY(programs_.write({}, *program, offset, piece.total, piece.bytes.view()));
     offset += piece.bytes.size();
   }
   return {};

@@ -21,14 +21,15 @@ class BinaryStoreTest : public testing::Test {
     hash_ = hash_file(dir_.path() / "program").value();
     fs::create_directory(dir_.path() / "store");
   }
-  std::string partial() const { return dir_.path() / "store" / (to_string(hash_) + ".partial"); }
+  std::string partial() const { return dir_.path() / "store" / (to_string(hash_) + ".1.partial"); }  // the first upload's
   Result<void> upload(BinaryStore& store, std::size_t from, std::size_t to) {
-    return store.write(hash_, from, content_.size(), as_bytes(content_).subspan(from, to - from));
+    return store.write(alice_, hash_, from, content_.size(), as_bytes(content_).subspan(from, to - from));
   }
 
   const std::string content_ = std::string(1000, 'p') + std::string(1000, 'q');
   TempDir dir_;
   Hash128 hash_{};
+  const Uploader alice_{"alice", this};
 };
 
 TEST_F(BinaryStoreTest, APlantedLinkIsNotWrittenThrough) {
@@ -64,20 +65,78 @@ TEST_F(BinaryStoreTest, WhatAKilledMasterLeftIsDroppedAndSeveralMayUploadTheSame
 TEST_F(BinaryStoreTest, WhatIsNotWhatWasAnnouncedIsRefusedAndNotKept) {
   BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
   const std::string other(content_.size(), 'x');
-  EXPECT_EQ(store.write(hash_, 0, other.size(), as_bytes(other)).error().code(), Code::corrupt);
+  EXPECT_EQ(store.write(alice_, hash_, 0, other.size(), as_bytes(other)).error().code(), Code::corrupt);
   EXPECT_FALSE(store.knows(hash_));
   EXPECT_FALSE(fs::exists(partial()));
   ASSERT_TRUE(upload(store, 0, 2000)) << "the next try begins again";
   EXPECT_TRUE(store.knows(hash_));
 }
 
+/// A file with a hole of gigabytes would take long to read.
+TEST_F(BinaryStoreTest, APieceThatLeavesAGapIsRefusedAndTakesNoRoom) {
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
+  EXPECT_EQ(upload(store, 1999, 2000).error().code(), Code::invalid_argument);
+  EXPECT_FALSE(fs::exists(partial()));
+  ASSERT_TRUE(upload(store, 0, 700));
+  EXPECT_EQ(upload(store, 701, 2000).error().code(), Code::invalid_argument);
+  EXPECT_EQ(fs::file_size(partial()), 700u);
+  EXPECT_EQ(store.write(alice_, hash_, 0, 1'000'000, as_bytes(content_)).error().code(), Code::invalid_argument) << "another size";
+  ASSERT_TRUE(upload(store, 600, 2000)) << "partly there";
+  EXPECT_TRUE(store.knows(hash_));
+}
+
+TEST_F(BinaryStoreTest, AnUploadEndsWithTheConnectionsThatItCameBy) {
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
+  const int second = 0;
+  ASSERT_TRUE(upload(store, 0, 700));
+  ASSERT_TRUE(store.write({"alice", &second}, hash_, 0, content_.size(), as_bytes(content_).first(500)));
+  store.forget(this);
+  EXPECT_TRUE(fs::exists(partial())) << "another driver of hers is at it";
+  store.forget(&second);
+  EXPECT_FALSE(fs::exists(partial()));
+  EXPECT_EQ(upload(store, 700, 2000).error().code(), Code::invalid_argument);
+  ASSERT_TRUE(upload(store, 0, 2000));
+  EXPECT_TRUE(store.knows(hash_));
+}
+
+TEST_F(BinaryStoreTest, WhatOneUserUploadsIsNoPartOfAnothersProgram) {
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
+  const int other = 0;
+  const Uploader mallory{"mallory", &other};
+  const std::string garbage(content_.size(), 'x');
+  ASSERT_TRUE(store.write(mallory, hash_, 0, garbage.size(), as_bytes(garbage).first(1500)));
+  ASSERT_TRUE(upload(store, 0, 700));
+  ASSERT_TRUE(upload(store, 700, 2000));
+  EXPECT_TRUE(store.knows(hash_));
+  EXPECT_FALSE(fs::exists(partial())) << "his, which is needed no more";
+  EXPECT_TRUE(store.write(mallory, hash_, 1500, garbage.size(), as_bytes(garbage).subspan(1500))) << "it is there";
+  EXPECT_EQ(*read_file(dir_.path() / "store" / to_string(hash_)), content_);
+}
+
+TEST_F(BinaryStoreTest, UnfinishedUploadsOfAUserAreBounded) {
+  constexpr std::uint64_t kMebibyte = 1u << 20;
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably, 4 * kMebibyte);
+  const std::string bytes(kMebibyte, 'x');
+  const auto begin = [&](const Uploader& uploader, std::uint64_t number) {
+    return store.write(uploader, Hash128{number, number}, 0, 2 * kMebibyte, as_bytes(bytes));
+  };
+  for (const std::uint64_t number : {1u, 2u, 3u}) EXPECT_TRUE(begin(alice_, number));
+  EXPECT_EQ(begin(alice_, 4).error().code(), Code::resource_exhausted);
+  EXPECT_EQ(store.write(alice_, Hash128{5, 5}, 0, 2, as_bytes("x")).error().code(), Code::resource_exhausted)
+      << "files without bytes count, too";
+  EXPECT_TRUE(begin({"bob", this}, 4));
+  store.forget(this);
+  EXPECT_TRUE(fs::is_empty(dir_.path() / "store"));
+  EXPECT_TRUE(begin(alice_, 4));
+}
+
 TEST_F(BinaryStoreTest, PiecesLieInsideTheirProgram) {
   BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
   const ByteView bytes = as_bytes(content_);
-  EXPECT_EQ(store.write(hash_, 1500, 2000, bytes.first(501)).error().code(), Code::invalid_argument);
-  EXPECT_EQ(store.write(hash_, 2001, 2000, bytes.first(1)).error().code(), Code::invalid_argument);
-  EXPECT_EQ(store.write(hash_, 0, 2000, {}).error().code(), Code::invalid_argument);
-  EXPECT_EQ(store.write(hash_, 0, (std::uint64_t{2} << 30) + 1, bytes).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(alice_, hash_, 1500, 2000, bytes.first(501)).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(alice_, hash_, 2001, 2000, bytes.first(1)).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(alice_, hash_, 0, 2000, {}).error().code(), Code::invalid_argument);
+  EXPECT_EQ(store.write(alice_, hash_, 0, (std::uint64_t{2} << 30) + 1, bytes).error().code(), Code::invalid_argument);
   ASSERT_TRUE(upload(store, 0, 2000));
   EXPECT_EQ(store.read(hash_, 2001, 10).error().code(), Code::invalid_argument);
   EXPECT_TRUE(store.read(hash_, 2000, 10)->bytes.empty());
@@ -112,7 +171,7 @@ TEST_F(BinaryStoreTest, BeyondItsBoundThoseGoThatWereNeededLongestAgo) {
     const std::string bytes(2000, content);
     EXPECT_TRUE(write_file(dir_.path() / "program", bytes));
     programs.push_back(hash_file(dir_.path() / "program").value());
-    EXPECT_TRUE(store.write(programs.back(), 0, bytes.size(), as_bytes(bytes)));
+    EXPECT_TRUE(store.write(alice_, programs.back(), 0, bytes.size(), as_bytes(bytes)));
     const auto file = dir_.path() / "store" / to_string(programs.back());  // times of files are coarse
     fs::last_write_time(file, fs::last_write_time(file) - std::chrono::hours(10) + std::chrono::minutes(programs.size()));
   };
