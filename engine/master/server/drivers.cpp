@@ -216,12 +216,23 @@ void Drivers::send(JobId job, NodeId node) {
   driver.state.running = true;
   driver.state.key = running.key = client::key_of_next_start(running.key == 0 ? new_key() : running.key);
   change(driver);
-  const client::Submit& submit = running.submit;
-  log_.info("job {}: its driver runs on {}", job.value(), workers_.table.at(node).info.name);
-  workers_.table.send(node, protocol::StartDriver{job, running.key, submit.name, submit.program, submit.arguments, submit.directory,
-                                                  submit.binary, submit.options.user});
-  await_attach(job, driver, times_.first_attach, &Drivers::not_started);
   answer(driver, {});
+  workers_.recorder.when_durable(guarded(alive_, [this, job, key = running.key](const Result<void>& kept) {
+    if (kept) order(job, key);
+  }));
+}
+
+/// Once the key is on the disk: the next master would give a key that it does not know to the next start, and both could attach.
+void Drivers::order(JobId job, std::uint64_t key) {
+  Driver* const driver = find(job);
+  if (driver == nullptr || !driver->state.running || driver->state.key != key) return;
+  const NodeId node = driver->state.node;
+  if (!workers_.table.contains(node)) return;  // node_lost() comes
+  const client::Submit& submit = jobs_.at(job).submit;
+  log_.info("job {}: its driver runs on {}", job.value(), workers_.table.at(node).info.name);
+  workers_.table.send(node, protocol::StartDriver{job, key, submit.name, submit.program, submit.arguments, submit.directory,
+                                                  submit.binary, submit.options.user});
+  await_attach(job, *driver, times_.first_attach, &Drivers::not_started);
 }
 
 void Drivers::stop(JobId job, NodeId node, const std::string& reason) {

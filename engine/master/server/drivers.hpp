@@ -59,7 +59,7 @@ inline constexpr std::uint32_t kMostDriverDeaths = 3;
 class Drivers {
  public:
   using Started = std::function<void(const Result<void>&)>;
-  /// Called with each change that a restarted master has to know. May be empty.
+  /// Called with each change that a restarted master has to know, to record it as a promise (JobRecorder::record). May be empty.
   using Changed = std::function<void(const DriverState&)>;
 
   Drivers(CoreShell& shell, RunningJobs& jobs, WorkerContext& workers, Changed changed = {}, DriverTimes times = {})
@@ -136,6 +136,7 @@ class Drivers {
   void choose(JobId job, const std::vector<Place>& places);
   double room(NodeId node) const;
   void send(JobId job, NodeId node);
+  void order(JobId job, std::uint64_t key);
   void lack(JobId job, const std::string& file);
   void stop(JobId job, NodeId node, const std::string& reason);
   void await_attach(JobId job, Driver& driver, Duration wait, void (Drivers::*end)(JobId, const std::string&));
