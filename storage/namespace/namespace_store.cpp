@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::string_view kFormatKey = "!format";  // sorts before every record
 constexpr std::string_view kClusterKey = "!cluster";
+constexpr std::string_view kJournalKey = "!journal";
 constexpr std::string_view kFormat = "weft namespace 1";
 constexpr std::string_view kTablePrefix = "t";
 constexpr std::size_t kMostPending = 64u << 20;          // bytes that one batch takes
@@ -95,12 +96,17 @@ class Store final : public NamespaceStore {
     } else if (const auto got = db->Get(rocksdb::ReadOptions(), slice(kClusterKey), &cluster_id_); !got.ok()) {
       return fail(error_of(got, directory_, "cannot read"));
     }
+    std::string none;
+    const rocksdb::Status noted = db->Get(rocksdb::ReadOptions(), slice(kJournalKey), &none);
+    if (!noted.ok() && !noted.IsNotFound()) return fail(error_of(noted, directory_, "cannot read"));
+    has_journal_ = noted.ok();
     if (const auto writable = records_->writable(); !writable.ok()) full_ = error_of(writable, directory_, "cannot write");
     writer_ = std::thread([this] { write_all(); });
     return {};
   }
 
   const std::string& cluster_id() const override { return cluster_id_; }
+  bool has_journal() const override { return has_journal_; }
 
   Result<void> load(Namespace& into, Time now, std::int64_t clock_ms) override {
     rocksdb::ReadOptions options;
@@ -233,6 +239,7 @@ class Store final : public NamespaceStore {
   const std::string directory_;
   const std::unique_ptr<RocksStore> records_;
   std::string cluster_id_;
+  bool has_journal_ = false;
   std::optional<Error> failed_;  // writer thread only, while there is one
   mutable std::mutex mutex_;     // of what follows
   std::condition_variable wake_;
@@ -256,6 +263,8 @@ rocksdb::Options options_of() {
 }
 
 }  // namespace
+
+Change NamespaceStore::journal_note() { return {std::string(kJournalKey), std::string()}; }
 
 Result<std::unique_ptr<NamespaceStore>> NamespaceStore::open(const std::string& directory) {
   WEFT_TRY(make_private_directory(directory));

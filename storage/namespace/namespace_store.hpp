@@ -32,6 +32,10 @@ class NamespaceStore {
 
   /// Given when the directory was created; the data directories of workers carry it.
   virtual const std::string& cluster_id() const = 0;
+  /// Whether journal_note() was in the store when it was opened.
+  virtual bool has_journal() const = 0;
+  /// A change that notes that a journal keeps the jobs of the cluster: a master that finds this store and no journal has lost it.
+  static Change journal_note();
   /// All records, into a fresh namespace that is then restored(), at these times.
   virtual Result<void> load(Namespace& into, Time now, std::int64_t clock_ms) = 0;
   /// The records of tables, which the catalogue keeps here as well: their keys begin with 't'.

@@ -233,10 +233,65 @@ TEST_F(BadDirectory, ThatWasCopiedInPartIsRefused) {
   ASSERT_TRUE(cluster.has_nodes(0));
   cluster.end_master();
   std::filesystem::rename(cluster.data() + "/namespace", cluster.data() + "/elsewhere");
-  expect_refused(cluster.master_command(), "has a journal and no namespace, so it was copied in part; copy it whole");
+  expect_refused(cluster.master_command(), ", so it was copied in part; copy it whole");
   std::filesystem::rename(cluster.data() + "/elsewhere", cluster.data() + "/namespace");
   cluster.start_master();
   EXPECT_TRUE(cluster.has_nodes(0));
+}
+
+/// As the packages, Compose and the chart have them: the journal is beside the data directory.
+TEST_F(BadDirectory, ThatLacksOneOfBothIsRefusedWhereverTheJournalIs) {
+  for (const std::string journal : {"", "beside"}) {
+    SCOPED_TRACE(journal);
+    KeptCluster cluster(journal.empty() ? std::vector<std::string>{} : std::vector<std::string>{"--journal", files / journal});
+    const std::string place = journal.empty() ? cluster.journal() : files / journal, names = cluster.data() + "/namespace";
+    cluster.start_master();
+    ASSERT_TRUE(cluster.has_nodes(0));
+    cluster.end_master(SIGTERM);
+    for (const auto& [missing, why] : {std::pair(names, ", so it was copied in part; copy it whole"),
+                                       std::pair(place, "has one: copy or move it there, or create an empty file of that name")}) {
+      std::filesystem::rename(missing, missing + ".elsewhere");
+      for (int again = 0; again < 2; ++again) expect_refused(cluster.master_command(), why);
+      EXPECT_FALSE(exists(missing) && !std::filesystem::is_empty(missing)) << "nothing is made in its place";
+      std::filesystem::remove_all(missing);
+      std::filesystem::rename(missing + ".elsewhere", missing);
+      cluster.start_master();
+      ASSERT_TRUE(cluster.has_nodes(0)) << cluster.master().err_so_far();
+      cluster.end_master(SIGTERM);
+    }
+    write_file(place, "");
+    cluster.start_master();
+    EXPECT_TRUE(cluster.has_nodes(0)) << "a cluster that goes on without its jobs: " << cluster.master().err_so_far();
+  }
+}
+
+TEST_F(BadDirectory, OfAnotherClusterThanTheJournalIsRefused) {
+  KeptCluster one({"--journal", files / "one"}), other({"--journal", files / "other"});
+  for (KeptCluster* const cluster : {&one, &other}) {
+    cluster->start_master();
+    ASSERT_TRUE(cluster->has_nodes(0));
+    cluster->end_master(SIGTERM);
+  }
+  std::filesystem::rename(files / "other", files / "one");
+  expect_refused(one.master_command(), "; name the journal and the data directory of one cluster");
+}
+
+/// Its journal names no cluster: it gets that of the files.
+TEST_F(BadDirectory, IsNoneThatAMasterWithAJournalAloneGetsLater) {
+  KeptCluster cluster({"--journal", files / "journal"});
+  std::vector<std::string> alone = cluster.master_command();
+  alone.erase(alone.begin() + 6, alone.begin() + 8);
+  {
+    Process master(alone, {.deadline = std::chrono::seconds(60), .daemon = true});
+    ASSERT_TRUE(cluster.has_nodes(0));
+    master.signal(SIGTERM);
+    EXPECT_EQ(master.wait().exit_code, 0);
+  }
+  cluster.start_master();
+  ASSERT_TRUE(cluster.has_nodes(0)) << cluster.master().err_so_far();
+  cluster.end_master(SIGTERM);
+  std::filesystem::remove_all(cluster.data() + "/namespace");
+  expect_refused(cluster.master_command(), "is of cluster ");
 }
 
 TEST_F(BadDirectory, ThatCannotBeWrittenIsRefused) {

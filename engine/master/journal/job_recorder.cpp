@@ -48,6 +48,7 @@ Result<JournalHistory> JobRecorder::open(const std::string& path, const JournalO
   JournalRecord another;  // on the disk before anything is decided: numbers of attempts depend on it
   another.marks = history.marks;
   another.masters = masters_;
+  another.cluster = options.cluster;
   WEFT_TRY(file.commit_first(another));
   journal_ = std::make_unique<Journal>(std::move(file), reactor_, std::move(give_up));
   next_job_ = history.marks.next_job;

@@ -21,6 +21,7 @@ struct Record {
   fact @12 :JobFact;         # about the job; then `status` is empty
   node @13 :NodeFact;        # that joined
   nodeGone @14 :UInt32;      # that left or was lost; 0: none
+  cluster @15 :Text;         # whose files the master keeps beside the journal; empty: not said
 }
 
 struct JobFact {

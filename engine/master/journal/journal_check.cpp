@@ -20,6 +20,7 @@ namespace {
 void count(JournalReport& report, const JournalRecord& record) {
   if (report.records++ == 0) report.checkpoint = record.checkpoint;
   report.marks.merge(record.marks);
+  if (!record.cluster.empty()) report.cluster = record.cluster;
   if (!record.job) return;
   if (record.ended) {
     report.running.erase(*record.job);
@@ -30,7 +31,8 @@ void count(JournalReport& report, const JournalRecord& record) {
 }
 
 /// Everything whole from behind the damage on.
-Result<void> look_behind(JournalReader& reader, JournalDamage& damage) {
+Result<void> look_behind(JournalReader& reader, JournalReport& report) {
+  JournalDamage& damage = *report.damage;
   while (true) {
     WEFT_ASSIGN(const bool more, reader.skip_damage());
     if (!more) return {};
@@ -38,6 +40,7 @@ Result<void> look_behind(JournalReader& reader, JournalDamage& damage) {
       ++damage.records;
       damage.bytes += reader.frame().size();
       damage.marks.merge((*record)->marks);
+      if (report.cluster.empty()) report.cluster = (*record)->cluster;
       if ((*record)->job) damage.jobs.insert(*(*record)->job);
     }
   }
@@ -54,7 +57,7 @@ Result<JournalReport> check(int fd) {
   if (record.error().code() != Code::corrupt) return fail(std::move(record).error());
   report.damage.emplace();
   report.damage->what = record.error().to_string();
-  WEFT_TRY(look_behind(reader, *report.damage));
+  WEFT_TRY(look_behind(reader, report));
   return report;
 }
 
@@ -78,6 +81,7 @@ Result<void> cut(int fd, const JournalReport& report) {
   JournalRecord ids;
   ids.marks = report.marks;
   ids.marks.merge(report.damage->marks);
+  ids.cluster = report.cluster;
   WEFT_TRY(write_all(fd, as_bytes(to_frame(ids))));
   if (::fdatasync(fd) != 0) return fail(errno_error("cannot sync it", errno));
   return {};
@@ -91,19 +95,38 @@ Result<Fd> open_to_read(const std::string& path) {
   return fd;
 }
 
-}  // namespace
-
-Result<void> read_journal(const std::string& path,
-                          const std::function<void(std::uint64_t offset, const JournalRecord& record)>& see) {
+/// Until `see` says that this was enough.
+Result<void> read_until(const std::string& path,
+                        const std::function<bool(std::uint64_t offset, const JournalRecord& record)>& see) {
   WEFT_ASSIGN(const Fd fd, open_to_read(path));
   auto reader = JournalReader::start(fd.get());
   if (!reader) return fail(std::move(reader).error().wrap(path));
   while (true) {
     auto record = reader->next();
     if (!record) return fail(damaged_journal(path, reader->offset(), std::move(record).error()));
-    if (!*record) return {};
-    see(reader->offset() - reader->frame().size(), **record);
+    if (!*record || see(reader->offset() - reader->frame().size(), **record)) return {};
   }
+}
+
+}  // namespace
+
+Result<void> read_journal(const std::string& path,
+                          const std::function<void(std::uint64_t offset, const JournalRecord& record)>& see) {
+  return read_until(path, [&see](std::uint64_t offset, const JournalRecord& record) {
+    see(offset, record);
+    return false;
+  });
+}
+
+Result<std::string> cluster_of_journal(const std::string& path) {
+  std::error_code error;
+  std::string cluster;
+  if (!std::filesystem::exists(path, error)) return cluster;
+  WEFT_TRY(read_until(path, [&cluster](std::uint64_t, const JournalRecord& record) {
+    cluster = record.cluster;
+    return !cluster.empty();
+  }));
+  return cluster;
 }
 
 Result<JournalReport> check_journal(const std::string& path) {

@@ -26,6 +26,7 @@ struct JournalReport {
   bool checkpoint = false;                   // it begins with one
   JournalMarks marks;
   std::set<JobId> ended, running;
+  std::string cluster;  // whose files the master keeps; empty: it does not say
 
   /// At byte whole_bytes. Without it, what follows whole_bytes is what a crash leaves, and the next master cuts it off.
   std::optional<JournalDamage> damage;
@@ -37,6 +38,10 @@ Result<JournalReport> check_journal(const std::string& path);
 /// Every whole record and its offset, in order, up to the first damage, which is the error. A master may be writing to it.
 Result<void> read_journal(const std::string& path,
                           const std::function<void(std::uint64_t offset, const JournalRecord& record)>& see);
+
+/// Of the first record that says whose files the master keeps; empty when there is no such file or none says that. Errors are those
+/// of read_journal() before that record.
+Result<std::string> cluster_of_journal(const std::string& path);
 
 struct JournalRepair {
   JournalReport before;

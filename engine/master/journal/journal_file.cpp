@@ -12,6 +12,7 @@
 
 #include "base/file.hpp"
 #include "base/named_file.hpp"
+#include "base/text.hpp"
 #include "engine/master/journal/journal_reader.hpp"
 
 namespace weft::master {
@@ -21,6 +22,17 @@ namespace {
 constexpr std::size_t kWrite = 1u << 20;     // bytes at a time
 constexpr std::uint64_t kKept = 16u << 10;   // for the first records of masters that begin on a full disk
 constexpr std::uint64_t kAhead = 64u << 10;  // is reserved at once
+
+/// Its jobs would be gone, and ids of jobs be given again, and nobody would notice.
+Result<void> must_exist(const std::string& path, const JournalOptions& options) {
+  std::error_code error;
+  if (!options.must_exist || std::filesystem::exists(path, error)) return {};
+  return fail(
+      Code::invalid_argument,
+      fmt::format("there is no journal {}, and cluster {}, whose files are here, has one: copy or move it there, or create an "
+                  "empty file of that name for a cluster that goes on without its jobs",
+                  path, options.cluster));
+}
 
 /// Where a checkpoint is written.
 std::string beside(const std::string& path) {
@@ -70,13 +82,16 @@ Result<void> sync_directory_of(const std::string& path) {
 }
 
 Result<JournalFile> JournalFile::open(const std::string& path, const JournalOptions& options) {
+  WEFT_TRY(must_exist(path, options));
   WEFT_ASSIGN(Fd fd, open_locked_journal(path, true));
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);  // a link stays one, whatever is renamed
   JournalFile file(std::move(fd), error ? path : real.string(), options);
   ::unlink(beside(file.path_).c_str());  // of a checkpoint that a crash cut short
   WEFT_TRY(file.read());
+  WEFT_TRY(file.check_cluster());
   if (file.size_ == 0) {
+    (void)::fchmod(file.fd_.get(), 0600);  // also one that was made by hand
     WEFT_TRY(file.append(as_bytes(journal_header()), Room::free));
     if (auto synced = sync_directory_of(file.path_); !synced)
       return fail(std::move(synced).error().wrap(fmt::format("the journal {}", file.path_)));
@@ -84,6 +99,15 @@ Result<JournalFile> JournalFile::open(const std::string& path, const JournalOpti
   file.schedule_checkpoint();
   if (file.old_) WEFT_TRY(file.checkpoint());
   return file;
+}
+
+Result<void> JournalFile::check_cluster() const {
+  if (options_.cluster.empty() || fold_.cluster().empty() || fold_.cluster() == options_.cluster) return {};
+  return fail(
+      Code::invalid_argument,
+      fmt::format("the journal {} is of cluster {}, and the files of this master are of cluster {}; name the journal and the "
+                  "data directory of one cluster",
+                  path_, escaped(fold_.cluster()), options_.cluster));
 }
 
 Result<void> JournalFile::read() {
@@ -247,6 +271,7 @@ Result<std::pair<Fd, JournalFold>> JournalFile::write_beside(const std::string& 
   first.marks = fold_.marks();
   first.checkpoint = true;
   first.masters = fold_.masters();
+  first.cluster = fold_.cluster();
   std::string bytes = journal_header() + to_frame(first);
   std::uint64_t size = bytes.size();
   JournalFold moved = fold_;

@@ -22,6 +22,8 @@ namespace weft::master {
 struct JournalOptions {
   std::size_t jobs_kept = 1000;                // of those that ended, the latest
   std::uint64_t checkpoint_bytes = 16u << 20;  // a file smaller than this is not rewritten
+  std::string cluster{};                       // whose files the master keeps; empty: it keeps none
+  bool must_exist = false;                     // that cluster has kept its jobs before: it does not begin without them
 };
 
 /// What a master that starts learns of its predecessor.
@@ -38,7 +40,7 @@ class JournalFile {
  public:
   /// Locks the file for as long as the object lives, and creates it when there is none. What a crash left at its end is cut off,
   /// with a line in the log. Errors, each naming the file: unavailable (another master has it), corrupt (with the offset and what
-  /// to do), version_mismatch, io.
+  /// to do), version_mismatch, invalid_argument (it is of another cluster, or is to exist and does not), io.
   static Result<JournalFile> open(const std::string& path, const JournalOptions& options);
 
   /// Reads what is kept. Errors of the disk, and records that are no more what they were.
@@ -66,6 +68,7 @@ class JournalFile {
   /// Of the disk: what is free, or also what is kept for the first record of the next master.
   enum class Room : std::uint8_t { free, kept };
 
+  Result<void> check_cluster() const;
   Result<void> read();
   Result<void> commit(const std::vector<JournalRecord>& records, Room room);
   Result<void> append(ByteView bytes, Room room);

@@ -19,8 +19,8 @@ struct Extent {
   std::uint32_t length = 0;  // 0: there is none
 };
 
-/// Kept are: the latest marks; of each job that runs its last status and its facts; of the jobs that ended last, their last status;
-/// the nodes that are there; what operators have set of workers' capacities.
+/// Kept are: the latest marks; the cluster; of each job that runs its last status and its facts; of the jobs that ended last, their
+/// last status; the nodes that are there; what operators have set of workers' capacities.
 class JournalFold {
  public:
   /// Of a running job. A later fact about the same thing takes the place of the earlier one.
@@ -40,6 +40,8 @@ class JournalFold {
 
   const JournalMarks& marks() const { return marks_; }
   std::uint32_t masters() const { return masters_; }
+  /// Whose files the masters keep that have the journal; empty: no record says that.
+  const std::string& cluster() const { return cluster_; }
   /// Of all records that are kept.
   std::uint64_t bytes() const { return bytes_; }
   const std::map<JobId, Job>& running() const { return running_; }
@@ -59,6 +61,7 @@ class JournalFold {
   std::size_t jobs_kept_;
   JournalMarks marks_;
   std::uint32_t masters_ = 0;
+  std::string cluster_;
   std::map<JobId, Job> running_;
   std::map<JobId, Extent> ended_;
   std::deque<JobId> order_;  // of ends

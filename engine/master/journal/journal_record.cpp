@@ -33,6 +33,7 @@ JournalRecord marks_of(const JournalRecord& record) {
   JournalRecord marks;
   marks.marks = record.marks;
   marks.masters = record.masters;
+  marks.cluster = record.cluster;
   return marks;
 }
 
@@ -113,11 +114,10 @@ Result<std::uint32_t> read_journal_header(ByteView bytes) {
   if (as_chars(bytes.first(kMagic.size())) != kMagic) return fail(Code::corrupt, "this is no weft journal");
   const std::uint32_t version = get_u32(bytes, kMagic.size());
   if (version < kOldestJournalVersion || version > kJournalVersion)
-    return fail(
-        Code::version_mismatch,
-        fmt::format("this journal has version {}, and this weft reads versions {} and {}; move it away, or name another file: a "
-                    "master that finds none begins one",
-                    version, kOldestJournalVersion, kJournalVersion));
+    return fail(Code::version_mismatch,
+                fmt::format("this journal has version {}, and this weft reads versions {} and {}; move it away, and "
+                            "put an empty file in its place, with which a master begins",
+                            version, kOldestJournalVersion, kJournalVersion));
   if (get_u32(bytes, kMagic.size() + 4) != 0) return fail(Code::corrupt, "reserved bytes of the header are not zero");
   return version;
 }

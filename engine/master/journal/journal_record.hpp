@@ -50,7 +50,8 @@ struct JournalRecord {
   std::uint32_t masters = 0;   // that have had the journal; 0: not said
   std::optional<JobFact> fact{};
   std::optional<NodeFact> node{};
-  NodeId node_gone{};  // 0: none
+  NodeId node_gone{};     // 0: none
+  std::string cluster{};  // whose files the master keeps; empty: not said
 };
 
 /// A status too large for a record is kept without its stages and counters, its texts shortened.

@@ -64,7 +64,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
 
  private:
   Time now() const override { return SystemClock().now() - started_; }
-  std::int64_t unix_seconds() const override;
+  std::int64_t unix_seconds() const override { return unix_milliseconds() / 1000; }
   void carry_out(Command& command) override {
     std::visit([this](auto& what) { carry_out(what); }, command);
   }
@@ -360,8 +360,11 @@ std::set<Hash128> ServerImpl::programs_of_jobs() const {
 /// A restarted master goes on with the clock, the ids, the jobs and the nodes of the one before.
 Result<Restored> ServerImpl::recover() {
   WEFT_ASSIGN(JournalHistory history,
-              recorder_->open(options_.journal, {options_.core.finished_jobs_kept, options_.journal_checkpoint_bytes},
+              recorder_->open(options_.journal,
+                              {options_.core.finished_jobs_kept, options_.journal_checkpoint_bytes,
+                               storage_ ? storage_->cluster() : std::string(), storage_ && storage_->has_journal()},
                               [this](const Error& why) { give_up(why); }));
+  if (storage_) storage_->note_journal();
   // The clock goes on, over the time without a master too.
   const Time unix_now = std::chrono::system_clock::now().time_since_epoch();
   const Time away = history.marks.at == Time(0) ? Time(0) : std::max(Time(0), unix_now - history.marks.unix_time);
@@ -401,10 +404,6 @@ void ServerImpl::resume(JournaledJob& job, const JournalHistory& history, Restor
   if (job.driver) driver = state_of(job.status.id, std::move(*job.driver));
   clients_->restore(job.status.id, std::move(running), std::move(driver));
   restored.jobs.push_back(std::move(resumed->core));
-}
-
-std::int64_t ServerImpl::unix_seconds() const {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 void ServerImpl::give_up(const Error& why) {

@@ -74,6 +74,14 @@ class FileService final : public StorageService {
   }
 
   NodeId first_node() const override { return namespace_.next_node(); }
+  const std::string& cluster() const override { return store_->cluster_id(); }
+  bool has_journal() const override { return store_->has_journal(); }
+  void note_journal() override {
+    if (store_->has_journal()) return;
+    std::vector<Change> note{NamespaceStore::journal_note()};
+    (void)replicate(note);
+    store_->commit(std::move(note), [](const Result<void>&) {});  // whoever changes files hears of a disk that fails
+  }
 
   void on_client_request(const Caller& caller, const rpc::Message& message, rpc::Responder responder) override {
     if (message.type == tables::kTableRequest) return tables_.on_client_request(caller, message, std::move(responder));

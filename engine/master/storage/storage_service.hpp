@@ -37,6 +37,13 @@ class StorageService {
   virtual ~StorageService() = default;
   /// The first id that no worker has had.
   virtual NodeId first_node() const = 0;
+  /// Id of the cluster whose files these are.
+  virtual const std::string& cluster() const = 0;
+  /// Whether note_journal() was called in the time of a master before.
+  virtual bool has_journal() const = 0;
+  /// The jobs of this cluster are kept in a journal, which is on the disk: from now on a master that finds none has lost it.
+  /// Durably, soon.
+  virtual void note_journal() = 0;
   /// `caller`: the user for whom it is. Where no user is known, what the message says of owners is believed.
   virtual void on_client_request(const Caller& caller, const rpc::Message& message, rpc::Responder responder) = 0;
   virtual void on_worker_request(const WorkerSite& worker, const rpc::Message& message, rpc::Responder responder) = 0;

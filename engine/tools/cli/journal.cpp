@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "engine/master/journal/journal_check.hpp"
 #include "engine/tools/cli/command.hpp"
 #include "engine/tools/display/json_members.hpp"
@@ -31,6 +32,7 @@ void print_journal(const std::string& file, const master::JournalReport& report)
   text += fmt::format("records: {}{}\n", report.records, report.checkpoint ? ", the first of a checkpoint" : "");
   text += fmt::format("jobs: {} ended; not ended: {}\n", report.ended.size(), named(report.running));
   text += fmt::format("next ids: job {}, node {}\n", report.marks.next_job, report.marks.next_node);
+  if (!report.cluster.empty()) text += fmt::format("cluster of its files: {}\n", escaped(report.cluster));
   if (report.damage) {
     text += fmt::format("damaged at byte {}: {}\n", report.whole_bytes, report.damage->what);
     text += fmt::format("behind that: {} bytes, of these {} in {} whole records; jobs: {}\n", report.bytes - report.whole_bytes,
@@ -50,6 +52,7 @@ std::string journal_json(const master::JournalReport& report, const std::string&
   members(json, "version", master::kJournalVersion, "bytes", report.bytes, "whole_bytes", report.whole_bytes, "records",
           report.records, "checkpoint", report.checkpoint, "jobs_ended", report.ended.size(), "next_job", report.marks.next_job,
           "next_node", report.marks.next_node, "damaged", report.damage.has_value());
+  if (!report.cluster.empty()) json.member("cluster", report.cluster);
   if (report.damage) members(json, "damage", report.damage->what, "records_behind", report.damage->records);
   if (!copy.empty()) json.member("copy", copy);
   return json.end_object().text() + "\n";
@@ -122,6 +125,7 @@ std::string record_json(std::uint64_t offset, const master::JournalRecord& recor
   members(json, "offset", offset, "time_ns", record.marks.at.count());
   if (record.checkpoint) json.member("checkpoint", true);
   if (record.masters > 0) json.member("masters", record.masters);
+  if (!record.cluster.empty()) json.member("cluster", record.cluster);
   if (record.job) json.member("job", record.job->value());
   if (record.ended) json.member("ended", true);
   if (const auto status = master::decode_status(as_bytes(record.status)); !record.status.empty() && status)

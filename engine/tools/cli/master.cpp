@@ -18,6 +18,7 @@
 #include "base/rpc/rpc.hpp"
 #include "base/text.hpp"
 #include "engine/client/stop_signal.hpp"
+#include "engine/master/journal/journal_check.hpp"
 #include "engine/master/profiles/profile_database.hpp"
 #include "engine/master/server/server.hpp"
 #include "engine/master/storage/file_service.hpp"
@@ -53,19 +54,19 @@ std::string directory_of_profiles(const MasterOptions& options) {
 std::string namespace_in(const std::string& data) { return data + "/namespace"; }
 
 /// A data directory that was copied in part: without the namespace all files of the cluster would be gone, and nobody would notice.
-/// The namespace's directory is made before the journal, so a master that was killed when it began does not leave one without the
-/// other.
-Result<void> check_whole(const std::string& data) {
+/// A journal that names no cluster may be of a master that kept no files until now, unless it lies in the data directory. The
+/// namespace is made before the journal, so a master that was killed when it began does not leave one without the other.
+Result<void> check_whole(const std::string& data, const std::string& journal, bool beside) {
   std::error_code error;
-  if (std::filesystem::exists(namespace_in(data), error)) return {};
-  if (std::filesystem::exists(data + "/journal", error))
-    return fail(Code::invalid_argument,
-                fmt::format("--data-dir: {} has a journal and no namespace, so it was copied in part; copy it whole, or remove its "
-                            "journal for a cluster without jobs and files",
-                            data));
-  if (!std::filesystem::create_directory(namespace_in(data), error) && error)
-    return fail(Code::io, fmt::format("--data-dir: cannot create {}: {}", namespace_in(data), error.message()));
-  return {};
+  if (std::filesystem::is_directory(namespace_in(data), error) && !std::filesystem::is_empty(namespace_in(data), error)) return {};
+  if (!std::filesystem::exists(journal, error)) return {};
+  WEFT_ASSIGN(const std::string cluster, master::cluster_of_journal(journal));
+  if (beside && cluster.empty()) return {};
+  return fail(
+      Code::invalid_argument,
+      fmt::format("--data-dir: there is no namespace in {}, and the journal {} {}, so it was copied in part; copy it whole, or "
+                  "remove the journal for a cluster without jobs and files",
+                  data, journal, cluster.empty() ? "is there" : "is of cluster " + escaped(cluster)));
 }
 
 /// A master with a directory of its own keeps its jobs there: they go on when it is started again.
@@ -75,13 +76,12 @@ Result<void> keep_jobs(MasterOptions& options) {
   const bool beside = !server.journal.empty();
   if (!beside && data.empty()) return {};
   if (server.directory.empty()) server.directory = beside ? server.journal + ".programs" : data + "/programs";
-  if (beside) return {};
-  server.journal = data + "/journal";
+  if (!beside) server.journal = data + "/journal";
+  if (data.empty()) return {};
   std::error_code error;
   std::filesystem::create_directories(data, error);
   if (error) return fail(Code::io, fmt::format("--data-dir: cannot create {}: {}", data, error.message()));
-  if (!options.group.wanted()) WEFT_TRY(check_whole(data));  // a copy that is not whole is known by member.json
-  return {};
+  return options.group.wanted() ? Result<void>() : check_whole(data, server.journal, beside);  // a member looks before it leads
 }
 
 /// Null: none is wanted, or the default address cannot be had.

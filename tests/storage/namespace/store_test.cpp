@@ -129,6 +129,16 @@ TEST_F(NamespaceStoreTest, TheClusterKeepsItsId) {
   EXPECT_EQ(open()->cluster_id(), id);
 }
 
+TEST_F(NamespaceStoreTest, KeepsThatThereIsAJournal) {
+  {
+    const auto store = open();
+    EXPECT_FALSE(store->has_journal());
+    store->commit({NamespaceStore::journal_note()}, [](const Result<void>& written) { EXPECT_TRUE(written); });
+  }
+  EXPECT_TRUE(open()->has_journal());
+  EXPECT_EQ(refusal().to_string(), "accepted") << "it is no record of a file";
+}
+
 TEST_F(NamespaceStoreTest, ASecondMasterIsRefused) {
   const auto first = open();
   const Error error = refusal();

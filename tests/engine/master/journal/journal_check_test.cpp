@@ -3,6 +3,8 @@
 
 #include <functional>
 
+#include <gmock/gmock.h>
+
 #include "base/crc32c.hpp"
 #include "base/random.hpp"
 #include "tests/engine/master/journal/journal_files.hpp"
@@ -145,6 +147,49 @@ TEST_F(JournalFiles, OfAnotherVersionOrNoneAtAllAreRefusedWithWhatToDo) {
   EXPECT_EQ(JournalFile::open(directory.path().string(), options).error().code(), Code::io);
   EXPECT_EQ(JournalFile::open("/dev/null", options).error().code(), Code::invalid_argument);
   EXPECT_EQ(check_journal((directory.path() / "none").string()).error().code(), Code::not_found);
+}
+
+/// Whoever repairs one does not make it one of no cluster.
+TEST_F(JournalFiles, OfOneClusterAreRefusedToMastersOfAnother) {
+  EXPECT_EQ(cluster_of_journal(path).value(), "") << "there is none";
+  write_some();
+  EXPECT_EQ(cluster_of_journal(path).value(), "") << "of an earlier release";
+  options.cluster = "one";
+  JournalRecord start;
+  start.cluster = options.cluster;
+  {
+    JournalFile file = open();
+    ASSERT_TRUE(file.commit_first(start));
+    EXPECT_EQ(cluster_of_journal(path).value(), "one");
+    ASSERT_TRUE(file.checkpoint());
+  }
+  EXPECT_EQ(check_journal(path)->cluster, "one");
+  EXPECT_EQ(cluster_of_journal(path).value(), "one");
+  options.cluster = "other";
+  const auto refused = JournalFile::open(path, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+  EXPECT_THAT(refused.error().to_string(),
+              testing::HasSubstr("is of cluster one, and the files of this master are of cluster other"));
+  options.cluster.clear();
+  EXPECT_TRUE(JournalFile::open(path, options)) << "a master that keeps no files";
+  flip((bytes().size() - 1) * 8);
+  ASSERT_FALSE(JournalFile::open(path, options));
+  ASSERT_TRUE(repair_journal(path));
+  EXPECT_EQ(check_journal(path)->cluster, "one");
+}
+
+TEST_F(JournalFiles, ThatWereThereAreNotBegunAnew) {
+  options.cluster = "one";
+  options.must_exist = true;
+  const auto refused = JournalFile::open(path, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  write("");
+  std::filesystem::permissions(path, std::filesystem::perms::all);
+  EXPECT_TRUE(JournalFile::open(path, options)) << "that was made by hand";
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
 TEST_F(JournalFiles, OfAnyBytesAreReadOrRefused) {
