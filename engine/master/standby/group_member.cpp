@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +12,7 @@
 #include "base/private_directory.hpp"
 #include "base/text.hpp"
 #include "base/unguessable.hpp"
+#include "engine/master/journal/journal_check.hpp"
 #include "engine/master/standby/leader_link.hpp"
 #include "engine/master/standby/lease_keeper.hpp"
 #include "engine/master/standby/succession.hpp"
@@ -28,6 +30,14 @@ std::string new_id() { return fmt::format("{:016x}", unguessable_number()); }
 /// A disk may have room again, and a master that ends would not be there then.
 tl::unexpected<Error> cannot_lead(Result<void> saved) {
   return fail(std::move(saved).error().wrap(Code::unavailable, "--data-dir"));
+}
+
+/// Whether the member begins a cluster.
+bool begins(const Membership& member, const Election::Seen& seen) { return !seen.record && member.cluster.empty(); }
+
+bool has_namespace(const std::string& directory) {
+  std::error_code error;
+  return std::filesystem::exists(directory + "/CURRENT", error);
 }
 
 /// Whether waiting can help.
@@ -83,8 +93,11 @@ Result<void> GroupMember::check(const Election::Seen& seen) const {
 Result<std::unique_ptr<Leadership>> GroupMember::take(const Election::Seen& seen) {
   LeaderRecord record = next_record(membership_, options_.address, seen, new_id());
   const Membership before = membership_;
-  // Before the lead is taken: what is here is whole, and is this cluster's.
-  if (auto saved = save({membership_.member, record.cluster, record.epoch, false}); !saved) return cannot_lead(std::move(saved));
+  // Before the lead is taken, and with it the others' right to it: what is here is whole, and is this cluster's.
+  WEFT_ASSIGN(const std::string files, check_stores(seen));
+  const bool fresh = (membership_.fresh || begins(membership_, seen)) && !has_all_stores();
+  if (auto saved = save({membership_.member, record.cluster, record.epoch, false, fresh, files}); !saved)
+    return cannot_lead(std::move(saved));
   const TimePoint began = SystemClock().now();
   const auto taken = election_->take(seen, record);
   if (!taken) return fail(taken.error());
@@ -97,6 +110,41 @@ Result<std::unique_ptr<Leadership>> GroupMember::take(const Election::Seen& seen
   return std::make_unique<LeaseKeeper>(*election_, std::move(record), options_.lease, began + options_.lease);
 }
 
+void GroupMember::stores_are_made() {
+  if (!membership_.fresh) return;
+  Membership made = membership_;
+  made.fresh = false;
+  if (const auto saved = save(std::move(made)); !saved)
+    log_.error("{}; until it can be written, this member would also lead without what it keeps", saved.error().to_string());
+}
+
+/// Id that the namespace has; empty where there is none, and none is needed. The record may name this member as in sync, and its
+/// disk not have what that is about: it was replaced, or the directory was restored in part.
+Result<std::string> GroupMember::check_stores(const Election::Seen& seen) const {
+  const std::string& journal = options_.paths.journal;
+  const std::string& files = options_.paths.files;
+  WEFT_ASSIGN(const std::string jobs_of, cluster_of_journal(journal));
+  const bool has_files = has_namespace(files), needed = !membership_.fresh && (!begins(membership_, seen) || !jobs_of.empty());
+  if (needed && !has_all_stores())
+    return fail(incomplete(has_files ? "there is no journal " + journal : "there is no namespace in " + files));
+  if (!has_files) return std::string();
+  WEFT_ASSIGN(const auto store, storage::NamespaceStore::open(files));
+  const std::string id = store->cluster_id();
+  for (const auto& [what, other] :
+       std::vector<std::pair<std::string, std::string>>{{"the journal " + journal, jobs_of}, {"member.json", membership_.files}})
+    if (!other.empty() && other != id)
+      return fail(incomplete(fmt::format("the files in {} are of cluster {}, and {} is of {}", files, id, what, escaped(other))));
+  return id;
+}
+
+Error GroupMember::incomplete(const std::string& what) const {
+  return Error(
+      Code::invalid_argument,
+      fmt::format("--data-dir: {} is not whole, and this master does not lead with it: {}; restore it whole, or start a master "
+                  "that is in sync, which this one can copy",
+                  options_.data_directory, what));
+}
+
 Result<void> GroupMember::save(Membership membership) {
   WEFT_TRY(write_membership(options_.data_directory, membership));
   membership_ = std::move(membership);
@@ -107,6 +155,11 @@ Result<void> GroupMember::save(Membership membership) {
 bool GroupMember::has_stores() const {
   std::error_code error;
   return std::filesystem::exists(options_.paths.journal, error) || std::filesystem::exists(options_.paths.files, error);
+}
+
+bool GroupMember::has_all_stores() const {
+  std::error_code error;
+  return std::filesystem::exists(options_.paths.journal, error) && has_namespace(options_.paths.files);
 }
 
 void GroupMember::follow(const LeaderRecord& leader, const std::function<bool()>& stop) {

@@ -37,8 +37,11 @@ class GroupMember {
 
   /// Follows the master that leads, and returns when this one leads, on the stores of its directory; a leadership that was lost is
   /// destroyed before the next call. Null when `stop` says so, which is asked every second at least. What may pass is waited for
-  /// and logged; errors are those that an operator has to mend: the directory is of another cluster, the store refuses the login.
+  /// and logged; errors are those that an operator has to mend: the directory is of another cluster, or has not all that its
+  /// cluster keeps, the store refuses the login.
   Result<std::unique_ptr<Leadership>> lead(const std::function<bool()>& stop);
+  /// The server of a member that leads has made its journal and its namespace: from now on it does not lead without them.
+  void stores_are_made();
 
  private:
   GroupMember(GroupOptions options, Membership membership, Fd claim, std::unique_ptr<Election> election)
@@ -48,7 +51,10 @@ class GroupMember {
         election_(std::move(election)) {}
   Result<void> check(const Election::Seen& seen) const;
   bool has_stores() const;
+  bool has_all_stores() const;
+  Result<std::string> check_stores(const Election::Seen& seen) const;
   Result<std::unique_ptr<Leadership>> take(const Election::Seen& seen);
+  Error incomplete(const std::string& what) const;
   Result<void> save(Membership membership);
   void follow(const LeaderRecord& leader, const std::function<bool()>& stop);
   Error follow_until_gone(const LeaderRecord& leader, const std::function<bool()>& stop);

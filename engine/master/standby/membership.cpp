@@ -36,6 +36,10 @@ Result<std::optional<Membership>> read_membership(const std::string& data_direct
       membership.epoch = static_cast<std::uint64_t>(epoch);
     } else if (key == "copying") {
       WEFT_ASSIGN(membership.copying, json.flag());
+    } else if (key == "fresh") {
+      WEFT_ASSIGN(membership.fresh, json.flag());
+    } else if (key == "files") {
+      WEFT_ASSIGN(membership.files, json.text());
     } else {
       return json.skip();
     }
@@ -53,6 +57,8 @@ Result<void> write_membership(const std::string& data_directory, const Membershi
       .member("cluster", membership.cluster)
       .member("epoch", membership.epoch)
       .member("copying", membership.copying)
+      .member("fresh", membership.fresh)
+      .member("files", membership.files)
       .end_object();
   return write_file(file_in(data_directory), json.text() + "\n");
 }

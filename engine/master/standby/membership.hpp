@@ -14,6 +14,8 @@ struct Membership {
   std::string cluster;      // empty: of none yet
   std::uint64_t epoch = 0;  // the highest that it knows of
   bool copying = false;     // what else is in the directory is a copy of a leader's, which may not be complete
+  bool fresh = false;       // it has begun the cluster with nothing, and its journal and namespace may not have been made yet
+  std::string files{};      // id that the namespace in the directory has; empty: it was not known
 };
 
 /// Nothing where there is no such file. Errors name the file.

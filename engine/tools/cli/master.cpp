@@ -142,7 +142,7 @@ Result<void> write_port_file(const MasterOptions& options, const std::string& ad
 }
 
 /// Serves until a signal comes; an error is why the master cannot go on.
-Result<void> serve_until_stopped(MasterOptions& options, const client::StopSignal& stop) {
+Result<void> serve_until_stopped(MasterOptions& options, const client::StopSignal& stop, master::GroupMember* member = nullptr) {
   std::atomic<bool> broken{false};
   std::optional<Error> why;  // written before `broken` is
   options.server.on_fatal = [&](const Error& error) {
@@ -150,6 +150,7 @@ Result<void> serve_until_stopped(MasterOptions& options, const client::StopSigna
     broken = true;
   };
   WEFT_ASSIGN(auto server, master::Server::start(options.server));
+  if (member != nullptr) member->stores_are_made();
   WEFT_TRY(write_port_file(options, ""));
   std::printf("weft master listens on %s\n", server->address().c_str());
   WEFT_ASSIGN(auto service, serve(options, *server));
@@ -179,7 +180,7 @@ Result<void> serve_in_group(MasterOptions& options, const client::StopSignal& st
     WEFT_ASSIGN(const auto leadership, member->lead([&stop] { return stop.requested(); }));
     if (!leadership) break;
     options.server.leadership = leadership.get();
-    const auto served = serve_until_stopped(options, stop);
+    const auto served = serve_until_stopped(options, stop, member.get());
     if (served) break;
     if (!leadership->lost()) return served;
     Log("master").error("{}; it follows from now on", served.error().to_string());

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "engine/master/journal/journal_file.hpp"
+#include "storage/namespace/namespace_store.hpp"
 #include "tests/engine/master/standby/pretended_election.hpp"
 #include "tests/support/checks.hpp"
 #include "tests/support/process.hpp"
@@ -37,6 +39,27 @@ class AMember : public testing::Test {
     return [left = std::make_shared<int>(looks)] { return (*left)-- <= 0; };
   }
   void write(const Membership& membership) { EXPECT_TRUE(write_membership(directory, membership)); }
+  /// Journal and namespace, of one cluster, as a copy has them; the id of that.
+  std::string make_stores() const {
+    const std::string cluster = storage::NamespaceStore::open(directory + "/namespace").value()->cluster_id();
+    JournalRecord first;
+    first.masters = 1;
+    first.cluster = cluster;
+    EXPECT_TRUE(JournalFile::open(directory + "/journal", {}).value().commit_first(first));
+    return cluster;
+  }
+  /// The master that the record names as the only one in sync does not lead, and says why; record and membership stay.
+  void expect_refused(const std::string& why) {
+    store.record = LeaderRecord{"c", 8, "m", "h:1", {"m"}};
+    const Membership before = read_membership(directory).value().value();
+    const auto led = open().value()->lead(after(3));
+    ASSERT_FALSE(led) << why;
+    EXPECT_EQ(led.error().code(), Code::invalid_argument);
+    EXPECT_THAT(led.error().to_string(), HasSubstr(why));
+    EXPECT_THAT(led.error().to_string(), HasSubstr("is not whole, and this master does not lead with it"));
+    EXPECT_EQ(store.record->epoch, 8u);
+    EXPECT_EQ(read_membership(directory).value()->epoch, before.epoch);
+  }
 
   weft::test::ScratchDirectory scratch;
   const std::string directory = scratch / "data";
@@ -82,6 +105,7 @@ TEST_F(AMember, DoesNotBeginAClusterWithACopyThatMayNotBeWhole) {
 TEST_F(AMember, LeadsAfterTheOneBeforeWhenItIsInSync) {
   std::filesystem::create_directory(directory);
   write({"m", "c", 11, true});
+  const std::string files = make_stores();
   store.record = LeaderRecord{"c", 8, "other", "h:2", {"other", "m"}};
   const auto member = open(true).value();
   const auto leadership = member->lead(after(1)).value();
@@ -90,6 +114,64 @@ TEST_F(AMember, LeadsAfterTheOneBeforeWhenItIsInSync) {
   EXPECT_EQ(leadership->cluster(), "c");
   EXPECT_THAT(store.record->in_sync, ElementsAre("m"));
   EXPECT_FALSE(read_membership(directory).value()->copying);
+  EXPECT_EQ(read_membership(directory).value()->files, files);
+}
+
+/// A disk that was replaced, or a directory that was restored in part: the others would copy what is not there.
+TEST_F(AMember, DoesNotLeadWithoutWhatItsClusterKeeps) {
+  for (const bool copying : {true, false}) {
+    std::filesystem::create_directory(directory);
+    write({"m", "c", 8, copying});
+    expect_refused("there is no namespace in");
+    make_stores();
+    std::filesystem::rename(directory + "/journal", directory + "/elsewhere");
+    expect_refused("there is no journal");
+    std::filesystem::rename(directory + "/elsewhere", directory + "/journal");
+    std::filesystem::rename(directory + "/namespace", directory + "/elsewhere");
+    expect_refused("there is no namespace in");
+    std::filesystem::rename(directory + "/elsewhere", directory + "/namespace");
+    EXPECT_NE(open().value()->lead(after(1)).value(), nullptr);
+    std::filesystem::remove_all(directory);
+  }
+}
+
+TEST_F(AMember, DoesNotLeadWithWhatOtherClustersKeep) {
+  std::filesystem::create_directory(directory);
+  write({"m", "c", 8, true});
+  make_stores();
+  std::filesystem::remove_all(directory + "/namespace");
+  storage::NamespaceStore::open(directory + "/namespace").value();
+  expect_refused("and the journal " + directory + "/journal is of");
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directory(directory);
+  write({"m", "c", 8, false, false, "another"});
+  make_stores();
+  expect_refused("and member.json is of another");
+}
+
+TEST_F(AMember, ThatHasBegunAClusterNeedsItsStoresOnceTheyAreMade) {
+  {
+    const auto member = open().value();
+    ASSERT_NE(member->lead(after(1)).value(), nullptr);
+    ASSERT_NE(member->lead(after(1)).value(), nullptr) << "its server may have ended before it made them";
+    EXPECT_TRUE(read_membership(directory).value()->fresh);
+    member->stores_are_made();
+    EXPECT_FALSE(read_membership(directory).value()->fresh);
+    store.record->in_sync = {id};
+    EXPECT_FALSE(member->lead(after(1)));
+  }
+  make_stores();
+  EXPECT_NE(open().value()->lead(after(1)).value(), nullptr);
+}
+
+TEST_F(AMember, BeginsNoClusterWithAJournalWhoseFilesAreMissing) {
+  std::filesystem::create_directory(directory);
+  make_stores();
+  std::filesystem::remove_all(directory + "/namespace");
+  const auto led = open().value()->lead(after(1));
+  ASSERT_FALSE(led);
+  EXPECT_THAT(led.error().to_string(), HasSubstr("there is no namespace in"));
+  EXPECT_FALSE(store.record);
 }
 
 TEST_F(AMember, WaitsForThoseThatAreInSyncWhenItIsNot) {
@@ -104,6 +186,7 @@ TEST_F(AMember, WaitsForThoseThatAreInSyncWhenItIsNot) {
 TEST_F(AMember, WaitsWhileTheLeaseOfTheOneBeforeLasts) {
   std::filesystem::create_directory(directory);
   write({"m", "c", 0, false});
+  make_stores();
   store.record = LeaderRecord{"c", 8, "m", "h:1", {"m"}};
   store.holder = "m of before";
   const auto member = open().value();
