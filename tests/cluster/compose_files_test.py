@@ -91,6 +91,14 @@ def check_certificates(files):
             check("--security /etc/weft/certificates/master" in " ".join(words(service["command"])), f"{name} shows no master's certificate")
 
 
+def check_restarts(files):
+    """The cluster is back after its engine or its machine was started again; what is asked for at times is not."""
+    for name, service in files.items():
+        asked_for = service.get("profiles") or name == "client"
+        expected = "on-failure" if name == "security" else None if asked_for else "unless-stopped"
+        check(service.get("restart") == expected, f"{name} is started again {service.get('restart')}, not {expected}")
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     program = compose()
@@ -117,6 +125,7 @@ def main():
 
     for files in (alone, two):
         check_certificates(files)
+        check_restarts(files)
     known = {command: options_of(build, command) for command in ("master", "worker")}
     for files in (alone, two):
         for name, service in files.items():
