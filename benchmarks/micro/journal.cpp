@@ -1,7 +1,15 @@
 // The master's journal on the disk of $TMPDIR: what a record, a checkpoint and a restart cost.
+#include "engine/master/journal/journal.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+
 #include <benchmark/benchmark.h>
 
 #include "base/file.hpp"
+#include "base/rpc/rpc.hpp"
+#include "benchmarks/e2e/setting.hpp"
 #include "engine/master/journal/journal_file.hpp"
 #include "tests/engine/master/server/job_statuses.hpp"
 
@@ -28,6 +36,46 @@ struct Scratch {
   std::string path = directory.path() / "journal";
   JournalFile open() const { return JournalFile::open(path, {.jobs_kept = kKept, .checkpoint_bytes = 1u << 30}).value(); }
 };
+
+constexpr double kLeastEvents = 20'000;  // a second
+
+/// Launches and ends of tasks, as a busy master gives them to its journal, until all are on the disk: how many share a sync is up
+/// to the journal.
+void journal_events(benchmark::State& state) {
+  constexpr std::uint32_t kTasks = 20'000;
+  const Scratch scratch;
+  const auto reactor = rpc::Reactor::start("master");
+  Journal journal(scratch.open(), *reactor, [](const Error&) {});
+  bool written = true;
+  double seconds = 0;
+  std::uint64_t events = 0, job = 0;
+  for (auto iteration : state) {
+    const auto began = std::chrono::steady_clock::now();
+    std::promise<bool> durable;
+    reactor->run([&, id = JobId(++job)] {
+      for (std::uint32_t task = 0; task < kTasks; ++task) {
+        JournalRecord launch, end;
+        launch.job = end.job = id;
+        launch.fact = LaunchFact{StageId(0), task, 0, NodeId(1), Time(task), 1, 1};
+        FinishFact finish{StageId(0), task, 0, NodeId(1), Time(task), Time(task + 1), std::string(16, 'o')};
+        finish.counters["records"] = 1000;
+        end.fact = std::move(finish);
+        journal.append(std::move(launch), Journal::Keep::needed);
+        journal.append(std::move(end), Journal::Keep::promised);
+      }
+      journal.when_durable([&](const Result<void>& result) { durable.set_value(result.has_value()); });
+    });
+    written = durable.get_future().get() && written;
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    events += 2 * kTasks;
+  }
+  reactor->stop();
+  journal.close();
+  if (!written) return state.SkipWithError("cannot write");
+  state.SetItemsProcessed(static_cast<std::int64_t>(events));
+  state.SetLabel(bench::at_least(static_cast<double>(events) / seconds, kLeastEvents, " events/s"));
+}
+BENCHMARK(journal_events)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 /// Argument: records that share a sync.
 void journal_commit(benchmark::State& state) {
