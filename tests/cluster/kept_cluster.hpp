@@ -53,6 +53,8 @@ class KeptCluster {
     EXPECT_TRUE(has_nodes(workers)) << master().err_so_far();
   }
 
+  /// Of the masters that are started from now on.
+  void set_master_options(std::vector<std::string> options) { master_options_ = std::move(options); }
   std::string data() const { return scratch_ / "data"; }
   std::string journal() const { return data() + "/journal"; }
   std::vector<std::string> master_command() const {
@@ -123,7 +125,7 @@ class KeptCluster {
 
   const std::string tag_ = "kept-" + std::to_string(getpid());
   ScratchDirectory scratch_;
-  const std::vector<std::string> master_options_;
+  std::vector<std::string> master_options_;
   const std::string address_;
   std::vector<std::unique_ptr<Process>> masters_;
   std::map<std::string, std::unique_ptr<Process>> workers_;

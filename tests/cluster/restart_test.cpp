@@ -185,6 +185,69 @@ TEST_F(MasterRestart, AJobWhoseProgramIsGoneFailsAndTheMasterGoesOn) {
   EXPECT_EQ(run(cluster.job("cluster_probe", {"noop"})).out, "count 4\n");
 }
 
+TEST_F(MasterRestart, ADetachedJobWhoseProgramIsGoneFailsAndItsDriverEnds) {
+  KeptCluster cluster(1);
+  ASSERT_EQ(run({program("weft"), "submit", "--detach", "--master", cluster.address(), program("cluster_probe"), "--", "hold",
+                 "--quiet", "--records", "1000", "--tasks", "4", "--marker", marker, "--output", output})
+                .out,
+            "1\n");
+  ASSERT_TRUE(held());
+  cluster.end_master();
+  for (const std::string& name : entries(cluster.data() + "/programs"))
+    if (name.size() == 32) std::filesystem::remove(cluster.data() + "/programs/" + name);
+  cluster.start_master();
+  const auto waited = cluster.admin({"job", "wait", "1"});
+  EXPECT_EQ(waited.exit_code, 1);
+  EXPECT_TRUE(has(waited.err, "the master was restarted, and its program was not kept (--directory)")) << waited.out << waited.err;
+  const auto left = [&] { return processes_with({{"WEFT_TEST_TAG", cluster.tag()}, {"WEFT_DRIVER_JOB", "1"}}); };
+  EXPECT_TRUE(eventually([&] { return left().empty(); })) << "its driver goes on for nobody";
+  EXPECT_EQ(run(cluster.job("cluster_probe", {"noop"})).out, "count 4\n");
+}
+
+/// Records say what was decided, and not by whom.
+TEST_F(MasterRestart, AJobGoesOnUnderAnotherScheduler) {
+  KeptCluster cluster(1, {"--scheduler", "fair"});  // two slots: two tasks of the second stage wait
+  Process driver(holding(cluster), cluster.options());
+  ASSERT_TRUE(held());
+  for (const char* scheduler : {"fifo", "fsp"}) {
+    cluster.end_master();
+    const std::string facts = cluster.facts();
+    const std::size_t before = cluster.events().size();
+    cluster.set_master_options({"--scheduler", scheduler});
+    cluster.start_master();
+    ASSERT_TRUE(cluster.has_nodes(1)) << cluster.master().err_so_far();
+    EXPECT_TRUE(has(cluster.admin({"scheduler", "show"}).out, std::string("scheduler ") + scheduler + "\n"));
+    EXPECT_EQ(launched_again(facts, cluster.events(), before), std::vector<std::string>{});
+  }
+  go();
+  const ProcessResult ended = driver.wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended.err << cluster.master().err_so_far();
+  expect_sums();
+}
+
+TEST_F(MasterRestart, AMasterWhosePluginIsGoneSaysSoAndTheJobGoesOnUnderAnother) {
+  const std::string file = files / "mine.so";
+  std::filesystem::copy_file(WEFT_PLUGIN_DIR "/misbehaving.so", file);
+  const std::vector<std::string> with{"--scheduler-plugin", file, "--scheduler", "throwing"};
+  KeptCluster cluster(1, with);
+  Process driver(holding(cluster), cluster.options());
+  ASSERT_TRUE(held());
+  cluster.end_master();
+  std::filesystem::remove(file);
+  const ProcessResult refused = run(cluster.master_command(), {.environment = {}, .deadline = std::chrono::seconds(20)});
+  EXPECT_EQ(refused.exit_code, 1);
+  const auto lines = lines_of(refused.err);
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](const std::string& line) { return line.starts_with("weft: "); }), 1)
+      << refused.err;
+  EXPECT_TRUE(has(lines.empty() ? "" : lines.back(), "cannot load the scheduler plugin " + file)) << refused.err;
+  cluster.set_master_options({});
+  cluster.start_master();
+  go();
+  const ProcessResult ended = driver.wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended.err << cluster.master().err_so_far();
+  expect_sums();
+}
+
 class BadDirectory : public MasterRestart {
  protected:
   /// A master on the cluster's directory ends, and says why in one line. (Lines of its log come before.)

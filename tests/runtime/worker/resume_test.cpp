@@ -12,13 +12,47 @@
 #include "base/file.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "runtime/worker/worker.hpp"
+#include "shuffle/segment/segment.hpp"
+#include "shuffle/store/store.hpp"
 #include "shuffle/transfer/block_fetcher.hpp"
+#include "shuffle/transfer/block_server.hpp"
 
 namespace weft::runtime {
 namespace {
 
 using namespace std::chrono_literals;
 constexpr JobId kJob(7);
+
+/// Of another worker no more than its data port, with one map output of shuffle 1.
+class OtherWorker {
+ public:
+  explicit OtherWorker(const std::string& directory) : store_(shuffle::Store::open(directory, 1u << 20).value()) {
+    auto writer = shuffle::SegmentWriter::in_memory(1).value();
+    EXPECT_TRUE(writer->append(0, as_bytes(std::string(100'000, 'x')), 1));
+    EXPECT_TRUE(store_->put({kJob, ShuffleId(1), 0, 0}, writer->seal().value()));
+    reactor_->run([this] {
+      listener_ =
+          reactor_
+              ->listen({"127.0.0.1:0"}, shuffle::transfer_limits(), [this](const rpc::ConnectionPtr&) { return server_.handler(); })
+              .value();
+      address.address = listener_->endpoint().text;
+    });
+  }
+  ~OtherWorker() { stop(); }
+  /// From now on nothing can be had of it.
+  void stop() {
+    reactor_->run([this] { listener_.reset(); });
+    reactor_->stop();
+  }
+
+  protocol::NodeAddress address{NodeId(9), "w9", "", ""};
+
+ private:
+  std::unique_ptr<shuffle::Store> store_;
+  shuffle::BlockServer server_{*store_, shuffle::JobKeys::none()};
+  std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("other worker");
+  std::unique_ptr<rpc::Listener> listener_;
+};
 
 class ResumeTest : public testing::Test {
  protected:
@@ -81,7 +115,10 @@ class ResumeTest : public testing::Test {
     };
     handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) {
       const std::lock_guard lock(mutex_);
-      if (message.type == protocol::kHeartbeat) heartbeat_ = protocol::decode<protocol::Heartbeat>(message).value();
+      if (message.type == protocol::kHeartbeat) {
+        heartbeat_ = protocol::decode<protocol::Heartbeat>(message).value();
+        ++heartbeats_;
+      }
       if (message.type == protocol::kLeaving) ++leaving_;
       if (message.type == protocol::kReplicaEnded) replica_ = protocol::decode<protocol::ReplicaEnded>(message).value();
       if (message.type == protocol::kTaskEvents) {
@@ -197,6 +234,10 @@ class ResumeTest : public testing::Test {
     command(protocol::ReplicateOutput{node_, kJob, ShuffleId(7), {0, 0, NodeId(9)}, {NodeId(9), "w9", "127.0.0.1:1", ""}});
     wait_for([&] { return replica_.has_value(); });
   }
+  /// And has reported it: the second heartbeat since then was made after it.
+  void wait_until_obeyed_by_heartbeat() {
+    wait_for([&, from = heartbeats_] { return heartbeats_ >= from + 2; });
+  }
   /// As another worker would get the output; `key` 0: without one.
   Result<void> fetch_with(std::uint64_t key) const {
     const auto reactor = rpc::Reactor::start("another");
@@ -232,7 +273,7 @@ class ResumeTest : public testing::Test {
   std::vector<protocol::Event> reported_;  // on this registration
   NodeId node_{5};
   bool ready_ = true, resumes_ = true, keeps_ = true, vanishes_ = false;
-  int accepted_ = 0, refused_ = 0, leaving_ = 0;
+  int accepted_ = 0, refused_ = 0, leaving_ = 0, heartbeats_ = 0;
   std::optional<protocol::ReplicaEnded> replica_;
 };
 
@@ -407,6 +448,31 @@ TEST_F(ResumeTest, UnderAMasterOfAnEarlierReleaseMapOutputsNeedNoKey) {
   EXPECT_TRUE(fetch_with(0)) << "workers may have none yet";
   allow_end();
   result(7);
+}
+
+TEST_F(ResumeTest, WhatWasPrefetchedStays) {
+  OtherWorker other((directory_.path() / "other").string());
+  start_worker();
+  const std::vector<shuffle::MapOutput> outputs{{0, 0, NodeId(9)}};
+  const auto prefetch = [&] {
+    return protocol::PrefetchShuffle{node_, kJob, ShuffleId(1),   std::vector<std::uint32_t>{0}, outputs, 100'000,
+                                     true,  {},   {other.address}};
+  };
+  command(setup(), prefetch());
+  wait_for([&] { return heartbeat_.prefetch_memory_bytes >= 100'000; });
+  const std::uint64_t held = heartbeat_.prefetch_memory_bytes, prefetched = heartbeat_.prefetch.prefetched_bytes;
+  stop_master();
+  other.stop();  // nothing can be fetched again
+  restart_master();
+  command(prefetch(),
+          protocol::ShuffleLocations{
+              node_, kJob, ShuffleId(1), std::make_shared<const std::vector<shuffle::MapOutput>>(outputs), 0, {other.address}});
+  wait_until_obeyed_by_heartbeat();
+  EXPECT_EQ(heartbeat_.prefetch_memory_bytes, held);
+  EXPECT_EQ(heartbeat_.prefetch.prefetched_bytes, prefetched);
+  command(launch(9));
+  EXPECT_FALSE(result(9).empty());
+  wait_for([&] { return heartbeat_.prefetch.read_bytes == prefetched; });
 }
 
 TEST_F(ResumeTest, JobsThatAreOverAreNotHeld) {
