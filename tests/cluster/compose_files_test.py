@@ -69,6 +69,16 @@ def mounts(service):
     return found
 
 
+def published(service, port):
+    """The ports of this machine, all on loopback, that lead to that one."""
+    found = set()
+    for one in service.get("ports", []):
+        host, outside, inside = one.rsplit("/", 1)[0].split(":") if isinstance(one, str) else (one["host_ip"], str(one["published"]), str(one["target"]))
+        check(host == "127.0.0.1", f"other machines reach {one}")
+        found |= {outside} if inside == str(port) else set()
+    return found
+
+
 def check_certificates(files):
     """Everybody who connects has a certificate, of the role that it needs, and nobody but `security` can make or change one."""
     roles = {"master": ["master", "user"], "standby": ["master", "user"], "client": ["user"]}
@@ -110,8 +120,13 @@ def main():
     two = services(program, yaml.safe_load, "compose.yaml", "compose.standby.yaml")
 
     master, leading, standing_by = (words(s["command"]) for s in (alone["master"], two["master"], two["standby"]))
-    check(leading == master + ["--etcd", "http://etcd:2379"], f"the master of two differs from the one alone: {leading}, {master}")
+    pages = [options.pop(options.index("--page-url") + 1) for options in (leading, standing_by)]
+    check(leading == master + ["--etcd", "http://etcd:2379", "--page-url"], f"the master of two differs from the one alone: {leading}, {master}")
     check(standing_by == leading + ["--standby"], f"the masters differ: {leading}, {standing_by}")
+    for name, page in zip(("master", "standby"), pages):
+        port = re.fullmatch(r"https://127\.0\.0\.1:(\d+)", page)
+        check(port and port[1] in published(two[name], 7078), f"the page of {name} is not at {page}: {two[name]['ports']}")
+    check(pages[0] != pages[1], f"both pages are at {pages[0]}")
     for name in ("master", "standby"):
         check(two[name].get("hostname") == name, f"{name} is not found by its name")
     for name, service in two.items():

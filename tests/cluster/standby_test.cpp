@@ -182,6 +182,10 @@ TEST(StandbyOptions, ThatContradictEachOtherAreRefusedInALine) {
   };
   EXPECT_THAT(refused({"--standby"}), HasSubstr("--standby is for one of several masters"));
   EXPECT_THAT(refused({"--advertise", "h"}), HasSubstr("--advertise is for one of several masters"));
+  EXPECT_THAT(refused({"--page-url", "http://h:1"}), HasSubstr("--page-url is for one of several masters"));
+  for (const char* url : {"h:1", "http://", "javascript://h", "http://h/page", "https://h:1\n"})
+    EXPECT_THAT(refused({"--etcd", "http://127.0.0.1:1", "--data-dir", scratch / "d", "--page-url", url}),
+                HasSubstr("is no address of a page; write http://HOST:PORT"));
   EXPECT_THAT(refused({"--etcd", "http://127.0.0.1:1"}), HasSubstr("--data-dir"));
   EXPECT_THAT(refused({"--etcd", "127.0.0.1:1", "--data-dir", scratch / "d"}), HasSubstr("--etcd"));
   EXPECT_THAT(refused({"--etcd", "http://127.0.0.1:1", "--kubernetes-lease", "x", "--data-dir", scratch / "d"}),

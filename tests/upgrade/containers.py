@@ -89,7 +89,7 @@ class Containers:
         for release, staged in ("old", self.old), ("new", self.new):
             self._build_image(release, staged)
         shutil.copytree(os.path.join(self.old, "docker"), self.folder)
-        self._settings(WEFT_IMAGE=self.images["old"], WEFT_PORT="0", WEFT_DRAIN="5min")
+        self._settings(WEFT_IMAGE=self.images["old"], WEFT_PORT="0", WEFT_PAGE_PORT="0", WEFT_DRAIN="5min")
         self.watch = Watch(self.project, self.scratch)
         self._compose("up", "-d")
         for release, image in self.images.items():
@@ -155,8 +155,10 @@ class Containers:
             text = file.read()
         for name, value in values.items():
             text, times = re.subn(f"(?m)^{name}=.*$", f"{name}={value}", text)
-            if times != 1:
+            if times > 1:
                 raise Failed(f"docker/.env has {name} {times} times")
+            if times == 0:  # of a release that had none; the next one reads it
+                text += f"{name}={value}\n"
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 

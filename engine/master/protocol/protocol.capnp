@@ -394,6 +394,7 @@ struct Master {
   state @2 :UInt8;                # 0 leads, 1 in sync, 2 copies
   behind @3 :UInt64;
   heard @4 :Int64;
+  page @5 :Text;                  # URL, when it leads; empty: not known
 }
 
 struct MasterList {

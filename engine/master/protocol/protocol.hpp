@@ -201,6 +201,7 @@ struct MasterStatus {
   State state{};
   std::uint64_t behind = 0;  // changes that it does not have on its disk yet
   Duration heard{0};         // ago
+  std::string page{};        // URL, when it leads; empty: it has none, or it is not known
 };
 /// The masters of the cluster that the one that leads knows of: itself first, then those that follow it.
 struct MasterList {

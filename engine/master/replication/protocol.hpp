@@ -25,6 +25,7 @@ inline constexpr Duration kLongestPull = std::chrono::milliseconds(500);
 
 struct Follow {
   std::string member, cluster, address;
+  std::string page{};
 };
 struct Following {
   std::uint64_t session = 0;

@@ -8,6 +8,7 @@ struct Follow {
   member @0 :Text;                # id of the one that follows
   cluster @1 :Text;               # that it belongs to; empty: to none yet
   address @2 :Text;               # HOST:PORT where it listens when it leads; empty: not known
+  page @3 :Text;                  # URL of its page when it leads; empty: it has none, or it is not known
 }
 
 struct Following {

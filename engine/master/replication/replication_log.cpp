@@ -78,6 +78,7 @@ void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::
   Session& session = followers_[id];
   session.member = follow->member;
   session.address = follow->address.substr(0, kMostAddress);
+  if (follow->page.size() <= kMostAddress) session.page = follow->page;  // a part of one leads nowhere
   session.connection = connection;
   session.following.emplace(std::move(responder));
   session.heard = SystemClock().now();
@@ -158,7 +159,8 @@ std::vector<ReplicationLog::FollowerStatus> ReplicationLog::followers() const {
   std::vector<FollowerStatus> all;
   for (const auto& [id, session] : followers_) {
     const std::uint64_t kept = session.follower ? session.follower->kept() : 0;
-    all.push_back({session.member, session.address, members_.announced(session.member), appended() - kept, now - session.heard});
+    all.push_back({session.member, session.address, members_.announced(session.member), appended() - kept, now - session.heard,
+                   session.page});
   }
   return all;
 }

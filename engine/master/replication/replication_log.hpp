@@ -52,6 +52,7 @@ class ReplicationLog {
     bool in_sync = false;
     std::uint64_t behind = 0;  // entries that it does not keep yet
     Duration heard{0};         // ago
+    std::string page{};        // URL, when it leads; empty: not known
   };
   std::vector<FollowerStatus> followers() const;
   /// How many followers have begun: it grows when there is one that lacks what was appended before.
@@ -68,7 +69,7 @@ class ReplicationLog {
 
  private:
   struct Session {
-    std::string member, address;
+    std::string member, address, page;
     rpc::ConnectionPtr connection;
     std::unique_ptr<Follower> follower;       // null: it waits until it is announced that the member is not in sync
     std::optional<rpc::Responder> following;  // until it begins

@@ -283,12 +283,12 @@ client::MasterList ServerImpl::masters() const {
     list.masters.push_back({"", address_, State::leads, 0, Duration(0)});
     return list;
   }
-  list.cluster = options_.leadership->cluster();
-  list.epoch = options_.leadership->epoch();
-  list.masters.push_back({options_.leadership->member(), options_.leadership->address(), State::leads, 0, Duration(0)});
-  for (const auto& follower : replication_->followers())
-    list.masters.push_back(
-        {follower.member, follower.address, follower.in_sync ? State::in_sync : State::copies, follower.behind, follower.heard});
+  const Leadership& own = *options_.leadership;
+  list.cluster = own.cluster(), list.epoch = own.epoch();
+  list.masters.push_back({own.member(), own.address(), State::leads, 0, Duration(0), options_.page});
+  for (const ReplicationLog::FollowerStatus& follower : replication_->followers())
+    list.masters.push_back({follower.member, follower.address, follower.in_sync ? State::in_sync : State::copies, follower.behind,
+                            follower.heard, follower.page});
   return list;
 }
 

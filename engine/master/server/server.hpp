@@ -42,6 +42,7 @@ struct ServerOptions {
   StorageFactory storage;                     // the cluster's files; empty: it has none
   ProfileStoreFactory profiles;               // what is learned of programs; empty: kept in memory
   Leadership* leadership = nullptr;           // of several masters; outlives the server; null: there is only this one
+  std::string page{};                         // of several masters: URL of this one's page, for lists of them; empty: not known
   rpc::Security security{};                   // of its connections
   std::vector<std::string> administrators{};  // users who may do all; empty: the user who runs the process
   /// Called once, on the server's thread, when the master cannot go on (its journal failed, its scheduler does not return). Clients

@@ -174,7 +174,8 @@ Error GroupMember::follow_until_gone(const LeaderRecord& leader, const std::func
                  fmt::format("{} has jobs and files of its own, which a copy of that master's would replace; stop the others, "
                              "start this one first, and them with --standby; or name an empty directory",
                              options_.data_directory));
-  auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster, options_.address}, options_.security);
+  auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster, options_.address, options_.page},
+                               options_.security);
   if (!link) return link.error();
   const Following& found = (*link)->leader();
   if (found.epoch != leader.epoch)  // a master of before, which does not count on this one's copy

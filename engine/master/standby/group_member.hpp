@@ -23,6 +23,7 @@ struct GroupOptions {
   std::string data_directory;
   StorePaths paths;
   std::string address;   // where others find this master when it leads
+  std::string page{};    // URL of its page then, for those who look at another's; empty: not known
   bool standby = false;  // it does not begin a cluster: where none has led, it waits for another to lead
   Duration lease = std::chrono::seconds(3);
   rpc::Security security{};  // of its connection to the one that leads

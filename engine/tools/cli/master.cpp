@@ -172,8 +172,11 @@ Result<void> serve_in_group(MasterOptions& options, const client::StopSignal& st
   WEFT_ASSIGN(const rpc::ReservedAddress reserved, rpc::reserve_address(listen, options.server.security));
   options.server.listen = reserved.endpoint.text;
   const std::string& data = options.files.data_directory;
+  // The address that is taken where none is given may not be had, and is the same on all machines.
+  if (options.http_given || !options.group.page_url.empty())
+    options.server.page = page_url(options.group, options.http, options.server.security.encrypted());
   WEFT_ASSIGN(const auto member,
-              join_group(options.group, options.server.listen, data,
+              join_group(options.group, options.server.listen, options.server.page, data,
                          {options.server.journal, namespace_in(data), options.server.directory, options.profiles}));
   WEFT_TRY(write_port_file(options, options.server.listen));
   while (!stop.requested()) {

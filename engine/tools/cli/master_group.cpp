@@ -1,6 +1,8 @@
 #include "engine/tools/cli/master_group.hpp"
 
 #include <cstdlib>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,16 +43,31 @@ Result<std::unique_ptr<master::Election>> election(const MasterGroupOptions& opt
   return master::etcd_election(std::move(etcd));
 }
 
+bool is_any(std::string_view host) { return host == "0.0.0.0" || host == "[::]"; }
+
+/// The host by which others reach a port that listens on that one.
+std::string host_for(const MasterGroupOptions& options, const std::string& listening) {
+  const std::string& host = options.advertise.empty() ? listening : options.advertise;
+  return is_any(host) ? machine_name() : host;
+}
+
 /// Host and port by which other masters reach this one.
 Result<std::string> advertised(const MasterGroupOptions& options, const std::string& listen) {
   const std::size_t colon = listen.rfind(':');
-  std::string host = options.advertise.empty() ? listen.substr(0, colon) : options.advertise;
-  if (host == "0.0.0.0" || host == "[::]") host = machine_name();
-  const std::string address = host + listen.substr(colon);
+  const std::string address = host_for(options, listen.substr(0, colon)) + listen.substr(colon);
   if (!rpc::Endpoint::parse(address))
     return fail(Code::invalid_argument,
                 fmt::format("--advertise: '{}' is no host; name one, or an address, without a port", escaped(options.advertise)));
   return address;
+}
+
+/// Http or https, a host, perhaps a port, and nothing that a page or a terminal could take for more.
+bool is_page_url(std::string_view url) {
+  const std::size_t host = url.find("://");
+  if (host == std::string_view::npos || (url.substr(0, host) != "http" && url.substr(0, host) != "https")) return false;
+  const std::string_view rest = url.substr(host + 3);
+  return !rest.empty() &&
+         rest.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-:[]") == std::string_view::npos;
 }
 
 }  // namespace
@@ -71,6 +88,9 @@ void add_group_options(CLI::App& command, MasterGroupOptions& options) {
                    "Where no master has led yet, wait until another leads, because this one has nothing to begin with");
   add_value(command, "--advertise", options.advertise, "HOST",
             "Host name or address by which other masters reach this one (default: as in --listen)");
+  add_value(command, "--page-url", options.page_url, "URL",
+            "Where browsers find this master's page when it leads, for links on the pages of the others: http(s)://HOST[:PORT]\n"
+            "(default: as in --http, if that is given)");
   add_duration_option(command, "--leader-lease", options.lease, Zero::refused,
                       "After how much silence of the one that leads another takes over, from 2s on (default: 3s)");
 }
@@ -78,23 +98,39 @@ void add_group_options(CLI::App& command, MasterGroupOptions& options) {
 Result<void> check(const MasterGroupOptions& options, const std::string& data_directory) {
   if (!options.etcd.empty() && !options.kubernetes_lease.empty())
     return fail(Code::invalid_argument, "--etcd and --kubernetes-lease are two ways to decide who leads; name one of them");
-  if (!options.wanted() && (options.standby || !options.advertise.empty() || !options.kubernetes_server.empty()))
+  if (!options.wanted() &&
+      (options.standby || !options.advertise.empty() || !options.kubernetes_server.empty() || !options.page_url.empty()))
     return fail(Code::invalid_argument,
                 fmt::format("{} is for one of several masters; name where they meet by --etcd or --kubernetes-lease",
-                            options.standby             ? "--standby"
-                            : options.advertise.empty() ? "--kubernetes-server"
-                                                        : "--advertise"));
+                            options.standby                      ? "--standby"
+                            : !options.advertise.empty()         ? "--advertise"
+                            : !options.kubernetes_server.empty() ? "--kubernetes-server"
+                                                                 : "--page-url"));
+  if (!options.page_url.empty() && !is_page_url(options.page_url))
+    return fail(Code::invalid_argument,
+                fmt::format("--page-url: '{}' is no address of a page; write http://HOST:PORT or https://HOST:PORT",
+                            escaped(options.page_url)));
   if (options.wanted() && data_directory.empty())
     return fail(Code::invalid_argument, "one of several masters needs a directory for its copy: name it by --data-dir");
   return {};
 }
 
+std::string page_url(const MasterGroupOptions& options, const std::string& http, bool encrypted) {
+  if (!options.page_url.empty()) return options.page_url;
+  const std::size_t colon = http.rfind(':');
+  if (colon == std::string::npos || http.substr(colon) == ":0") return {};
+  const std::string host = http.substr(0, colon);  // one that listens on loopback is found there only
+  return fmt::format("{}://{}{}", encrypted ? "https" : "http", is_any(host) ? host_for(options, host) : host, http.substr(colon));
+}
+
 Result<std::unique_ptr<master::GroupMember>> join_group(const MasterGroupOptions& options, const std::string& listen,
-                                                        const std::string& data_directory, const master::StorePaths& paths) {
+                                                        std::string page, const std::string& data_directory,
+                                                        const master::StorePaths& paths) {
   master::GroupOptions group;
   group.data_directory = data_directory;
   group.paths = paths;
   group.standby = options.standby;
+  group.page = std::move(page);
   group.lease = options.lease;
   WEFT_ASSIGN(group.security, rpc::security_of_environment());
   WEFT_ASSIGN(group.address, advertised(options, listen));

@@ -21,6 +21,7 @@ struct MasterGroupOptions {
   std::string kubernetes_lease, kubernetes_server;
   bool standby = false;
   std::string advertise;  // host; empty: that of the address where it listens
+  std::string page_url;   // where browsers find this one's page; empty: as --http says
   Duration lease = std::chrono::seconds(3);
 
   bool wanted() const { return !etcd.empty() || !kubernetes_lease.empty(); }
@@ -29,8 +30,12 @@ struct MasterGroupOptions {
 void add_group_options(CLI::App& command, MasterGroupOptions& options);
 /// invalid_argument when options contradict one another; `data_directory` is --data-dir.
 Result<void> check(const MasterGroupOptions& options, const std::string& data_directory);
-/// `listen` is where the master listens when it leads.
+/// URL of the page of a master that serves it at `http` (--http), for the pages of the others; empty where it cannot be known
+/// before.
+std::string page_url(const MasterGroupOptions& options, const std::string& http, bool encrypted);
+/// `listen` is where the master listens when it leads, `page` the URL of its page then.
 Result<std::unique_ptr<master::GroupMember>> join_group(const MasterGroupOptions& options, const std::string& listen,
-                                                        const std::string& data_directory, const master::StorePaths& paths);
+                                                        std::string page, const std::string& data_directory,
+                                                        const master::StorePaths& paths);
 
 }  // namespace weft::tools

@@ -24,16 +24,17 @@ std::string masters_json(const client::MasterList& list) {
   return json_line(object("cluster", list.cluster, "epoch", list.epoch, "masters",
                           objects(list.masters, [](JsonWriter& json, const client::MasterStatus& master) {
                             members(json, "member", master.member, "address", master.address, "state", state_of(master), "behind",
-                                    master.behind, "heard_seconds_ago", in_seconds(master.heard));
+                                    master.behind, "heard_seconds_ago", in_seconds(master.heard), "page", master.page);
                           })));
 }
 
 std::string masters_table(const client::MasterList& list) {
-  TextTable table({"ADDRESS", "STATE", "BEHIND", "HEARD", "MEMBER"});
+  TextTable table({"ADDRESS", "STATE", "BEHIND", "HEARD", "MEMBER", "PAGE"});
   for (const client::MasterStatus& master : list.masters) {
     const bool leads = master.state == client::MasterStatus::State::leads;
     table.row(escaped(master.address), state_of(master), leads ? "-" : fmt::format("{} changes", master.behind),
-              leads ? "-" : human_duration(master.heard) + " ago", master.member.empty() ? "-" : escaped(master.member));
+              leads ? "-" : human_duration(master.heard) + " ago", master.member.empty() ? "-" : escaped(master.member),
+              master.page.empty() ? "-" : escaped(master.page));
   }
   if (list.cluster.empty()) return table.text();
   return fmt::format("cluster {}, epoch {}\n{}", escaped(list.cluster), list.epoch, table.text());

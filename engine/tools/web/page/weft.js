@@ -147,6 +147,14 @@ function numbers(pairs) { return h('ul', {class: 'numbers'}, pairs.map(([label, 
 // ---- what is watched --------------------------------------------------------------------------------------------------
 
 let sources = [], stale = null;  // what the view watches, and what draws its clocks
+let others = [];                 // addresses of pages of masters that could lead in the place of this one
+/// Asked while there is a master that can say so.
+async function askForOthers() {
+  if (logs || report) return;
+  const all = await ask('/masters').catch(() => null);
+  if (all) others = all.masters.filter(one => one.state !== 'leads' && /^https?:/.test(one.page) && new URL(one.page).origin !== location.origin).map(one => new URL(one.page).origin);
+}
+setInterval(() => { if (sources.some(source => source.readyState === EventSource.OPEN)) askForOthers(); }, 15000);
 /// A list of which only differences come: objects by their first members. Each object knows when it came, so that clocks go on.
 class LiveList {
   constructor(rows) {
@@ -198,16 +206,26 @@ function subscribe(handlers) {
   source.onerror = () => {
     lost = true;
     say(logs ? 'weft history has ended; what is shown is old' : 'the master does not answer; what is shown is old', true);
+    offerOthers();
     // A browser tries again by itself, but not after an answer that is none.
     if (source.readyState !== EventSource.CLOSED) return;
     ask('/scheduler').catch(() => {});  // does it want to know who asks?
     setTimeout(() => { if (sources.includes(source)) show(); }, 3000);
   };
-  source.onopen = () => { if (lost) show(); else say(of === 'logs' ? 'from logs' : 'live'); };  // perhaps another master
+  source.onopen = () => {
+    if (lost) return show();  // perhaps another master
+    say(of === 'logs' ? 'from logs' : 'live');
+    askForOthers();
+  };
   return source;
 }
+/// This page cannot ask at another address whether a master leads there: somebody has to follow the link.
+function offerOthers() {
+  if (!others.length || statusLine.querySelector('a')) return;
+  statusLine.append('; another master may lead: ', ...others.flatMap((other, at) => [at ? ', ' : null, link(other + location.pathname + location.search, new URL(other).host)]).filter(Boolean));
+}
 function say(text, bad) {
-  if (statusLine.textContent !== text) statusLine.textContent = text;
+  if (statusLine.said !== text) statusLine.replaceChildren(statusLine.said = text);
   statusLine.classList.toggle('bad', !!bad);
 }
 async function ask(path, options) {

@@ -37,7 +37,7 @@ class Peer {
     reactor_->run([this] { connection_->close(); });
   }
   Result<Following> follow(const std::string& cluster = "") {
-    auto answer = rpc::call(*reactor_, connection_, kFollow, to_payload(Follow{name_, cluster, name_ + ":1"}), 20s);
+    auto answer = rpc::call(*reactor_, connection_, kFollow, to_payload(Follow{name_, cluster, name_ + ":1", page}), 20s);
     if (!answer) return fail(answer.error());
     auto following = from_message<Following>(*answer);
     if (following) session_ = following->session;
@@ -66,6 +66,7 @@ class Peer {
   void keep() { in_sync = pull(has_).value().in_sync; }
 
   bool in_sync = false;
+  std::string page;  // that it says it has
 
  private:
   std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("peer");
@@ -343,6 +344,18 @@ TEST_F(TheLog, RefusesThoseThatAreNoFollowers) {
   Peer itself(address, "leader");
   EXPECT_FALSE(itself.follow());
   EXPECT_THAT(stranger.pull(0).error().to_string(), HasSubstr("not known"));
+}
+
+TEST_F(TheLog, KnowsWhereThePagesOfFollowersAre) {
+  Peer with(address, "b"), without(address, "c"), long_one(address, "d");
+  with.page = "https://b:7078";
+  long_one.page = "http://" + std::string(10'000, 'd');
+  for (Peer* peer : {&with, &without, &long_one}) ASSERT_TRUE(peer->follow());
+  std::vector<std::string> pages;
+  reactor->run([&] {
+    for (const auto& follower : log->followers()) pages.push_back(follower.page);
+  });
+  EXPECT_THAT(pages, ElementsAre("https://b:7078", "", "")) << "a part of one would lead to another place";
 }
 
 TEST_F(TheLog, DropsAFollowerWhoseSnapshotCannotBeRead) {

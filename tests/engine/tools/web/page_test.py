@@ -263,6 +263,20 @@ try:
         world.go("/")
         world.sees("Masters", "leads", "in sync")
         world.shot("masters")
+
+        # The one that leads is gone: the page leads to that of the other one, to what was looked at.
+        world.go("/scheduler")
+        until(lambda: driver.execute_script("return others.length") == 1, "the page to know the other master")
+        assert not driver.find_elements(By.CSS_SELECTOR, "#status a"), "a link to a master that does not lead"
+        world.leader.send_signal(signal.SIGKILL)
+        until(lambda: driver.find_element(By.CSS_SELECTOR, "#status a").text == world.other_page, "the link to the other master's page")
+        assert "does not answer; what is shown is old; another master may lead" in driver.find_element(By.ID, "status").text
+        def there():
+            with urllib.request.urlopen(f"http://{world.other_page}/healthz", timeout=5) as answer:
+                return answer.status == 200
+        until(there, "the other master to lead")
+        driver.find_element(By.CSS_SELECTOR, "#status a").click()
+        until(lambda: driver.current_url == f"http://{world.other_page}/scheduler" and driver.find_element(By.ID, "status").text == "live", "the page of the other master")
     errors = [line["message"] for line in driver.get_log("browser") if line["level"] == "SEVERE" and "Failed to load resource" not in line["message"] and "ERR_" not in line["message"]]
     assert not errors, errors
     print(f"ok: first paint after {painted:.0f} ms with {many} tasks, script and style {sum(sizes)} bytes")

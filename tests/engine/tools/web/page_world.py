@@ -62,7 +62,7 @@ class World:
         self.weft("node", "wait", "3")
 
     def masters(self):
-        """Two that meet in an etcd; the first has a page."""
+        """Two that meet in an etcd, each with a page when it leads: that of the first is self.page, that of the second self.other_page."""
         def free():
             with socket.socket() as one:
                 one.bind(("127.0.0.1", 0))
@@ -71,10 +71,11 @@ class World:
         self.started.append(subprocess.Popen(["etcd", "--data-dir", self.scratch + "/etcd", "--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
                                               "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         one = ["weft", "master", "--listen", "127.0.0.1:0", "--etcd", client, "--http"]
-        self.start(*one, "127.0.0.1:0", "--data-dir", self.scratch + "/m1")
+        self.page, self.other_page = (f"127.0.0.1:{free()}" for _ in range(2))
+        self.leader = self.start(*one, self.page, "--data-dir", self.scratch + "/m1")
         first = f"{self.scratch}/{len(self.started) - 1}.out"
-        self.page = until(lambda: re.search(r"page is at http://([^/]+)/", open(first).read()), "the master that leads")[1]
-        self.start(*one, "none", "--data-dir", self.scratch + "/m2", "--standby")
+        until(lambda: f"page is at http://{self.page}/" in open(first).read(), "the master that leads")
+        self.start(*one, self.other_page, "--data-dir", self.scratch + "/m2", "--standby")
 
     def weft(self, *words):
         return subprocess.run([bin_dir + "/weft", *words, "--master", self.master], check=True, capture_output=True, text=True, timeout=60).stdout
