@@ -2,9 +2,13 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/machine.hpp"
 #include "base/rpc/credentials.hpp"
+#include "base/unguessable.hpp"
 #include "engine/client/binary_upload.hpp"
+#include "storage/transient.hpp"
 
 namespace weft::client {
 
@@ -70,22 +74,54 @@ Result<void> Admin::kill(JobId id, const std::string& reason) {
   return call(kKillJob, encode(KillRequest{id, reason})).map([](auto&&) {});
 }
 
-Result<JobId> Admin::detach_once(const Detach& detach, const std::string& program_file) {
+/// How far a detached job has come, as far as answers have said.
+struct Admin::Submission {
+  JobId job;              // 0: not known
+  std::uint64_t key = 0;  // with which its driver is to be started; 0: that is done, or it is over
+  bool ordered = false;   // the order to start it was sent: then the job may run, and end, though no answer has said so
+};
+
+Result<void> Admin::submit_once(const Detach& detach, const std::string& program_file, Submission& submission) {
   WEFT_ASSIGN(const auto message, call(kDetachJob, encode(detach)));
   WEFT_ASSIGN(const Submitted submitted, decode<Submitted>(message));
-  if (!submitted.binary_known)  // also of a job that was begun, by a driver that went away before it had uploaded this
-    WEFT_TRY(upload_binary(program_file, program_file, detach.submit.binary, [this](rpc::MessageType type, rpc::Payload payload) {
-      return link_.call(type, std::move(payload), kUploadDeadline);
-    }));
-  if (submitted.key == 0) return submitted.job;  // known, and begun
-  return call(kStartDriver, encode(Attach{submitted.job, submitted.key})).map([&](auto&&) { return submitted.job; });
+  submission.job = submitted.job;
+  submission.key = submitted.key;
+  if (submitted.binary_known) return {};
+  // Also of a job that was begun, by a driver that went away before it had uploaded this.
+  return upload_binary(program_file, program_file, detach.submit.binary, [this](rpc::MessageType type, rpc::Payload payload) {
+    return link_.call(type, std::move(payload), kUploadDeadline);
+  });
 }
 
-Result<JobId> Admin::detach(const Detach& detach, const std::string& program_file) {
+Result<void> Admin::start_once(Submission& submission) {
+  const bool again = std::exchange(submission.ordered, true);
+  auto started = call(kStartDriver, encode(Attach{submission.job, submission.key})).map([](auto&&) {});
+  if (started || !again || started.error().code() != Code::cancelled) return started;
+  const auto status = job(submission.job);
+  return status && status->jobs[0].state != master::JobState::running ? Result<void>() : started;  // it ran, and is over
+}
+
+Result<JobId> Admin::detach(Detach detach, const std::string& program_file) {
+  detach.submit.options.submitter = unguessable_number();
   storage::Retry retry(options_, kAdminPauses);
+  Submission submission;
   while (true) {
-    auto job = detach_once(detach, program_file);
-    if (job || detach.submit.options.request_id.empty() || !retry.again(job.error())) return job;
+    // Once its start was ordered the job is not submitted again: it may be over, and would run twice. By a request id the master
+    // knows also one that is over.
+    const bool known = submission.ordered && detach.submit.options.request_id.empty();
+    auto done = known ? Result<void>() : submit_once(detach, program_file, submission);
+    if (done && submission.key != 0) done = start_once(submission);
+    if (done) return submission.job;
+    if (known && done.error().code() == Code::not_found) {  // of a master that keeps no jobs, and took it along
+      submission = {};
+      continue;
+    }
+    if (retry.again(done.error())) continue;
+    if (submission.job == JobId() || !storage::is_transient(done.error())) return fail(std::move(done).error());
+    return fail(
+        std::move(done).error().wrap(fmt::format("job {0} was submitted, and it is not known whether it was started; weft job "
+                                                 "status {0} shows it",
+                                                 submission.job.value())));
   }
 }
 

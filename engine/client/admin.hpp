@@ -34,8 +34,10 @@ class Admin {
   Result<void> kill(JobId id, const std::string& reason);
   /// Submits a job whose driver is to run in the cluster, uploads its program where the master lacks it, and has the driver
   /// started. Returns when it was sent to a worker, or waits for one. The error is why it will never be started; the job has failed
-  /// then. With a request id all of it is repeated while the master is away, and a job that has the id is the one that is meant.
-  Result<JobId> detach(const Detach& detach, const std::string& program_file);
+  /// then. All of it is repeated while the master is away: the master knows the job by a number that is drawn here. When that takes
+  /// longer than `patience`, the error has the job's number, if an answer brought it. With a request id, a job that has the id is
+  /// the one that is meant.
+  Result<JobId> detach(Detach detach, const std::string& program_file);
   Result<std::vector<JobLog>> logs(JobId id, std::uint64_t max_bytes);
   Result<std::vector<NodeStatus>> nodes();
   /// The same, and whether the master takes anybody's orders.
@@ -61,7 +63,9 @@ class Admin {
   template <class Request>
   Result<rpc::Message> ask(rpc::MessageType type, const Request& request);
   Result<rpc::Message> ask(rpc::MessageType type);
-  Result<JobId> detach_once(const Detach& detach, const std::string& program_file);
+  struct Submission;
+  Result<void> submit_once(const Detach& detach, const std::string& program_file, Submission& submission);
+  Result<void> start_once(Submission& submission);
 
   const AdminOptions options_;
   std::unique_ptr<rpc::Reactor> reactor_;

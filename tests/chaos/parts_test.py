@@ -316,14 +316,19 @@ class Jobs(unittest.TestCase):
         lines = self.run_on(lambda cluster, words: (*self.writes("a\t1\n")(cluster, words), f"{next(answers)}\n"), "detached", chance=0.3)
         self.assertIn("a submission that was repeated made another job: 1 instead of 0", lines[0])
 
+    def test_half_of_the_detached_jobs_have_an_id(self):
+        for chance, nameless in ((0.3, 0), (0.7, 1)):
+            self.assertEqual(self.run_on(self.writes("a\t1\n"), "detached", chance=chance), [])
+            self.assertEqual(self.job.nameless, nameless)
+
 
 class Known(unittest.TestCase):
     """What the master says of all jobs at the end."""
 
-    def said(self, *jobs, finished=0):
+    def said(self, *jobs, finished=0, nameless=1000):
         checked = Run.__new__(Run)
         checked.cluster = Nobody("", lambda *_: (0, "", json.dumps([{"options": {}, "state": "finished", **job} for job in jobs])))
-        checked.jobs = [unittest.mock.Mock(finished=finished)]
+        checked.jobs = [unittest.mock.Mock(finished=finished, nameless=nameless)]
         checked._check_jobs()
         return "\n".join(checked.cluster.lines)
 
@@ -339,6 +344,11 @@ class Known(unittest.TestCase):
     def test_two_jobs_of_one_request(self):
         jobs = [{"id": number, "options": {"request-id": "a"}} for number in (1, 2)]
         self.assertIn("several jobs are of one request: ['a']", self.said(*jobs))
+
+    def test_two_jobs_of_a_submission_without_an_id(self):
+        jobs = {"id": 1}, {"id": 2}, {"id": 3, "options": {"request-id": "a"}}
+        self.assertEqual(self.said(*jobs, nameless=2), "")
+        self.assertIn("a submission without an id made several jobs: 2 jobs of 1", self.said(*jobs, nameless=1))
 
 
 class Leading(unittest.TestCase):

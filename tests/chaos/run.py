@@ -146,7 +146,7 @@ class Run:
             self.cluster.violations.add(f"weft fs fsck: {(checked.stdout + checked.stderr).strip()[-300:]}")
 
     def _check_jobs(self):
-        """What the master says of all jobs: each has ended, whatever happened to masters, and no two are of one request."""
+        """What the master says of all jobs: each has ended, whatever happened to masters, and no two are of one submission."""
         deadline = time.monotonic() + ENDED
         while True:
             listed = self.cluster.run("weft", "job", "list", "--json")
@@ -160,6 +160,9 @@ class Run:
         requests = collections.Counter(job["options"].get("request-id") for job in jobs)
         if twice := [request for request, count in requests.items() if request and count > 1]:
             self.cluster.violations.add(f"several jobs are of one request: {twice}")
+        nameless = sum("request-id" not in job["options"] for job in jobs)
+        if nameless > (submitted := sum(job.nameless for job in self.jobs)):
+            self.cluster.violations.add("a submission without an id made several jobs", f"{nameless} jobs of {submitted}")
         for job in jobs:
             if "the master was restarted" in job.get("error", ""):
                 self.cluster.violations.add("a job did not outlive its master", f"job {job['id']}: {job['error']}")

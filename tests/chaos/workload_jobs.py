@@ -54,7 +54,8 @@ class Inputs:
 
 
 class JobWorkload:
-    """Jobs whose drivers run here, some of which may go on in the cluster, and detached ones. Each has an id of its request."""
+    """Jobs whose drivers run here, some of which may go on in the cluster, and detached ones. Each has an id of its request, but for half of the
+    detached ones."""
 
     def __init__(self, cluster, inputs, seed, number, injector):
         self.cluster, self.inputs, self.number, self.injector = cluster, inputs, number, injector
@@ -62,6 +63,7 @@ class JobWorkload:
         self.driver, self.driver_killed = None, False
         self.lock = threading.Lock()
         self.finished, self.failed, self.detached, self.went_on = 0, 0, 0, 0
+        self.nameless = 0  # submissions without an id
         self.left_over = set()  # names of jobs that may have left something, because their drivers were killed
         os.makedirs(cluster.path("outputs"), exist_ok=True)
 
@@ -91,7 +93,9 @@ class JobWorkload:
         }[kind]
         words += [] if kind == "table" else ["--output", place]
         words += ["--quiet", "--partitions", str(self.chance.choice([1, 3, 9, 20])), "--shuffle-mode", self.chance.choice(["memory", "pull"]),
-                  "--shuffle-replicas", str(self.chance.choice([1, 1, 2])), "--patience", PATIENCE, "--request-id", name]
+                  "--shuffle-replicas", str(self.chance.choice([1, 1, 2])), "--patience", PATIENCE]
+        if how != "detached" or self.chance.random() < 0.5:
+            words += ["--request-id", name]
         if how == "continue":
             words += ["--on-disconnect", "continue"]
         begin = time.monotonic()
@@ -125,16 +129,18 @@ class JobWorkload:
         return self._detached(program, words, kind)
 
     def _detached(self, program, words, kind):
-        """With a driver on a worker. The submission is repeated half of the time, and perhaps cut off before; all of them mean one job."""
+        """With a driver on a worker. A submission with an id is repeated half of the time, and perhaps cut off before; all of them mean one job."""
+        named = "--request-id" in words
         words = ["weft", "submit", "--detach", "--patience", PATIENCE, f"{self.cluster.programs}/{program}", "--", *words]
-        if self.chance.random() < 0.25:
+        self.nameless += not named
+        if named and self.chance.random() < 0.25:
             self._cut_off(words, self.chance.uniform(0, CUT_OFF))
         submitted = self.cluster.run(*words)
         if submitted.returncode != 0:
             return "submission", submitted
         self.detached += 1
         job = submitted.stdout.strip()
-        if self.chance.random() < 0.5:
+        if named and self.chance.random() < 0.5:
             again = self.cluster.run(*words)
             if again.returncode != 0 and not permitted("submission", again.stderr, time.monotonic(), time.monotonic(), self.injector.happened):
                 self.cluster.violations.add(f"a submission cannot be repeated: {last_line(again.stderr)}", " ".join(words))

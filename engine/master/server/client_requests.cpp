@@ -238,7 +238,8 @@ Result<rpc::Payload> ClientRequests::on_submit(const rpc::ConnectionPtr& connect
   return client::encode(submitted(id));
 }
 
-/// Of a job that is known and whose driver was started, or that is over, the answer has no key: there is nothing left to do.
+/// Of a job that is known, by who submits it or by its request id, and whose driver was started, or that is over, the answer has no
+/// key: there is nothing left to do.
 Result<rpc::Payload> ClientRequests::on_detach(const rpc::ConnectionPtr& connection, client::Detach detach) {
   detach.submit.options.user = parts_.callers.owner(*connection, detach.submit.options.user);
   if (detach.submit.same_binary) return fail(Code::invalid_argument, "a detached job brings its own program");
@@ -246,34 +247,40 @@ Result<rpc::Payload> ClientRequests::on_detach(const rpc::ConnectionPtr& connect
   if (detach.files.size() > protocol::kMostDriverFiles || std::any_of(detach.files.begin(), detach.files.end(), too_long))
     return fail(Code::invalid_argument, fmt::format("a detached job may name {} files, with paths of {} bytes",
                                                     protocol::kMostDriverFiles, protocol::kMostPathBytes));
-  if (const auto known = known_job(detach.submit.options)) {
-    client::Submitted answer = submitted(known->id);
-    const auto job = parts_.jobs.find(known->id);
-    const bool over = job == parts_.jobs.end(), in_cluster = parts_.drivers.knows(known->id);
-    if (over || (in_cluster ? parts_.drivers.wanted(known->id) : job->second.driver != nullptr)) {
+  std::optional<JobId> known;
+  if (const auto own = job_of_submitter(detach.submit.options); own != parts_.jobs.end())
+    known = own->first;
+  else if (const auto named = known_job(detach.submit.options))
+    known = named->id;
+  if (known) {
+    client::Submitted answer = submitted(*known);
+    const auto job = parts_.jobs.find(*known);
+    const bool over = job == parts_.jobs.end(), in_cluster = parts_.drivers.knows(*known);
+    if (over || (in_cluster ? parts_.drivers.wanted(*known) : job->second.driver != nullptr)) {
       answer.key = 0;
       return client::encode(answer);
     }
     // This completes the submission that another one began.
     job->second.driver = connection;
     job->second.alone.reset();
-    in_cluster ? parts_.drivers.goes_on(known->id) : parts_.drivers.add(known->id, std::move(detach.files));
-    return client::encode(submitted(known->id));
+    in_cluster ? parts_.drivers.goes_on(*known) : parts_.drivers.add(*known, std::move(detach.files));
+    return client::encode(submitted(*known));
   }
   WEFT_ASSIGN(const JobId id, begin_job(connection, std::move(detach.submit)));
   parts_.drivers.add(id, std::move(detach.files));
   return client::encode(submitted(id));
 }
 
+/// Again, when the answer was lost: that is no error, though the driver that was started has another key.
 void ClientRequests::on_start_driver(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
   const auto start = client::decode<client::Attach>(message);
   if (!start) return responder.fail(start.error());
   const auto job = running_job(start->job);
   if (!job) return responder.fail(job.error());
-  if (!parts_.drivers.knows(start->job) || (*job)->key != start->key)
+  if (!parts_.drivers.knows(start->job) || client::key_of_job((*job)->key) != client::key_of_job(start->key))
     return responder.fail(
         Error(Code::invalid_argument, fmt::format("job {} is not to be started with this key", start->job.value())));
-  if (!parts_.binaries.knows((*job)->submit.binary))
+  if (!parts_.drivers.wanted(start->job) && !parts_.binaries.knows((*job)->submit.binary))
     return responder.fail(Error(Code::invalid_argument, "the job's program was not uploaded"));
   if ((*job)->driver == connection) (*job)->driver = nullptr;
   parts_.drivers.start(start->job,

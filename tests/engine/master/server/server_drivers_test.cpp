@@ -255,6 +255,29 @@ TEST_F(ServerDrivers, ADriverThatGotNoAnswerSubmitsTheSameJobAgain) {
   EXPECT_NE(submitted(connect(), nameless).value().job, without.job);
 }
 
+TEST_F(ServerDrivers, ASubmissionWithoutARequestIdWhoseAnswerWasLostIsMadeOnce) {
+  join("w1");
+  auto submit = submission();
+  submit.options.submitter = 7;
+  const auto job = detach(connect(), submit).value();
+  const auto client = connect();
+  const auto same = detach(client, submit).value();
+  EXPECT_EQ(same.job, job.job);
+  EXPECT_EQ(same.key, job.key) << "it can still be completed";
+  auto other = submit;
+  other.options.submitter = 8;
+  EXPECT_NE(detach(client, other).value().job, job.job);
+  other = submit;
+  other.options.user = "eve";
+  EXPECT_NE(detach(client, other).value().job, job.job) << "another user's";
+  upload(client);
+  ASSERT_TRUE(start(client, same));
+  EXPECT_NE(started(1).second.key, job.key);
+  EXPECT_TRUE(start(connect(), job)) << "it was started: nothing is left to do";
+  EXPECT_EQ(detach(client, submit).value().key, 0u);
+  EXPECT_EQ(starts.size(), 1u);
+}
+
 TEST_F(ServerDrivers, AJobEndsWithItsTerminalUnlessItIsToContinue) {
   for (const OnDisconnect then : {OnDisconnect::kill, OnDisconnect::go_on}) {
     const auto terminal = connect();
