@@ -15,7 +15,7 @@ from group import Group
 from plan import GROUP, SUFFERING
 
 BETWEEN = 0.9  # seconds at most between the deaths of a worker and the master
-DEATHS = 2  # of the drivers of one job: the fourth ends it (kMostDriverDeaths), and a worker that cannot start one counts as a death, too
+DEATHS = 2  # of the drivers of one job: the fourth within an hour ends it (kMostDriverDeaths), and one that stays away from the master counts, too
 FILL = 1 << 20  # bytes that are written at once to a disk that is to be full
 
 # Where there is what a flip's variant names, below a worker's disk. Of databases, only what holds data.

@@ -79,12 +79,13 @@ struct FinishFact {
 /// Of a driver that runs in the cluster (DriverState, engine/master/server/drivers.hpp).
 struct DriverFact {
   NodeId node;
-  std::uint32_t deaths = 0;
+  std::uint32_t deaths = 0;  // as many as `died` has, for earlier releases
   std::uint64_t key = 0;
   bool wanted = false, running = false;
   std::vector<std::string> files;
   bool needs_files = false;
   bool detached = false;
+  std::vector<Time> died{};
 };
 
 using JobFact = std::variant<SubmissionFact, PartFact, ValueFact, ShapeFact, LaunchFact, FailureFact, FinishFact, DriverFact>;

@@ -154,6 +154,7 @@ struct DriverFact {          # of a driver that runs in the cluster
   files @5 :List(Text);
   needsFiles @6 :Bool;       # a worker without one of them will not do
   detached @7 :Bool;         # no driver outside of the cluster comes back; unset: of an earlier release
+  died @8 :List(Int64);      # when its process did, the oldest first; an earlier release has only their number
 }
 
 struct NodeFact {

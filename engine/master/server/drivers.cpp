@@ -31,11 +31,18 @@ struct Drivers::Inquiry {
 };
 
 DriverFact fact_of(const DriverState& state) {
-  return {state.node, state.deaths, state.key, state.wanted, state.running, state.files, state.needs_files, state.detached};
+  return {state.node,        static_cast<std::uint32_t>(state.died.size()),
+          state.key,         state.wanted,
+          state.running,     state.files,
+          state.needs_files, state.detached,
+          state.died};
 }
 
+/// An earlier release recorded how often it died and not when: then none of that counts.
 DriverState state_of(JobId job, DriverFact fact) {
-  return {job, fact.node, fact.deaths, fact.key, fact.wanted, fact.running, std::move(fact.files), fact.needs_files, fact.detached};
+  return {job,          fact.node,    std::move(fact.died),  fact.key,
+          fact.wanted,  fact.running, std::move(fact.files), fact.needs_files,
+          fact.detached};
 }
 
 std::uint64_t Drivers::new_key() {
@@ -182,7 +189,7 @@ void Drivers::choose(JobId job, const std::vector<Place>& places) {
     const auto failed = driver.failed.find(place.node);
     const bool lacks = driver.state.needs_files && !place.missing.empty();
     return std::make_tuple(lacks, failed == driver.failed.end() ? 0u : failed->second, place.missing.size(),
-                           driver.state.deaths > 0 && place.node == driver.state.node, -room(place.node), place.node);
+                           !driver.state.died.empty() && place.node == driver.state.node, -room(place.node), place.node);
   };
   const Place* best = nullptr;
   for (const Place& place : places)
@@ -266,7 +273,7 @@ void Drivers::disconnected(JobId job) {
     return;
   }
   if (!driver->state.running) return;
-  await_attach(job, *driver, times_.attach, &Drivers::died);
+  await_attach(job, *driver, times_.attach, &Drivers::away);
 }
 
 /// Otherwise it is stopped, and that is its end.
@@ -312,14 +319,32 @@ void Drivers::not_started(JobId job, const std::string& why) {
   later(job, driver);
 }
 
+/// Its connection is gone, and it makes no other. When nothing comes from its worker either, both may be cut off.
+void Drivers::away(JobId job, const std::string& how) {
+  Driver& driver = drivers_.at(job);
+  const RegisteredWorker* const worker = workers_.table.find(driver.state.node);
+  if (worker != nullptr && shell_.now() - worker->heard <= times_.heard) return died(job, how);
+  log_.warn("job {}: its driver is started on another worker: {}, and nothing was heard of its worker", job.value(), how);
+  move(job, driver);
+}
+
 void Drivers::died(JobId job, const std::string& how) {
   Driver& driver = drivers_.at(job);
+  std::vector<Time>& died = driver.state.died;
+  std::erase_if(died, [this](Time at) { return shell_.now() - at >= times_.deaths; });
+  died.push_back(shell_.now());
+  const std::string within = human_duration(times_.deaths);
+  log_.warn("job {}: its driver died ({} of {} times that it may within {}): {}", job.value(), died.size(), kMostDriverDeaths,
+            within, how);
+  if (died.size() > kMostDriverDeaths)
+    return fail(job, fmt::format("its driver died {} times within {}, the last time so: {}", died.size(), within, how));
+  move(job, driver);
+}
+
+/// Starts it elsewhere, a little later; its worker, which may be the only one with its files, may come back.
+void Drivers::move(JobId job, Driver& driver) {
   driver.state.running = false;
   driver.lost = shell_.now();
-  ++driver.state.deaths;
-  log_.warn("job {}: its driver died ({} of {} times that it may): {}", job.value(), driver.state.deaths, kMostDriverDeaths, how);
-  if (driver.state.deaths > kMostDriverDeaths)
-    return fail(job, fmt::format("its driver died {} times, the last time so: {}", driver.state.deaths, how));
   change(driver);
   later(job, driver);
 }
@@ -329,10 +354,7 @@ void Drivers::node_lost(NodeId node) {
   for (auto& [job, driver] : drivers_) {
     if (!driver.state.running || driver.state.node != node) continue;
     log_.warn("job {}: the worker with its driver is lost; it is started on another", job.value());
-    driver.state.running = false;
-    driver.lost = shell_.now();
-    change(driver);
-    later(job, driver);
+    move(job, driver);
   }
 }
 

@@ -24,7 +24,7 @@ namespace weft::master {
 struct DriverState {
   JobId job;
   NodeId node;                     // that has it, or last had it; 0: none yet
-  std::uint32_t deaths = 0;        // of its process by a signal; once it is on its way
+  std::vector<Time> died{};        // when its process did, the oldest first; those that counted the last time that it did
   std::uint64_t key = 0;           // with which it attaches; another for each start (client::key_of_next_start)
   bool wanted = false;             // it is to run: its program is uploaded, or its own driver is gone
   bool running = false;            // on that node, as far as is known
@@ -46,13 +46,17 @@ struct DriverTimes {
   Duration files = std::chrono::seconds(5);          // for workers to say which files they have
   Duration lost_files = std::chrono::minutes(1);     // for a worker with the files, after the one that had them was lost
   Duration unstarted = std::chrono::minutes(10);     // between the submission and the order to start
+  Duration deaths = std::chrono::hours(1);           // in which its process may die kMostDriverDeaths times
+  Duration heard = std::chrono::seconds(5);          // of a worker: one that was not heard of for longer may be cut off
   Duration starts = std::chrono::minutes(2);         // in which workers may fail to start it: a file system or a server may be away
   Duration end = std::chrono::seconds(30);           // for the process, when its job has finished
   Duration fail = std::chrono::seconds(5);           // when it has failed or was killed
 };
 
-/// A process may die by a signal as often; the next time the job fails. Starts that fail are not counted: they are repeated for
-/// DriverTimes::starts.
+/// A process may die as often within DriverTimes::deaths, by a signal or because it stays away from the master while its worker
+/// does not; the next time the job fails. So a job that runs for days is not ended by what happens to its driver now and then
+/// (Spark's spark.yarn.am.attemptFailuresValidityInterval). What is lost with its worker is not counted, nor are starts that fail:
+/// these are repeated for DriverTimes::starts.
 inline constexpr std::uint32_t kMostDriverDeaths = 3;
 
 /// Reactor thread only. What it is made of outlives it.
@@ -140,7 +144,9 @@ class Drivers {
   void lack(JobId job, const std::string& file);
   void stop(JobId job, NodeId node, const std::string& reason);
   void await_attach(JobId job, Driver& driver, Duration wait, void (Drivers::*end)(JobId, const std::string&));
+  void away(JobId job, const std::string& how);
   void died(JobId job, const std::string& how);
+  void move(JobId job, Driver& driver);
   void not_started(JobId job, const std::string& why);
   void fail(JobId job, const std::string& reason);
   static void answer(Driver& driver, const Result<void>& how);

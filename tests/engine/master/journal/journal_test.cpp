@@ -92,7 +92,7 @@ std::vector<JobFact> all_facts() {
           LaunchFact{StageId(1), 2, 3, NodeId(4), Time(5), 6, 7},
           FailureFact{StageId(1), 2, 3, 4, 5, 6},
           std::move(finish),
-          DriverFact{NodeId(1), 2, 3, true, true, {"/data/x"}, true, true}};
+          DriverFact{NodeId(1), 2, 3, true, true, {"/data/x"}, true, true, {Time(4), Time(5)}}};
 }
 
 TEST(JournalRecords, FactsComeBackAsTheyWere) {

@@ -121,7 +121,9 @@ class DriversTest : public testing::Test, public CoreShell {
       joined.data_address = joined.name + ":1";
       joined.capacity.cpu = slots;
       ASSERT_TRUE(apply(joined));
-      context.table.add(NodeId(id), host).info.name = joined.name;
+      RegisteredWorker& worker = context.table.add(NodeId(id), host);
+      worker.info.name = joined.name;
+      worker.heard = at;
     });
     return host;
   }

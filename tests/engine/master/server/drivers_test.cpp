@@ -105,7 +105,32 @@ TEST_F(DriversTest, AProcessThatDiesIsStartedElsewhereWithAnotherKeyAndNotForEve
   }
   EXPECT_EQ(keys.size(), kMostDriverDeaths + 1);
   EXPECT_EQ(status(JobId(1)).state, JobState::failed);
-  EXPECT_EQ(status(JobId(1)).error, "its driver died 4 times, the last time so: signal 9 (SIGKILL)");
+  EXPECT_EQ(status(JobId(1)).error, "its driver died 4 times within 1 h 00 min, the last time so: signal 9 (SIGKILL)");
+}
+
+TEST_F(DriversTest, OneThatDiesNowAndThenIsStartedAgainForAsLongAsItsJobTakes) {
+  make();
+  const auto worker = join(1, 2);
+  detach(1);
+  std::size_t starts = 0;
+  const auto dies = [&] {
+    ASSERT_TRUE(eventually([&] { return worker->starts.size() == starts + 1; })) << starts;
+    ++starts;
+    end(1, JobId(1), SIGKILL, "signal 9 (SIGKILL)");
+  };
+  for (std::uint32_t death = 0; death < 3 * kMostDriverDeaths; ++death, at += times.deaths / kMostDriverDeaths + 1ns) dies();
+  EXPECT_EQ(status(JobId(1)).state, JobState::running);
+  EXPECT_LE(states[JobId(1)].died.size(), kMostDriverDeaths) << "what does not count is forgotten";
+  ASSERT_TRUE(eventually([&] { return worker->starts.size() == starts + 1; }));
+  ++starts;
+  const DriverState state = state_of(JobId(1), fact_of(states[JobId(1)]));
+  EXPECT_EQ(state, states[JobId(1)]);
+  make();  // a restarted master, whose clock goes on
+  on_reactor([&] { EXPECT_TRUE(drivers->restore(state)); });
+  dies();
+  EXPECT_EQ(status(JobId(1)).state, JobState::running);
+  dies();
+  EXPECT_EQ(status(JobId(1)).state, JobState::failed) << "what counted before the restart does so behind it";
 }
 
 TEST_F(DriversTest, AnotherWorkerIsTriedWhereItCannotBeStarted) {
@@ -115,7 +140,7 @@ TEST_F(DriversTest, AnotherWorkerIsTriedWhereItCannotBeStarted) {
   ASSERT_EQ(first->starts.size(), 1u);
   end(1, JobId(1), -1, "cannot execute it");
   EXPECT_TRUE(eventually([&] { return second->starts.size() == 1; }));
-  EXPECT_EQ(states[JobId(1)].deaths, 0u);
+  EXPECT_THAT(states[JobId(1)].died, IsEmpty());
 }
 
 TEST_F(DriversTest, WorkersThatCannotStartItAreTriedInTurn) {
@@ -170,7 +195,7 @@ TEST_F(DriversTest, OneThatNeverAttachesIsStartedElsewhere) {
   const auto first = join(1, 4), second = join(2, 2);
   detach(1);
   EXPECT_TRUE(eventually([&] { return !first->stops.empty() && !second->starts.empty(); }));
-  EXPECT_EQ(states[JobId(1)].deaths, 0u);
+  EXPECT_THAT(states[JobId(1)].died, IsEmpty());
 }
 
 TEST_F(DriversTest, AWorkerThatHasTheFilesMayComeBackAfterItCouldNotStartIt) {
@@ -217,7 +242,7 @@ TEST_F(DriversTest, ItMovesWhenItsWorkerIsLostHoweverOften) {
     ASSERT_TRUE(eventually([&] { return worker->starts.size() == 1; })) << node;
     lose(node);
   }
-  EXPECT_EQ(states[JobId(1)].deaths, 0u);
+  EXPECT_THAT(states[JobId(1)].died, IsEmpty());
   EXPECT_FALSE(states[JobId(1)].running);
   EXPECT_EQ(status(JobId(1)).state, JobState::running);
 }
@@ -294,7 +319,22 @@ TEST_F(DriversTest, OneThatStaysAwayFromTheMasterIsStoppedAndStartedAgain) {
   });
   ASSERT_TRUE(eventually([&] { return worker->starts.size() == 2; }));
   EXPECT_EQ(worker->stops.at(0).job, JobId(1));
-  EXPECT_EQ(states[JobId(1)].deaths, 1u);
+  EXPECT_EQ(states[JobId(1)].died.size(), 1u);
+}
+
+TEST_F(DriversTest, OneThatIsCutOffWithItsWorkerHasNotDied) {
+  times.attach = kAtOnce;
+  make();
+  const auto cut_off = join(1, 4), other = join(2, 2);
+  detach(1);
+  on_reactor([&] {
+    drivers->attached(JobId(1));
+    at += times.heard + 1ns;
+    drivers->disconnected(JobId(1));
+  });
+  ASSERT_TRUE(eventually([&] { return other->starts.size() == 1; }));
+  EXPECT_EQ(cut_off->stops.at(0).job, JobId(1));
+  EXPECT_THAT(states[JobId(1)].died, IsEmpty());
 }
 
 TEST_F(DriversTest, OneThatAttachesAgainIsNot) {
