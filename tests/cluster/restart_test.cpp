@@ -154,19 +154,29 @@ TEST_F(MasterRestart, WhoWaitsForAJobOrReadsItsLogsGoesOn) {
        std::vector<std::vector<std::string>>{{"wait", "1"}, {"attach", "1"}, {"logs", "-f", "1"}}) {
     std::vector<std::string> command{program("weft"), "job"};
     command.insert(command.end(), words.begin(), words.end());
-    command.insert(command.end(), {"--master", cluster.address(), "--patience", "60s"});
+    command.insert(command.end(), {"--master", cluster.address()});
     watching.push_back(std::make_unique<Process>(command));
   }
   // That one of them waits shows on its way to the master only: a question that is under way when the master dies, or one later.
   ASSERT_TRUE(eventually([&] { return has(watching[1]->err_so_far(), "probe") || !watching[1]->running(); }));
   cluster.end_master();
+  for (const auto& one : watching)
+    EXPECT_TRUE(eventually([&] { return has(one->err_so_far(), "; waiting for up to 600 s (--patience)"); })) << one->err_so_far();
+  Process begins_now({program("weft"), "job", "wait", "1", "--master", cluster.address()});
+  EXPECT_TRUE(eventually([&] { return has(begins_now.err_so_far(), "; waiting for up to 600 s (--patience)"); }));
+  const ProcessResult late = cluster.admin({"job", "wait", "1", "--timeout", "10ms"});
+  EXPECT_EQ(late.exit_code, 1) << "it waits for the master no longer than for the job";
+  EXPECT_TRUE(has(late.err, "no weft master answers at " + cluster.address())) << late.err;
   cluster.start_master();
   ASSERT_TRUE(eventually([&] { return cluster.count("worker_rejoined") == 2; })) << cluster.master().err_so_far();
   go();
   EXPECT_EQ(driver.wait().exit_code, 0);
+  EXPECT_EQ(begins_now.wait().exit_code, 0);
   for (const auto& one : watching) {
     const ProcessResult ended = one->wait();
     EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+    const auto said = ended.err.find("; waiting for up to");
+    EXPECT_EQ(ended.err.find("; waiting for up to", said + 1), std::string::npos) << "it is said once: " << ended.err;
   }
 }
 

@@ -77,7 +77,8 @@ void add_job(CLI::App& app, Action& action, int& exit_status) {
   add("status", "One job with its stages", status).job().json();
   add("counters", "The counters of a job's finished tasks", counters).job().json();
   auto log = add("logs", "What a job's driver and tasks wrote to standard output and error, per worker", logs).job().json();
-  log.app().add_flag("-f,--follow", log.options().follow, "Go on with what they write until the job has ended");
+  log.app().add_flag("-f,--follow", log.options().follow,
+                     "Go on with what they write until the job has ended; a master that is away is waited for as by weft job wait");
   add_value(log.app(), "--task", log.options().task, "STAGE.TASK",
             "Only what task STAGE.TASK printed, such as 3.17, and others at the same time")
       ->check(parsed_by(parse_task_name));

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/client/job_summary.hpp"
+#include "engine/client/master_link.hpp"
 #include "engine/client/progress.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/tools/cli/command.hpp"
@@ -42,6 +43,14 @@ struct WatchOptions {
   Duration timeout{0};  // 0: none
 };
 
+/// How long one look at the job may take, `spent` after the first, when the master is away. Without --patience as long as the job's
+/// driver waits for it, the first time too: the job's number came from a master. A script that waits for it must not take a master
+/// that is being replaced for the end of the job.
+Duration patience_of(const WatchOptions& options, Duration spent) {
+  const Duration patience = options.master.patience_given.empty() ? client::kMasterAway : options.master.patience;
+  return options.timeout > Duration(0) ? std::clamp<Duration>(options.timeout - spent, Duration(0), patience) : patience;
+}
+
 /// Reports the end of a job. One that did not finish is an error, and sets the exit status.
 Result<void> report_end(const WatchOptions& options, const client::JobList& found, int& exit_status) {
   const master::JobStatus& job = found.jobs[0];
@@ -60,9 +69,10 @@ Result<void> report_end(const WatchOptions& options, const client::JobList& foun
 }
 
 /// The answer of a master that may be away for a while; a signal ends the wait.
-Result<client::JobList> answer_of(client::Admin& admin, const WatchOptions& options, const client::StopSignal& stop) {
+Result<client::JobList> answer_of(client::Admin& admin, const WatchOptions& options, Duration spent,
+                                  const client::StopSignal& stop) {
   const storage::Waiting tell = tell_waiting;
-  storage::Retry retry(options.master.patience, tell, {kFirstPause, kLongestPause});
+  storage::Retry retry(patience_of(options, spent), tell, {kFirstPause, kLongestPause});
   while (true) {
     auto found = admin.job(JobId(options.job));
     if (found || stop.requested() || !retry.again(found.error())) return found;
@@ -75,7 +85,7 @@ Result<client::JobList> follow(client::Admin& admin, const WatchOptions& options
   const client::StopSignal stop;
   const TimePoint began = SystemClock().now();
   for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    WEFT_ASSIGN(auto found, answer_of(admin, options, stop));
+    WEFT_ASSIGN(auto found, answer_of(admin, options, SystemClock().now() - began, stop));
     WEFT_TRY(look(found));
     if (found.jobs[0].state != master::JobState::running) return found;
     if (stop.requested()) return fail(Code::cancelled, fmt::format("stopped by a signal; job {} goes on", options.job));
@@ -91,10 +101,12 @@ Result<client::JobList> follow(client::Admin& admin, const WatchOptions& options
 
 /// Waits for a master that is away now, or goes away again at once; one that goes away later is waited for by answer_of().
 Result<std::unique_ptr<client::Admin>> asked_again(const WatchOptions& options) {
-  const storage::Waiting tell = tell_waiting;
-  storage::Retry retry(options.master.patience, tell, {kFirstPause, kLongestPause});
+  client::AdminOptions first;
+  first.patience = first.at_first = patience_of(options, Duration(0));
+  first.waiting = tell_waiting;
+  storage::Retry retry(first, {kFirstPause, kLongestPause});
   while (true) {
-    WEFT_TRY(admin_at(options.master));
+    WEFT_TRY(client::Admin::connect(options.master.address, first));
     auto admin = client::Admin::connect(options.master.address);
     if (admin || !retry.again(admin.error())) return admin;
   }
@@ -173,6 +185,9 @@ void add_job_watch(CLI::App& job, Action& action, int& exit_status) {
     const auto watch = [run, &exit_status](const WatchOptions& options) { return run(options, exit_status); };
     Command<WatchOptions> command(job, action, name, help, watch);
     command.master().job();
+    command.app()
+        .get_option("--patience")
+        ->description("How long to wait for a master that is away (default: 10min, as drivers do)");
     command.app().footer(
         "Exit status: 0 when the job finished, 3 when it failed, 4 when it was killed, 5 when it still runs at the end\n"
         "of the time, or an interrupt ended weft job attach, 1 when its end is not known (no such job, no master).");
