@@ -8,6 +8,14 @@ void result_too_large(std::string_view name) {
             std::string(name) + ": the result is larger than 256 MiB; write it to files with write_text instead")};
 }
 
+void forgive_enough(TaskContext& context) {
+  try {
+    context.check_thrown();
+  } catch (const EnoughRecords&) {
+    context.thrown = nullptr;
+  }
+}
+
 Buffer act_in_a_row(Graph& graph, StageDraft draft, std::string_view name) {
   const auto append_all = [name](std::vector<Buffer>& results) {
     Encoder all;

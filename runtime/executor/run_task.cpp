@@ -54,6 +54,7 @@ protocol::Event guarded_run(const StageBody& body, TaskContext& context) {
     // User code may have swallowed weft's own exceptions by a catch (...): what it made of the rest does not count.
     if (context.shuffle->fetch_failure()) return from_error(Error(Code::unavailable, "a map output could not be read"), context);
     context.check_stop();
+    context.check_thrown();
     event.output = context.shuffle->take_output();
     return event;
   } catch (const TaskCancelled&) {

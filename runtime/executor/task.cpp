@@ -4,6 +4,13 @@
 
 namespace weft::runtime {
 
+void TaskContext::throw_on() {
+  if (!thrown) thrown = std::current_exception();
+  throw;
+}
+
+void TaskContext::throw_kept() const { std::rethrow_exception(thrown); }
+
 shuffle::MapRange TaskContext::maps_of(ShuffleId id) const {
   const shuffle::InputSlice* slice = slice_of(id);
   return slice == nullptr ? shuffle::MapRange() : slice->maps;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <span>
@@ -66,6 +67,17 @@ struct TaskContext {
   const char* bad_path = nullptr;
   std::uint64_t bad_offset = 0;
 
+  /// What operators threw through a frame of user code, where it may have been caught. Null: nothing. While there is something,
+  /// records are missing, and the attempt must not succeed.
+  std::exception_ptr thrown;
+  /// In a handler, on the way into a frame of user code: keeps the exception, if none was kept before, and throws it again.
+  [[noreturn, gnu::cold]] void throw_on();
+  /// Behind a frame of user code: throws what was kept.
+  void check_thrown() const {
+    if (thrown) [[unlikely]]
+      throw_kept();
+  }
+
   /// The maps whose outputs this task reads.
   shuffle::MapRange maps_of(ShuffleId id) const;
   /// How many adjacent partitions of it this task reads, from its own on.
@@ -80,6 +92,7 @@ struct TaskContext {
   }
 
  private:
+  [[noreturn, gnu::cold]] void throw_kept() const;
   const shuffle::InputSlice* slice_of(ShuffleId id) const;
 };
 

@@ -29,6 +29,8 @@ inline constexpr std::uint64_t kMaxResultBytes = 256u << 20;
 
 /// Thrown through the chain by a task that needs no more records.
 struct EnoughRecords {};
+/// Behind the chain: to have enough is no failure. Throws what else was kept on the way, by user functions that caught it.
+void forgive_enough(TaskContext& context);
 
 [[noreturn]] void result_too_large(std::string_view name);
 
@@ -49,6 +51,8 @@ Buffer gather(const D& in, std::string name, std::uint64_t limit) {
     try {
       if (left == 0) throw EnoughRecords{};
       chain.run(context, [&](typename D::Record&& record) {
+        if (left == 0) [[unlikely]]
+          throw EnoughRecords{};  // again: a user function has caught the first
         if constexpr (Encodable<typename D::Record>) {
           encode(record, out);
         } else {
@@ -58,6 +62,7 @@ Buffer gather(const D& in, std::string name, std::uint64_t limit) {
         if (--left == 0) throw EnoughRecords{};
       });
     } catch (const EnoughRecords&) {
+      forgive_enough(context);
     }
     return to_buffer(out);
   });

@@ -145,15 +145,23 @@ struct FlatMap {
   }
 };
 
-/// What flat_map and map_partitions pass to the user's function: emit(record).
+/// What flat_map and map_partitions pass to the user's function: emit(record). All operators behind it run in that call, in a frame
+/// of the user's function, which may catch what they throw. It is kept, so that the attempt fails nevertheless.
 template <class Out, class Sink>
 class Emit {
  public:
-  explicit Emit(Sink& sink) : sink_(&sink) {}
-  void operator()(Out record) const { (*sink_)(std::move(record)); }
+  Emit(Sink& sink, TaskContext& context) : sink_(&sink), context_(&context) {}
+  void operator()(Out record) const {
+    try {
+      (*sink_)(std::move(record));
+    } catch (...) {
+      context_->throw_on();
+    }
+  }
 
  private:
   Sink* sink_;
+  TaskContext* context_;
 };
 
 template <class Out, class Chain, class F>
@@ -164,8 +172,11 @@ struct FlatMapEmit {
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    const Emit<Out, std::remove_reference_t<Sink>> emit(sink);
-    input.run(context, [&](typename Chain::Record&& record) { std::invoke(function, std::move(record), emit); });
+    const Emit<Out, std::remove_reference_t<Sink>> emit(sink, context);
+    input.run(context, [&](typename Chain::Record&& record) {
+      std::invoke(function, std::move(record), emit);
+      context.check_thrown();
+    });
   }
 };
 
@@ -175,9 +186,24 @@ class Records {
  public:
   using value_type = typename Chain::Record;
   Records(const Chain& chain, TaskContext& context) : chain_(&chain), context_(&context) {}
+  /// What the chain throws fails the attempt, even if the user's function catches it. It may catch what its own `visit` throws.
   template <class F>
   void operator()(F&& visit) const {
-    chain_->run(*context_, [&](value_type&& record) { visit(std::move(record)); });
+    bool own = false;
+    try {
+      chain_->run(*context_, [&](value_type&& record) {
+        try {
+          visit(std::move(record));
+        } catch (...) {
+          own = !context_->thrown;
+          throw;
+        }
+      });
+    } catch (...) {
+      if (!own) context_->throw_on();
+      context_->thrown = nullptr;  // operators of the chain kept it
+      throw;
+    }
   }
 
  private:
@@ -193,8 +219,9 @@ struct MapPartitions {
 
   template <class Sink>
   void run(TaskContext& context, Sink&& sink) const {
-    const Emit<Out, std::remove_reference_t<Sink>> emit(sink);
+    const Emit<Out, std::remove_reference_t<Sink>> emit(sink, context);
     std::invoke(function, Records<Chain>(input, context), emit);
+    context.check_thrown();
   }
 };
 
