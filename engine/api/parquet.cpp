@@ -41,7 +41,7 @@ class ParquetRows {
 
   void read_all() {
     if (context_.splits == nullptr) return;
-    context_.reading = *context_.splits;
+    if (context_.reading.empty()) context_.reading = *context_.splits;
     std::uint64_t total = 0;
     for (const storage::Split& split : context_.reading) total += split.length;
     // Of every batch its beginning: all pages are decoded for that, but few records go on.

@@ -28,7 +28,7 @@ std::uint64_t token_of(const AttemptId& attempt) {
 std::string table_path(const std::string& table) { return std::string(storage::kTableScheme) + table; }
 
 void visit_rows(TaskContext& context, void* self, void (*visit)(void* self, std::string_view key, std::string_view value)) {
-  if (context.splits != nullptr) context.reading = *context.splits;
+  if (context.splits != nullptr && context.reading.empty()) context.reading = *context.splits;
   SourceProgress progress(context);
   for (const storage::Split& split : context.reading) {
     progress.enter(split);

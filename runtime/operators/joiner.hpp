@@ -61,6 +61,12 @@ class Joiner {
     }
   }
 
+  /// Emits what waits only for the cache, so that it is emitted before more is probed.
+  template <class Emit>
+  void emit_waiting(Emit&& emit) {
+    if constexpr (kWaits) pending_.drain(Match<Emit>{this, emit});
+  }
+
   template <class Emit>
   void finish(Emit&& emit) {
     if (sides_) return merge(emit);

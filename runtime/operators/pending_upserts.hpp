@@ -20,7 +20,7 @@ class PendingUpserts {
   using Ref = typename Table::Ref;
 
   /// Only plain payloads can wait cheaply.
-  static constexpr bool kPossible = std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= 32;
+  static constexpr bool kPossible = std::is_trivially_copyable_v<Payload> && sizeof(Payload) <= (kRolling ? 40 : 32);
 
   /// Queues the update; when there are many of its kind, apply.expect(their number) and then apply(kind of reference, const
   /// Payload&) for all in order are called. Only very long keys don't wait (none equal to one does): they are applied at once.

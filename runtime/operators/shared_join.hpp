@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/operators/aggregation_table.hpp"
@@ -178,21 +179,25 @@ class JoinBuilder {
   WaitingRecords waiting_;
 };
 
-/// Joins the streamed records of one task with a complete table. emit(const K&, const B*, const P*) as of Joiner. Only for rules
-/// that need nothing of the build records but their partners.
+/// Joins the streamed records of one task with a complete table. emit(const K&, const B*, const P*) as of Joiner; it may be called
+/// when some later records have been probed, and not in their order. Only for rules that need nothing of the build records but
+/// their partners.
 template <Encodable K, Encodable B, Encodable P>
 class JoinProbe {
  public:
   using Table = SharedJoinTable<K, B>;
-  /// `table` may be null if nothing is probed.
-  JoinProbe(OperatorContext& context, const JoinRules& rules, const Table* table) : rules_(rules), table_(table), poll_(context) {}
+  /// `table` may be null if nothing is probed. `offset`: where the source is in its file; during emit() it is where it was when the
+  /// record was probed.
+  JoinProbe(OperatorContext& context, const JoinRules& rules, const Table* table, std::uint64_t& offset)
+      : rules_(rules), table_(table), offset_(offset), poll_(context) {}
 
   template <class Emit>
   void probe(const K& key, const P& value, Emit&& emit) {
     const typename Table::Ref ref = Form::ref(key, scratch_);
     if constexpr (kWaits) {
       Waiting waiting;
-      store_fixed(value, waiting.data());
+      waiting.offset = offset_;
+      store_fixed(value, waiting.value.data());
       pending_.push(*table_, ref, waiting, Match<Emit>{this, emit});
     } else {
       poll_();
@@ -200,6 +205,7 @@ class JoinProbe {
     }
   }
 
+  /// Emits all that waits. More may be probed afterwards.
   template <class Emit>
   void finish(Emit&& emit) {
     if constexpr (kWaits) pending_.drain(Match<Emit>{this, emit});
@@ -211,7 +217,10 @@ class JoinProbe {
 
   // A record waits while what it will look at is fetched into the cache. Its key is in what waits anyway.
   static constexpr bool kWaits = FixedSize<P> && kFixedBytes<P> <= 32;
-  using Waiting = std::array<std::byte, kWaits ? kFixedBytes<P> : 0>;
+  struct Waiting {
+    std::uint64_t offset;
+    std::array<std::byte, kWaits ? kFixedBytes<P> : 0> value;
+  };
   struct Nothing {};
   using Pending = std::conditional_t<kWaits, PendingUpserts<K, Matches, Waiting, const Table, true>, Nothing>;
   template <class Emit>
@@ -222,7 +231,9 @@ class JoinProbe {
     template <class Kind>
     void operator()(const Kind& kind, const Waiting& waiting) const {
       const K key = Form::load(kind.key.data(), kind.key.size());
-      self->match(kind, key, load_fixed<P>(waiting.data()), emit);
+      const std::uint64_t now = std::exchange(self->offset_, waiting.offset);
+      self->match(kind, key, load_fixed<P>(waiting.value.data()), emit);
+      self->offset_ = now;
     }
   };
 
@@ -244,6 +255,7 @@ class JoinProbe {
 
   const JoinRules rules_;
   const Table* table_;
+  std::uint64_t& offset_;
   StopPoll poll_;
   Encoder scratch_;
   [[no_unique_address]] Pending pending_;

@@ -24,8 +24,9 @@ Counter counter(std::string_view name);
 /// record. If a task runs several times, one attempt counts. Throws std::logic_error outside of tasks.
 void bad_record(std::string_view reason);
 
-/// The path of the file that the current record comes from; empty behind a shuffle. Valid during the task. Throws std::logic_error
-/// outside of tasks.
+/// The path of the file that the current record comes from; empty behind a shuffle, which sends records without their place. A join
+/// may be one or may not, as its plan says: take the path before it. Valid during the task. Throws std::logic_error outside of
+/// tasks.
 std::string_view input_path();
 
 }  // namespace weft

@@ -75,7 +75,8 @@ TEST_F(SharedJoin, OfTextsGivesWhatANestedLoopGives) {
     using JoinedTexts = std::tuple<std::string, std::string, std::string>;
     std::vector<JoinedTexts> joined, wanted;
     TestContext test(1 << 20);
-    JoinProbe<std::string_view, std::string_view, std::string_view> join(test.context, rules, table.get());
+    std::uint64_t offset = 0;
+    JoinProbe<std::string_view, std::string_view, std::string_view> join(test.context, rules, table.get(), offset);
     const auto emit = [&](std::string_view key, const std::string_view* b, const std::string_view* p) {
       joined.emplace_back(key, b != nullptr ? *b : "none", *p);
     };
@@ -103,7 +104,8 @@ TEST_F(SharedJoin, RecordsThatWaitForTheTableKeepTheirKeysWhateverKindTheyAre) {
   const auto table = built<std::string_view, std::int64_t>(process, rules, build);
   ASSERT_EQ(table->state(), SharedTable::State::complete);
   TestContext test(1 << 20);
-  JoinProbe<std::string_view, std::int64_t, std::pair<std::int64_t, std::int64_t>> join(test.context, rules, table.get());
+  std::uint64_t offset = 0;
+  JoinProbe<std::string_view, std::int64_t, std::pair<std::int64_t, std::int64_t>> join(test.context, rules, table.get(), offset);
   std::map<std::string, std::int64_t> joined;
   const auto emit = [&](std::string_view key, const std::int64_t* b, const std::pair<std::int64_t, std::int64_t>* p) {
     EXPECT_EQ(p->second, static_cast<std::int64_t>(key.size()));
@@ -130,17 +132,20 @@ TEST_F(SharedJoin, OfNumbersHasZeroAndManyParts) {
   TestContext test(1 << 20);
   help<std::uint64_t, std::uint64_t>(*table, test, rules, build);
   ASSERT_EQ(table->state(), SharedTable::State::complete);
-  JoinProbe<std::uint64_t, std::uint64_t, std::uint64_t> join(test.context, rules, table.get());
+  std::uint64_t offset = 0;
+  JoinProbe<std::uint64_t, std::uint64_t, std::uint64_t> join(test.context, rules, table.get(), offset);
   std::uint64_t found = 0, alone = 0;
   const auto emit = [&](std::uint64_t key, const std::uint64_t* b, const std::uint64_t* p) {
     EXPECT_EQ(key, *p);
+    EXPECT_EQ(offset, key) << "where its record was read";
     if (b != nullptr) {
       EXPECT_EQ(*b, 2 * key);
     }
     ++(b != nullptr ? found : alone);
   };
-  for (std::uint64_t i = 0; i < 600'000; ++i) join.probe(i, i, emit);
+  for (; offset < 600'000; ++offset) join.probe(offset, offset, emit);
   join.finish(emit);
+  EXPECT_EQ(offset, 600'000u);
   EXPECT_EQ(found, 300'000u);
   EXPECT_EQ(alone, 300'000u);
 }

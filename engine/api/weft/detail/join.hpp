@@ -85,23 +85,33 @@ void run_streamed(TaskContext& context, const runtime::JoinRules& rules, const S
   const auto shared = shared_table<K, B>(context, rules, input.whole);
   const auto* const table = static_cast<const runtime::SharedJoinTable<K, B>*>(shared.get());
   const runtime::TableShare share(context.operators, table == nullptr ? 0 : table->bytes());
-  runtime::JoinProbe<K, B, P> probe(context.operators, rules, table);
+  runtime::JoinProbe<K, B, P> probe(context.operators, rules, table, context.position_offset);
   runtime::Joiner<K, B, P> joiner(context.operators, rules);
   if (table == nullptr) {
     read_shuffle<std::pair<K, B>>(context, input.whole, 0,
                                   [&](const std::pair<K, B>& entry) { joiner.build(entry.first, entry.second); });
   }
+  const char* path = context.position_path;  // of the records that wait in `probe`
+  const auto emit_waiting = [&] {
+    const char* const now = std::exchange(context.position_path, path);
+    probe.finish(emit);
+    path = context.position_path = now;
+  };
   input.chain.run(context, [&](typename Chain::Record&& record) {
     const auto& entry = to_wire(std::move(record));
     const K& key = entry.first;
     const P& value = entry.second;
     if (table != nullptr) [[likely]] {
+      if (context.position_path != path) [[unlikely]]
+        emit_waiting();
       probe.probe(key, value, emit);
     } else {
       joiner.probe(key, value, emit);
+      joiner.emit_waiting(emit);
     }
   });
-  table != nullptr ? probe.finish(emit) : joiner.finish(emit);
+  if (table != nullptr) return emit_waiting();
+  joiner.finish(emit);
 }
 
 /// Reads both sides and keeps the smaller one in memory, or streams one of them. Shape::make(key, const L*, const R*) forms the

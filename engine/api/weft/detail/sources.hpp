@@ -56,8 +56,8 @@ class SourceProgress {
 /// Calls read(reader, split, progress) for every split of the task; errors name the operator.
 template <class Reader, class Read>
 void visit_splits(TaskContext& context, const char* what, Read&& read, std::uint64_t record_bytes = 1) {
-  // Kept by the context, so that a failure can still name the path after the stack is unwound.
-  context.reading = splits_to_read(context, record_bytes);
+  // Kept by the context, so that a failure can still name the path after the stack is unwound, and if the chain runs twice.
+  if (context.reading.empty()) context.reading = splits_to_read(context, record_bytes);
   Reader reader(context.operators.memory->limit(), context.files);
   SourceProgress progress(context);
   for (const storage::Split& split : context.reading) {
