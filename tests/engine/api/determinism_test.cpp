@@ -52,11 +52,13 @@ TEST(Determinism, OfWhatGoesByThePlaceOfARecord) {
                 (void)counts(flow).top(3, [](const auto& a, const auto& b) { return a.second < b.second; }).count();
               }),
               ElementsAre("top"));
+  EXPECT_THAT(indeterminate([](Flow& flow) { (void)counts(flow).zip_with_index().count(); }), ElementsAre("zip_with_index cache"))
+      << "whoever else reads it must see the same numbers";
   EXPECT_THAT(indeterminate([](Flow& flow) {
                 const auto numbered = counts(flow).zip_with_index();
                 (void)numbered.map([](const auto& row) { return std::pair(row.second, row.first); }).group_by_key().count();
               }),
-              ElementsAre("group_by_key"));
+              ElementsAre("zip_with_index cache", "group_by_key"));
   EXPECT_THAT(indeterminate([](Flow& flow) {
                 (void)counts(flow)
                     .map_partitions<std::pair<std::uint64_t, int>>(

@@ -26,11 +26,12 @@ auto rearrange(const D& in, std::string name, std::uint32_t partitions, Routing 
   return Dataset<T, ShuffleRead<T>>(in.graph(), std::move(lineage), ShuffleRead<T>{shuffle->id()});
 }
 
-/// Task i writes partition i only. Several stages may read it, and must read the same.
+/// Task i writes partition i only. Several stages may read it, and must read the same; with Routing::position also in the same
+/// order.
 template <class D>
-auto cache(const D& in, std::string name) {
+auto cache(const D& in, std::string name, Routing routing = Routing::record) {
   const D whole(in.graph(), in.lineage().unsplit(), in.chain());  // of a join, too, the partitions stay
-  return rearrange(whole, std::move(name), kOnePerTask, Routing::record, [](TaskContext& context) {
+  return rearrange(whole, std::move(name), kOnePerTask, routing, [](TaskContext& context) {
     return [partition = context.attempt.task.index](const auto&) { return partition; };
   });
 }

@@ -27,10 +27,11 @@ struct IndexRead {
   }
 };
 
-/// The records are kept as cache() does, so that each is made once and the tasks that count them are those that read them.
+/// The records are kept as cache() does, so that each is made once and the tasks that count them are those that read them. All who
+/// read them number them by their places, and must give a record the same number.
 template <class D>
 auto zip_with_index(const D& in, std::string name) {
-  const auto kept = cache(in, name + " cache");
+  const auto kept = cache(in, name + " cache", Routing::position);
   using T = typename decltype(kept)::Record;
   using Read = IndexRead<T>;
   const ShuffleRef& records = kept.lineage().branches.at(0).partitioned.at(0);
