@@ -390,10 +390,20 @@ void DriverGraph::need(StageId id, std::vector<bool>& wanted, const plan::PlanPa
   }
 }
 
+/// A stage that was not submitted and whose shuffle nothing holds is never submitted: it belongs to a way that no join goes, or to
+/// a dataset that was not used. So what it would have read is not kept for its sake.
 std::vector<ShuffleId> DriverGraph::take_released() {
   std::vector<ShuffleId> released;
-  for (ShuffleId id : std::exchange(*released_, {})) {
-    if (entries_[id.value()]->submitted) released.push_back(id);
+  while (!released_->empty()) {
+    for (const ShuffleId id : std::exchange(*released_, {})) {
+      Entry& entry = *entries_[id.value()];
+      if (entry.submitted) {
+        released.push_back(id);
+        continue;
+      }
+      for (const Origin& origin : entry.draft.lineage.branches) splits_.erase(&origin);
+      entry.draft.lineage.branches.clear();  // that may release more
+    }
   }
   std::sort(released.begin(), released.end());
   return released;
