@@ -269,10 +269,7 @@ void DriverGraph::plan_stage(Entry& entry) {
   if (stage.output == plan::OutputKind::result) return;
   stage.indeterminate = indeterminate(entry.draft);
   stage.partitions = entry.draft.partitions;
-  if (stage.partitions > kMostPartitions && stage.partitions != kOnePerTask)
-    throw JobFailure(Error(Code::invalid_argument, stage.name + " asks for " + std::to_string(stage.partitions) +
-                                                       " partitions; at most " + std::to_string(kMostPartitions) +
-                                                       " are possible, because each is a task, and often a file"));
+  if (stage.partitions != kOnePerTask) check_partitions(stage.name, stage.partitions);
   if (stage.partitions == kOnePerTask) stage.partitions = stage.task_count();
   if (stage.partitions == kDefaultPartitions) stage.partitions = default_partitions();
 }

@@ -18,9 +18,6 @@
 
 namespace weft::detail {
 
-/// The most partitions that a program or --partitions may ask for: each is a task, and often a file.
-inline constexpr std::uint32_t kMostPartitions = 100'000;
-
 /// Stops the definition when only the plan is wanted and it needs a value that only a run could give.
 struct PlanEndsHere {};
 

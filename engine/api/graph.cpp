@@ -40,6 +40,13 @@ void refuse_total() {
                                  "weft::sum([](const auto& value) { return static_cast<double>(value); })")};
 }
 
+void check_partitions(const std::string& name, std::uint32_t partitions) {
+  if (partitions <= kMostPartitions) return;
+  throw JobFailure(Error(Code::invalid_argument, name + " asks for " + std::to_string(partitions) + " partitions; at most " +
+                                                     std::to_string(kMostPartitions) +
+                                                     " are possible, because each is a task, and often a file"));
+}
+
 StageHints demand_hint(const TaskDemand& amounts) {
   if (!schedulers::valid(amounts)) throw std::invalid_argument("demand: the amounts must be finite and not negative");
   return {.demand = amounts};
@@ -122,6 +129,7 @@ Lineage Lineage::with_broadcast(const ShuffleRef& shuffle) const {
 }
 
 Lineage Lineage::of(Origin origin, std::string name, std::string_view type) {
+  check_partitions(name, origin.tasks);
   Lineage lineage;
   absorb(lineage, name);
   absorb(lineage, type);

@@ -73,6 +73,16 @@ TEST(Failure, OfTooManyPartitionsComesBeforeAnythingRunsAndNamesTheOperator) {
     EXPECT_TRUE(mentions(error, part)) << part << " is not in: " << error.to_string();
 }
 
+TEST(Failure, OfTooManyPartitionsOfASourceComesBeforeTheyTakeMemory) {
+  const auto number = [](std::uint64_t i) { return i; };
+  const Error error = error_of([&](Flow& flow) { (void)flow.generate(10, number, 150'000).count(); });
+  EXPECT_EQ(error.code(), Code::invalid_argument);
+  for (const char* part : {"generate (failure_test.cpp:", "150000 partitions", "at most 100000"})
+    EXPECT_TRUE(mentions(error, part)) << part << " is not in: " << error.to_string();
+  const std::vector<int> one{1};
+  EXPECT_TRUE(mentions(error_of([&](Flow& flow) { (void)flow.from_vector(one, 150'000).count(); }), "from_vector ("));
+}
+
 TEST(Failure, OfAnExistingOutputComesBeforeAnythingRuns) {
   const ScratchDirectory scratch;
   write_file(scratch / "out", "precious");

@@ -155,6 +155,7 @@ struct Lineage {
   Lineage by_position() const;
   /// Of a join of two shuffles: it may also be made where the records of `streamed` are. `whole_side`: "left" or "right".
   void allow(const Lineage& streamed, const ShuffleRef& whole, std::string_view whole_side);
+  /// Throws JobFailure for more tasks than kMostPartitions.
   static Lineage of(Origin origin, std::string name, std::string_view type);
   /// Task i reads partition i.
   static Lineage reading(const ShuffleRef& shuffle);
@@ -168,6 +169,10 @@ struct Lineage {
 
 inline constexpr std::uint32_t kDefaultPartitions = 0;
 inline constexpr std::uint32_t kOnePerTask = UINT32_MAX;  // as many partitions as the stage has tasks (cache)
+/// The most partitions that a program or --partitions may ask for: each is a task, and often a file.
+inline constexpr std::uint32_t kMostPartitions = 100'000;
+/// Throws JobFailure when the operator of this name asks for more.
+void check_partitions(const std::string& name, std::uint32_t partitions);
 
 struct StageDraft {
   StageDraft();
