@@ -88,6 +88,12 @@ TEST(Determinism, OfWhatGoesByValues) {
               }),
               ElementsAre("sort_by samples", "sort_by"));
   EXPECT_THAT(indeterminate([&](Flow& flow) { (void)doubles(flow).distinct().count(); }), ElementsAre("distinct"));
+  EXPECT_THAT(
+      indeterminate([&](Flow& flow) { (void)pairs(flow).reduce_by_key(std::plus<double>()).map(by_key).distinct().count(); }),
+      ElementsAre("distinct"))
+      << "integers are rounded when they are added as doubles";
+  EXPECT_THAT(indeterminate([&](Flow& flow) { (void)pairs(flow).reduce_by_key(std::plus<int>()).map(by_key).distinct().count(); }),
+              IsEmpty());
   EXPECT_THAT(indeterminate([&](Flow& flow) { (void)doubles(flow).zip_with_index().count(); }),
               ElementsAre("zip_with_index cache"));
   EXPECT_THAT(indeterminate([&](Flow& flow) { (void)doubles(flow).cache().count(); }), ElementsAre("cache")) << "two may read it";

@@ -1,6 +1,7 @@
 // reduce_by_key, aggregate_by_key, distinct: combined in a table before the shuffle and merged in one behind it.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -74,7 +75,9 @@ struct CountAggregation {
   void merge(Acc& acc, const Acc& other) const { acc += other; }
 };
 
+/// (std::plus<double> rounds integers of more than 53 bits.)
 template <std::integral V, class T>
+requires std::is_void_v<T> || std::integral<T>
 inline constexpr bool kSameInAnyOrder<ReduceAggregation<V, std::plus<T>>> = true;
 template <class V>
 inline constexpr bool kSameInAnyOrder<CountAggregation<V>> = true;
