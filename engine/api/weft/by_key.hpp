@@ -80,7 +80,8 @@ class KeyedOperators {
     }
   }
   /// One accumulator per key, which begins as a copy of `zero`. add(acc, value) adds a value, merge(acc, other) another
-  /// accumulator.
+  /// accumulator. Each task begins its own, and a new one after it has sent what it had, so `zero` must be neutral: merge(zero, a)
+  /// must give a. What a result is to begin with beyond that, as 100 + …, add to it by map_values.
   template <class Acc, class Add, class Merge, Partitioning<KeyOrSelf<T>> P = HashPartitions>
   requires(!Aggregator<Acc>) auto aggregate_by_key(Acc zero, Add add, Merge merge, P how = {},
                                                    Where where = Where::current()) const {
