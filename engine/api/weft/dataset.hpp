@@ -128,7 +128,10 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
     }
   }
 
-  /// Each record with probability `fraction`; the same seed keeps the same records of the same input.
+  /// Each record with probability `fraction`. The choice goes by the seed, the number of the task and the record's place in the
+  /// task: it is the same in every attempt, and in another run if the input is cut into the same tasks. That depends on its files
+  /// and on the number of slots (--threads, --workers); of generate() and from_vector(), only on the number of partitions, if one
+  /// is given. Behind a shuffle records have no place of their own, and each run keeps others.
   auto sample(double fraction, std::uint64_t seed = 1, Where where = Where::current()) const {
     if (!(fraction >= 0 && fraction <= 1)) throw std::invalid_argument("sample: the fraction must be between 0 and 1");
     return Dataset(graph_, lineage_.by_position(), chain_)
