@@ -57,7 +57,12 @@ void journal_events(benchmark::State& state) {
         JournalRecord launch, end;
         launch.job = end.job = id;
         launch.fact = LaunchFact{StageId(0), task, 0, NodeId(1), Time(task), 1, 1};
-        FinishFact finish{StageId(0), task, 0, NodeId(1), Time(task), Time(task + 1), std::string(16, 'o')};
+        FinishFact finish;
+        finish.task = task;
+        finish.node = NodeId(1);
+        finish.launched = Time(task);
+        finish.ended = Time(task + 1);
+        finish.output = std::string(16, 'o');
         finish.counters["records"] = 1000;
         end.fact = std::move(finish);
         journal.append(std::move(launch), Journal::Keep::needed);
