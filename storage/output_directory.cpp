@@ -540,7 +540,7 @@ Result<void> OutputDirectory::name_remote_parts(const std::vector<std::string>& 
     const std::string top = name.substr(0, name.find('/'));
     for (std::size_t end = directory.find('/'); !directory.empty(); end = directory.find('/', end + 1)) {
       const std::string path = work_ + "/" + directory.substr(0, end);
-      if (made.insert(path).second) WEFT_TRY(remote_->take_over_directory(path));
+      if (made.insert(path).second) WEFT_TRY(remote_->make_subdirectory(path));
       if (end == std::string::npos) break;
     }
     WEFT_TRY(file.empty() ? make_empty_remote(name) : name_remote(file, name));

@@ -10,4 +10,6 @@ Result<void> RemoteFiles::take_over_directory(const std::string& path) {
   return there ? Result<void>() : make_directory(path);
 }
 
+Result<void> RemoteFiles::make_subdirectory(const std::string& path) { return take_over_directory(path); }
+
 }  // namespace weft::storage

@@ -137,6 +137,8 @@ class RemoteFiles {
   virtual Result<void> make_directory(const std::string& path) = 0;  // removed when this process ends, unless it was renamed
   /// The same for a directory that a process made which has ended meanwhile, a moment ago. Made when it is not there.
   virtual Result<void> take_over_directory(const std::string& path);
+  /// A directory within one of make_directory(), with which it goes and which keeps it. Made when it is not there.
+  virtual Result<void> make_subdirectory(const std::string& path);
   /// A directory of make_directory() and what is in it stay for a moment, for another process to take over.
   virtual void leave_directory(const std::string& /*path*/) {}
   /// Names in a directory.

@@ -27,6 +27,11 @@ constexpr std::array kVariables{
     Variable{"WEFT_FILES", &JobFilesOptions::master}, Variable{"WEFT_FILES_HOST", &JobFilesOptions::host},
     Variable{"WEFT_FILES_USER", &JobFilesOptions::user}, Variable{"WEFT_FILES_DIRECTORY", &JobFilesOptions::directory}};
 
+/// The directory itself is, too.
+bool is_within(std::string_view path, const std::string& directory) {
+  return path == directory || path.starts_with(directory + "/");
+}
+
 std::string url_of(std::string_view path) { return std::string(kScheme) + std::string(path.substr(1)); }
 
 FileVersion version_of(const FileStatus& status) { return {.bytes = status.bytes, .id = status.id.value()}; }
@@ -110,10 +115,18 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
     }
     return lease(path, true);
   }
+  /// Without a lease, which would cost a thread and requests for as long as it is held.
+  Result<void> make_subdirectory(const std::string& path) override {
+    WEFT_ASSIGN(const auto files, connected());
+    auto made = files->make_directory(path, false);
+    if (made || made.error().code() != Code::already_exists) return made;
+    WEFT_ASSIGN(const FileStatus there, files->stat(path));
+    return there.directory ? Result<void>() : std::move(made);
+  }
   void leave_directory(const std::string& path) override {
     const std::lock_guard lock(mutex_);
     std::erase_if(leases_, [&](auto& item) {
-      if (item.first != path && !item.first.starts_with(path + "/")) return false;
+      if (!is_within(item.first, path)) return false;
       item.second->leave();
       return true;
     });
@@ -128,13 +141,13 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
   Result<void> rename(const std::string& from, const std::string& to, bool replace) override {
     WEFT_ASSIGN(const auto files, connected());
     WEFT_TRY(files->rename(from, to, replace));
-    (void)take_lease(from);  // nothing has that name any more
+    (void)take_leases(from);  // nothing has that name any more
     return {};
   }
   Result<void> remove(const std::string& path) override {
     WEFT_ASSIGN(const auto files, connected());
     const auto removed = files->remove(path, true);
-    (void)take_lease(path);
+    (void)take_leases(path);
     return removed;
   }
   void stop_waiting() override {
@@ -172,10 +185,15 @@ class JobFiles final : public RemoteFiles, public TablesBesideFiles, public Wait
     return {};
   }
 
-  std::unique_ptr<DirectoryLease> take_lease(const std::string& path) {
+  /// Of the directory and of all below it. They end with what is returned, which asks the master: without the lock.
+  std::vector<std::unique_ptr<DirectoryLease>> take_leases(const std::string& path) {
+    std::vector<std::unique_ptr<DirectoryLease>> taken;
     const std::lock_guard lock(mutex_);
-    const auto found = leases_.extract(path);
-    return found ? std::move(found.mapped()) : nullptr;
+    for (auto next = leases_.begin(); next != leases_.end();) {
+      const auto at = next++;
+      if (is_within(at->first, path)) taken.push_back(std::move(leases_.extract(at).mapped()));
+    }
+    return taken;
   }
 
   Result<std::shared_ptr<FileSystem>> connected() {

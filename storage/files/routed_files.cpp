@@ -28,6 +28,7 @@ class RoutedFiles final : public RemoteFiles, public TablesBesideFiles, public W
   Result<bool> exists(const std::string& path) override { return of(path).exists(path); }
   Result<void> make_directory(const std::string& path) override { return of(path).make_directory(path); }
   Result<void> take_over_directory(const std::string& path) override { return of(path).take_over_directory(path); }
+  Result<void> make_subdirectory(const std::string& path) override { return of(path).make_subdirectory(path); }
   void leave_directory(const std::string& path) override { of(path).leave_directory(path); }
   Result<std::vector<std::string>> names(const std::string& directory) override { return of(directory).names(directory); }
   Result<void> rename(const std::string& from, const std::string& to, bool replace) override {

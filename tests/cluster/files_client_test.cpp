@@ -3,6 +3,8 @@
 
 #include "base/sanitized.hpp"
 #include "storage/files/file_system.hpp"
+#include "storage/files/job_files.hpp"
+#include "storage/output_directory.hpp"
 #include "tests/cluster/file_cluster.hpp"
 
 namespace weft::test {
@@ -238,6 +240,26 @@ TEST_F(FilesClient, AWriterWithADirectoryKeepsItsChunkThere) {
   EXPECT_TRUE(entries(scratch.path()).empty());
   ASSERT_TRUE((*writer)->close());
   EXPECT_TRUE(read(*files, "/f") == text);
+}
+
+TEST_F(FilesClient, AnOutputOfManyDirectoriesTakesNoThreadForEach) {
+  constexpr std::size_t kDirectories = 100;
+  start(1);
+  const auto files = storage::files::job_files({.master = cluster->address(), .host = "h1"});
+  auto output = storage::OutputDirectory::prepare("weft://out", false, "job7-0123abcd", files.get(), storage::OutputOwner::job);
+  ASSERT_TRUE(output) << output.error().to_string();
+  std::string written;
+  for (std::size_t i = 0; i < kDirectories; ++i) {
+    const std::string number = std::to_string(i);
+    auto file = files->create(output->work_directory() + "/task-" + number);
+    ASSERT_TRUE(file && (*file)->close());
+    written += "task-" + number + "/d=" + number + "\n";
+  }
+  const std::size_t threads = entries("/proc/self/task").size();
+  const auto committed = output->commit({written});
+  ASSERT_TRUE(committed) << committed.error().to_string();
+  EXPECT_LT(entries("/proc/self/task").size(), threads + 10);
+  EXPECT_EQ(files->names("weft://out")->size(), kDirectories + 1);
 }
 
 }  // namespace

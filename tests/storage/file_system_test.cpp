@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rpc/rpc.hpp"
+#include "storage/files/job_files.hpp"
 #include "storage/files/protocol.hpp"
 
 namespace weft::storage::files {
@@ -29,7 +31,7 @@ class FileSystemTest : public testing::Test {
     });
     serving_->stop();
   }
-  void connect() {
+  std::string serve() {
     std::string address;
     serving_->run([&] {
       listener_ = serving_
@@ -44,6 +46,10 @@ class FileSystemTest : public testing::Test {
                       .value();
       address = listener_->endpoint().text;
     });
+    return address;
+  }
+  void connect() {
+    const std::string address = serve();
     FileSystemOptions options;
     options.user = "ann";
     options.patience = options.at_first = 20s;
@@ -53,6 +59,15 @@ class FileSystemTest : public testing::Test {
   void answer(const rpc::ConnectionPtr& from, const rpc::Message& message, rpc::Responder& responder) {
     if (message.type != kFileRequest) return responder.reply({});
     const FileRequest request = decode_file_request(message).value();
+    if (const auto* abandoned = std::get_if<Abandon>(&request)) abandoned_.insert(abandoned->lease.value());
+    if (const auto* made = std::get_if<MakeDirectory>(&request); made != nullptr && !owners_.emplace(made->path, made->user).second)
+      return responder.fail(Error(Code::already_exists, made->path + " exists"));
+    if (const auto* asked = std::get_if<Stat>(&request)) {
+      FileStatus status;
+      status.path = asked->path;
+      status.directory = !asked->path.ends_with("-file");
+      return responder.reply(encode(FileReply(status)));
+    }
     const auto* lease = std::get_if<LeaseDirectory>(&request);
     if (lease == nullptr) return responder.reply(encode(FileReply(Done())));
     leases_.push_back(*lease);
@@ -69,6 +84,7 @@ class FileSystemTest : public testing::Test {
   std::vector<rpc::ConnectionPtr> connections_;
   std::map<std::string, std::string> owners_;
   std::vector<LeaseDirectory> leases_;               // requests
+  std::set<std::uint64_t> abandoned_;                // leases
   bool request_lost_ = false, answer_lost_ = false;  // the next one
   std::shared_ptr<FileSystem> files_;
 };
@@ -96,6 +112,30 @@ TEST_F(FileSystemTest, ADirectoryOfSomebodyElseIsNotTakenOverWhateverWasLost) {
   request_lost_ = true;
   EXPECT_EQ(files_->lease_directory("/.out.weft-1", false).error().code(), Code::already_exists);
   for (const LeaseDirectory& lease : leases_) EXPECT_EQ(lease.user, "ann");
+}
+
+TEST_F(FileSystemTest, DirectoriesWithinALeasedOneNeedNoLease) {
+  const auto files = job_files({.master = serve(), .user = "ann"});
+  const std::string work = "weft://.out.weft-1";
+  ASSERT_TRUE(files->make_directory(work));
+  for (const char* name : {"/d=1", "/d=2", "/d=1"}) {
+    const auto made = files->make_subdirectory(work + name);
+    ASSERT_TRUE(made) << name << ": " << made.error().to_string();
+  }
+  EXPECT_TRUE(owners_.contains(work + "/d=2"));
+  EXPECT_EQ(leases_.size(), 1u);
+  owners_[work + "/a-file"] = "ann";
+  EXPECT_EQ(files->make_subdirectory(work + "/a-file").error().code(), Code::already_exists);
+}
+
+TEST_F(FileSystemTest, LeasesOfADirectoryAndOfAllBelowItEndWithItsName) {
+  const auto files = job_files({.master = serve(), .user = "ann"});
+  for (const char* path : {"weft://a", "weft://a/b", "weft://ab", "weft://c", "weft://c/d"})
+    ASSERT_TRUE(files->take_over_directory(path)) << path;
+  ASSERT_TRUE(files->rename("weft://a", "weft://out", false));
+  EXPECT_EQ(abandoned_, (std::set<std::uint64_t>{1, 2}));
+  ASSERT_TRUE(files->remove("weft://c"));
+  EXPECT_EQ(abandoned_, (std::set<std::uint64_t>{1, 2, 4, 5}));
 }
 
 }  // namespace

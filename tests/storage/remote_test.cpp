@@ -53,6 +53,12 @@ class PretendedCluster final : public RemoteFiles {
   Result<bool> exists(const std::string& path) override { return expand(path).has_value() || directories.contains(path); }
   Result<void> make_directory(const std::string& path) override {
     if (dead()) return killed();
+    ++leased;
+    directories.insert(path);
+    return step();
+  }
+  Result<void> make_subdirectory(const std::string& path) override {
+    if (dead()) return killed();
     directories.insert(path);
     return step();
   }
@@ -99,6 +105,7 @@ class PretendedCluster final : public RemoteFiles {
   std::set<std::string> directories;
   std::map<std::string, int> refusals;  // how often nothing can be moved there
   bool leaves = false;
+  int leased = 0;  // directories
 
  private:
   static tl::unexpected<Error> killed() { return fail(Code::unavailable, "killed"); }
@@ -416,6 +423,15 @@ TEST(RemoteOutput, OfAProcessThatKeepsOtherDirectoriesIsANewOneOrReplacesThem) {
             (std::map<std::string, std::string>{
                 {"weft://out/n=0/part-00000", "0"}, {"weft://out/n=1/part-00000", "1"}, {"weft://out/_SUCCESS", ""}}));
   for (const std::string& directory : cluster.directories) EXPECT_TRUE(directory.starts_with("weft://out")) << directory;
+}
+
+TEST(RemoteOutput, OfManyDirectoriesHasOneLease) {
+  PretendedCluster cluster(100);
+  auto output = OutputDirectory::prepare("weft://out", false, "job7-0123abcd", &cluster, OutputOwner::job).value();
+  cluster.files[output.work_directory() + "/task"] = cluster.files[output.work_directory() + "/other"] = "";
+  ASSERT_TRUE(output.commit({"task/y=1/m=1\nother/y=1/m=2\n"}));
+  EXPECT_TRUE(cluster.directories.contains("weft://out/y=1/m=2"));
+  EXPECT_EQ(cluster.leased, 1);
 }
 
 TEST(RemoteOutput, OfAJobThatSomebodyElseMadeMeanwhileIsNotTouched) {
