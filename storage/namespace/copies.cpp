@@ -35,6 +35,11 @@ void Copies::end(ChunkId chunk, NodeId to) {
   bytes_ -= copy.bytes;
 }
 
+void Copies::failed(ChunkId chunk, NodeId to) {
+  if (const CopyUnderWay* const copy = find(chunk, to); copy != nullptr && copy->moves) moved(chunk);
+  end(chunk, to);
+}
+
 const CopyUnderWay* Copies::find(ChunkId chunk, NodeId to) const {
   const auto found = copies_.find({chunk, to});
   return found == copies_.end() ? nullptr : &found->second;
@@ -69,8 +74,7 @@ void Copies::expire(Time now) {
   for (const auto& [key, copy] : copies_)
     if (copy.deadline <= now) late.push_back(key);
   for (const auto& [chunk, to] : late) {
-    end(chunk, to);
-    moved_from_.erase(chunk);
+    failed(chunk, to);
     late_[{chunk, to}] = now + kMayBeLate;
   }
   std::erase_if(late_, [&](const auto& item) { return item.second <= now; });
@@ -84,7 +88,7 @@ void Copies::node_lost(NodeId node) {
   std::vector<Key> ended;
   for (const auto& [key, copy] : copies_)
     if (copy.from == node || copy.to == node) ended.push_back(key);
-  for (const auto& [chunk, to] : ended) end(chunk, to);
+  for (const auto& [chunk, to] : ended) failed(chunk, to);
   std::erase_if(late_, [node](const auto& item) { return item.first.second == node; });
   std::erase_if(verifying_, [node](const auto& item) { return item.first.second == node; });
 }

@@ -27,8 +27,10 @@ class Copies {
 
   /// False when one is on its way there already.
   bool start(const ChunkInfo& chunk, NodeId from, NodeId to, Time deadline, bool moves);
-  /// The copy arrived, or will not arrive.
+  /// The copy arrived, or is not wanted any more.
   void end(ChunkId chunk, NodeId to);
+  /// The copy will not arrive: of one that moves the chunk the move is over.
+  void failed(ChunkId chunk, NodeId to);
   const CopyUnderWay* find(ChunkId chunk, NodeId to) const;
   /// Where copies of the chunk are on their way to.
   std::vector<NodeId> targets_of(ChunkId chunk) const;
@@ -42,6 +44,7 @@ class Copies {
   bool backed_off(ChunkId chunk) const { return backoff_.contains(chunk); }
   /// The node from which the chunk was moved: its replica goes first.
   std::optional<NodeId> moved_from(ChunkId chunk) const;
+  /// No replica goes for the move any more: one has gone, or none will.
   void moved(ChunkId chunk) { moved_from_.erase(chunk); }
   bool moving() const { return !moved_from_.empty(); }
 

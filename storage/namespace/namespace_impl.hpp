@@ -74,6 +74,7 @@ class Namespace::Impl {
   /// Puts the chunk into the list it belongs in. Called whenever something about it has changed.
   void reconsider(Chunk& chunk);
   void reconsider(ChunkId chunk);
+  void enqueue(Chunk& chunk);
   void count_located(Chunk& chunk);
   void settle_damage(Chunk& chunk);
   void verify();

@@ -187,8 +187,7 @@ Result<void> Namespace::copy_failed(NodeId from, ChunkId chunk, NodeId to, Time 
   if (copy == nullptr || copy->from != from)
     return fail(Code::not_found,
                 fmt::format("no copy of {} from node {} to node {} is under way", to_string(chunk), from.value(), to.value()));
-  impl.copies.end(chunk, to);
-  impl.copies.moved(chunk);
+  impl.copies.failed(chunk, to);
   Damage* const damage = impl.damaged.of(chunk);
   const std::uint32_t doublings = damage == nullptr ? 0 : std::min(damage->failures++, kMostDoublings);
   // Pages without a good copy anywhere seldom come back.

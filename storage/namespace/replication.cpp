@@ -39,7 +39,13 @@ void Namespace::Impl::reconsider(Chunk& chunk) {
   if (safe_mode.on() || !chunk.sealed) return;
   queue.remove(chunk);
   settle_damage(chunk);
-  if (chunk.condemned) return;
+  if (!chunk.condemned) enqueue(chunk);
+  const ChunkId id = chunk.info.id;
+  if (copies.moved_from(id) && copies.targets_of(id).empty() && !queue.surplus().contains(id)) copies.moved(id);
+}
+
+/// Into the list of what it lacks, if it lacks something.
+void Namespace::Impl::enqueue(Chunk& chunk) {
   const bool is_damaged = damaged.of(chunk.info.id) != nullptr;
   if (chunk.nodes.empty() && !is_damaged) return queue.is_missing(chunk);
   const std::uint32_t want = wanted(chunk), have = good(chunk);

@@ -175,6 +175,24 @@ TEST_F(Nodes, SendAndExpectWhatIsCopiedUntilThatEnds) {
   EXPECT_EQ(copies.moved_from(chunk.id), std::nullopt);
 }
 
+TEST_F(Nodes, AMoveIsOverWhenItsCopyWillNotArrive) {
+  const ChunkInfo chunk{ChunkId(9), 100, 1};
+  for (const NodeId lost : {NodeId(1), NodeId(3)}) {
+    Copies copies(nodes);
+    ASSERT_TRUE(copies.start(chunk, NodeId(1), NodeId(3), seconds(10), true));
+    EXPECT_TRUE(copies.moving());
+    copies.node_lost(lost);
+    EXPECT_FALSE(copies.moving()) << lost.value();
+  }
+  Copies copies(nodes);
+  ASSERT_TRUE(copies.start(chunk, NodeId(1), NodeId(3), seconds(20), true));
+  ASSERT_TRUE(copies.start(chunk, NodeId(1), NodeId(2), seconds(10), false));
+  copies.expire(seconds(10));
+  EXPECT_EQ(copies.moved_from(chunk.id), NodeId(1)) << "the copy that ended moves nothing";
+  copies.failed(chunk.id, NodeId(3));
+  EXPECT_FALSE(copies.moving());
+}
+
 TEST_F(Nodes, MayGetACopyLongAfterItWasGivenUp) {
   Copies copies(nodes);
   const auto given_up = [&](std::uint64_t chunk) {

@@ -209,6 +209,36 @@ TEST_F(NamespaceRules, BalancingMovesNothingToANodeThatDrains) {
   EXPECT_EQ(balanced(world, 0.05).size(), 0u);
 }
 
+TEST_F(NamespaceRules, BalancingEndsWhenTheTargetOfAMoveIsLost) {
+  world.add("a", "A", 20 * kTen);
+  for (int i = 0; i < 10; ++i) OK(world.write("/f" + std::to_string(i), 1, {.replication = 1}, "host-a", "ann", kTen));
+  PretendedWorker& target = world.add("b", "A", 20 * kTen);
+  world.slow = true;
+  OK(ns().balance(0.05));
+  world.step();
+  ASSERT_GT(ns().report().copies, 0u);
+  world.kill(target);
+  EXPECT_TRUE(world.until([&] { return !ns().report().balancing; }));
+}
+
+TEST_F(NamespaceRules, BalancingEndsWhenAnotherReplicaIsLostMeanwhile) {
+  for (const char* name : {"a", "b"}) world.add(name, "A", 20 * kTen);
+  for (int i = 0; i < 10; ++i) OK(world.write("/f" + std::to_string(i), 1, {.replication = 2}, "host-a", "ann", kTen));
+  PretendedWorker& target = world.add("c", "A", 20 * kTen);
+  world.slow = true;
+  OK(ns().balance(0.05));
+  world.step();
+  ASSERT_GT(ns().report().copies, 0u);
+  for (const char* name : {"a", "b"}) {
+    const std::string from = " " + std::to_string(world.workers.at(name).node.value()) + ">";
+    if (!has(world.commands.at(0), from)) world.kill(world.workers.at(name));
+  }
+  world.slow = false;
+  world.tell(target);  // what arrives takes the place of what was lost
+  EXPECT_TRUE(world.until([&] { return !ns().report().balancing; }));
+  EXPECT_TRUE(world.until([&] { return healthy(); }));
+}
+
 class PlacementRules : public testing::Test {
  protected:
   void add(std::uint32_t id, const std::string& host, const std::string& rack, std::uint64_t used) {
