@@ -227,21 +227,34 @@ void Namespace::Impl::flush_erasures() {
   }
 }
 
+/// Chunks with a damaged replica here and no whole one on a node that stays: this one may have the pages that others lack.
+std::uint64_t Namespace::Impl::only_damaged(const Node& there) const {
+  return static_cast<std::uint64_t>(std::count_if(damaged.all().begin(), damaged.all().end(), [&](const auto& item) {
+    const Damage& damage = item.second;
+    if (!damage.nodes.contains(there.id) || damage.foreign.contains(there.id)) return false;
+    const Chunk& chunk = chunks.at(item.first);
+    if (chunk.condemned || staying(chunk) > 0) return false;
+    return there.leaving != Leaving::for_a_while || (!chunk.blocked && damage.failures == 0);
+  }));
+}
+
 /// Chunks that nobody can take now do not keep a node that comes back.
 std::uint64_t Namespace::Impl::to_hand_over(const Node& there) const {
-  return static_cast<std::uint64_t>(std::count_if(there.chunks.begin(), there.chunks.end(), [&](ChunkId id) {
+  const auto whole = std::count_if(there.chunks.begin(), there.chunks.end(), [&](ChunkId id) {
     const Chunk& chunk = chunks.at(id);
     if (chunk.condemned) return false;
     if (there.leaving == Leaving::for_a_while) return staying(chunk) == 0 && !chunk.blocked;
     return staying(chunk) == 0 || (good(chunk) < wanted(chunk) && !chunk.blocked);
-  }));
+  });
+  return static_cast<std::uint64_t>(whole) + only_damaged(there);
 }
 
 std::uint64_t Namespace::Impl::to_move(const Node& there) const {
-  return static_cast<std::uint64_t>(std::count_if(there.chunks.begin(), there.chunks.end(), [this](ChunkId id) {
+  const auto whole = std::count_if(there.chunks.begin(), there.chunks.end(), [this](ChunkId id) {
     const Chunk& chunk = chunks.at(id);
     return !chunk.condemned && good(chunk) < wanted(chunk);
-  }));
+  });
+  return static_cast<std::uint64_t>(whole) + only_damaged(there);
 }
 
 }  // namespace weft::storage

@@ -506,6 +506,41 @@ TEST_F(NamespaceTest, TheLastNodeWaitsForAnotherOnlyWhenItsChunksGoWithIt) {
   EXPECT_TRUE(world.until([&] { return ns().to_hand_over(a1) == 0; }));
 }
 
+TEST_F(NamespaceTest, ANodeWithTheOnlyDamagedReplicaIsNotLetGo) {
+  for (const char* name : {"a1", "a2"}) world.add(name, "A");
+  OK(world.write("/sole", 1, {.replication = 1}, "a1"));
+  OK(world.write("/both", 1, {.replication = 2}));
+  const auto info = [&](const char* path) { return ns().locate(path, 0, 1).value().chunks[0].info; };
+  PretendedWorker& a1 = world.workers.at("a1");
+  for (const char* path : {"/sole", "/both"}) world.damage(a1, info(path));
+  const auto left = [&] { return ns().report().nodes.at(0).to_move; };
+  EXPECT_EQ(left(), 0u) << "it stays";
+  OK(ns().drain("a1", true));
+  EXPECT_EQ(left(), 1u) << "the other node has a whole replica of the other chunk";
+  OK(ns().node_leaves(a1.node, true));
+  EXPECT_EQ(ns().to_hand_over(a1.node), 1u);
+  EXPECT_TRUE(world.until([&] { return ns().to_hand_over(a1.node) == 0; })) << "no copy can be made, and it comes back";
+  EXPECT_EQ(left(), 1u);
+  OK(ns().node_leaves(a1.node, false));
+  EXPECT_EQ(ns().to_hand_over(a1.node), 1u);
+  world.mendable = true;
+  EXPECT_TRUE(world.until([&] { return left() == 0 && ns().to_hand_over(a1.node) == 0; }, 1000));
+  EXPECT_EQ(world.names_at("/sole"), std::vector<std::string>{"a2"});
+}
+
+TEST_F(NamespaceTest, SomethingElseUnderAChunksIdKeepsNoNode) {
+  for (const char* name : {"a1", "a2"}) world.add(name, "A");
+  OK(world.write("/f", 1, {.replication = 1}, "a1"));
+  const NodeId a1 = world.workers.at("a1").node;
+  ChunkInfo info = ns().locate("/f", 0, 1).value().chunks[0].info;
+  OK(ns().chunks_changed(a1, ChunkEvent::lost, {info}));
+  ++info.digest;
+  OK(ns().block_report(a1, {info}, true, true));
+  ASSERT_EQ(ns().report().corrupt_replicas, 1u);
+  OK(ns().node_leaves(a1, false));
+  EXPECT_EQ(ns().to_hand_over(a1), 0u);
+}
+
 TEST_F(NamespaceTest, BalancingEvensOutAndKeepsRacks) {
   const std::uint64_t capacity = std::uint64_t{4} << 30, chunk = 16u << 20;
   world.add("a1", "A", capacity);
