@@ -4,6 +4,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "base/rpc/await.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kLocalStep = 1u << 20;  // verified ahead of a reader that goes on from where it was
 constexpr rpc::Duration kReadMargin = std::chrono::seconds(5);
+constexpr rpc::Duration kLatestOpening = std::chrono::minutes(10);  // for an answer that nobody waits for any more
 
 std::uint64_t page_floor(std::uint64_t offset) { return offset / kPageBytes * kPageBytes; }
 std::uint64_t page_ceil(std::uint64_t offset) { return page_floor(offset + kPageBytes - 1); }
@@ -22,10 +24,33 @@ void tell(ChunkClient::Impl& client, const rpc::ConnectionPtr& connection, rpc::
   client.reactor().post([connection, type, id] { connection->notify(type, {encode_name(id), {}, {}}); });
 }
 
+/// A chunk that somebody waits to have open at a worker. The reactor's thread.
+struct Opening {
+  std::function<void(Result<rpc::Message>)> done;  // none once it was called
+  std::unique_ptr<rpc::Timer> deadline;
+
+  void end(Result<rpc::Message> answer) { std::exchange(done, nullptr)(std::move(answer)); }
+};
+
+/// What was opened for a reader that waits no longer is closed: it would count against what this connection may have open.
+void opened_late(const rpc::ConnectionPtr& connection, ChunkId id, const Result<rpc::Message>& answer) {
+  if (answer) return connection->notify(kCloseChunk, {encode_name(id), {}, {}});
+  if (answer.error().code() == Code::deadline_exceeded) connection->close();  // nobody knows what is open there
+}
+
 Result<rpc::Message> ask(ChunkClient::Impl& client, const rpc::ConnectionPtr& connection, const ChunkInfo& info) {
   return rpc::await<rpc::Message>(client.reactor(), "opening a chunk", [&client, connection, info](auto done) {
-    connection->request(kOpenChunk, {encode_open({info, client.options().racks->rack()}), {}, {}}, client.options().read_deadline,
-                        done);
+    auto opening = std::make_shared<Opening>();
+    opening->done = done;
+    opening->deadline = client.reactor().after(client.options().read_deadline, [waiting = std::weak_ptr(opening)] {
+      const auto late = waiting.lock();
+      if (late && late->done) late->end(fail(Code::deadline_exceeded, "a worker did not open a chunk in time"));
+    });
+    connection->request(kOpenChunk, {encode_open({info, client.options().racks->rack()}), {}, {}}, kLatestOpening,
+                        [opening, id = info.id, to = std::weak_ptr(connection)](Result<rpc::Message> answer) {
+                          if (opening->done) return opening->end(std::move(answer));
+                          if (const auto there = to.lock()) opened_late(there, id, answer);
+                        });
   });
 }
 
@@ -189,14 +214,14 @@ Result<std::unique_ptr<ReplicaSource>> open_remote(ChunkClient::Impl& client, co
   std::string rack = decode_served(answer.header.view());
   client.options().racks->received(rack, answer.bulk.size());
   std::vector<std::uint32_t> checksums(page_count(info.length));
-  if (answer.bulk.size() != checksums.size() * sizeof(std::uint32_t))
-    return fail(Code::corrupt, "a worker's answer does not hold the checksums of " + to_string(info.id));
-  if (!checksums.empty()) std::memcpy(checksums.data(), answer.bulk.data(), answer.bulk.size());
-  if (digest_of(checksums) != info.digest) {
-    tell(client, connection, kReportDamage, info.id);
-    return fail(Code::corrupt, "the checksums of the pages of " + to_string(info.id) + " do not fit its digest");
-  }
-  return std::make_unique<RemoteSource>(client, connection, info, std::move(checksums), std::move(rack));
+  const bool complete = answer.bulk.size() == checksums.size() * sizeof(std::uint32_t);
+  if (complete && !checksums.empty()) std::memcpy(checksums.data(), answer.bulk.data(), answer.bulk.size());
+  const bool fits = digest_of(checksums) == info.digest;
+  auto source = std::make_unique<RemoteSource>(client, connection, info, std::move(checksums), std::move(rack));  // closes it
+  if (!complete) return fail(Code::corrupt, "a worker's answer does not hold the checksums of " + to_string(info.id));
+  if (fits) return source;
+  source->report_damage();
+  return fail(Code::corrupt, "the checksums of the pages of " + to_string(info.id) + " do not fit its digest");
 }
 
 }  // namespace

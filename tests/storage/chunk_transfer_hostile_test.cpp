@@ -57,6 +57,53 @@ TEST_F(ChunkTransferTest, NoticesAPeerThatNeverAnswers) {
   silent->stop();
 }
 
+TEST_F(ChunkTransferTest, WhatWasOpenedForNobodyIsClosed) {
+  std::vector<rpc::Responder> held;
+  std::vector<ChunkId> closed;  // on the reactor's thread, as all here
+  std::unique_ptr<rpc::Listener> listener;
+  const auto slow = rpc::Reactor::start("slow");
+  slow->run([&] {
+    listener = *slow->listen({"127.0.0.1:0"}, chunk_limits(), [&](const rpc::ConnectionPtr&) {
+      rpc::Handler handler;
+      handler.on_request = [&](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
+        const ChunkId id = decode_open(message.header.view()).value().info.id;
+        if (id == ChunkId(1)) return held.push_back(std::move(responder));
+        // No checksums, or others than those of the chunk.
+        responder.reply({encode_served(""), {SharedBytes(Buffer(id == ChunkId(2) ? 0 : sizeof(std::uint32_t)))}, {}});
+      };
+      handler.on_notify = [&](const rpc::ConnectionPtr&, const rpc::Message& message) {
+        if (message.type == kCloseChunk) closed.push_back(decode_name(message.header.view()).value());
+      };
+      return handler;
+    });
+  });
+  const auto are_closed = [&](const std::vector<ChunkId>& expected) {
+    return test::eventually([&] {
+      bool met = false;
+      slow->run([&] { met = closed == expected; });
+      return met;
+    });
+  };
+  const std::string address = listener->endpoint().text;
+  {
+    ChunkClient client(*reactor_, quick_options(false));
+    for (const ChunkId id : {ChunkId(2), ChunkId(3)})
+      EXPECT_EQ(client.open({{id, 10, 10}, {address}}).error().code(), Code::corrupt) << to_string(id);
+    EXPECT_TRUE(are_closed({ChunkId(2), ChunkId(3)}));
+  }
+  auto options = quick_options(false);
+  options.read_deadline = 50ms;
+  ChunkClient client(*reactor_, options);
+  EXPECT_EQ(client.open({{ChunkId(1), 10, 10}, {address}}).error().code(), Code::deadline_exceeded);
+  slow->run([&] { held.at(0).reply({encode_served(""), {SharedBytes(Buffer(sizeof(std::uint32_t)))}, {}}); });
+  EXPECT_TRUE(are_closed({ChunkId(2), ChunkId(3), ChunkId(1)}));
+  slow->run([&] {
+    held.clear();
+    listener.reset();
+  });
+  slow->stop();
+}
+
 TEST_F(ChunkTransferTest, AChainIsCutBeforeAMemberThatIsForgotten) {
   start(1);
   for (const rpc::MessageType last : {kBeginWrite, kWriteBytes, kSealChunk}) {  // from here on it answers nothing
