@@ -160,6 +160,9 @@ class WorkerChunks final : public ChunkService {
       reactor.post(
           guarded(alive, [this, event, some = std::vector<ChunkInfo>(chunks.begin(), chunks.end())] { on_event(event, some); }));
     };
+    options.joined = [this, alive = std::weak_ptr(alive_), &reactor = shell_.reactor] {
+      reactor.post(guarded(alive, [this] { report_again(); }));
+    };
     do_chore([options = std::move(options)] { return ChunkStore::open(options); },
              [this](Result<std::unique_ptr<ChunkStore>> opened) { on_opened(std::move(opened)); });
   }
@@ -211,6 +214,13 @@ class WorkerChunks final : public ChunkService {
              });
   }
 
+  /// Of what is there and was never reported. A report that is under way may be without it.
+  void report_again() {
+    if (!joined_) return;  // the first report will have it
+    again_ = listing_;
+    if (!listing_) report();
+  }
+
   void report(const std::vector<StoredChunk>& stored, const std::vector<StoredChunk>& damaged) {
     for (std::size_t from = 0; from == 0 || from < stored.size(); from += kReportedAtOnce) {
       const std::size_t end = std::min(stored.size(), from + kReportedAtOnce);
@@ -224,6 +234,7 @@ class WorkerChunks final : public ChunkService {
     log_.debug("keeps {} chunks", stored.size());
     listing_ = false;
     flush();
+    if (std::exchange(again_, false)) return report();
     // Not all workers at once.
     const auto share = static_cast<double>(75 + random_.below(51)) / 100;
     next_report_ = shell_.reactor.after(std::chrono::duration_cast<Duration>(options_.report_interval * share), [this] {
@@ -285,7 +296,7 @@ class WorkerChunks final : public ChunkService {
   std::unique_ptr<rpc::Timer> retry_;
   std::uint32_t tries_ = 0;  // to open directories that another process has locked
   bool greeted_ = false;     // by the present master, which is of this cluster
-  bool opening_ = false, joined_ = false, listing_ = false, measuring_ = false, unknown_noted_ = false;
+  bool opening_ = false, joined_ = false, listing_ = false, again_ = false, measuring_ = false, unknown_noted_ = false;
   Space space_;  // as of then
   TimePoint measured_;
   Random random_;

@@ -36,6 +36,9 @@ struct ChunkStoreOptions {
   std::uint64_t scrub_rate = 8u << 20;             // bytes a second the scrubber reads, all directories together; 0: none
   std::chrono::nanoseconds scrub_interval = std::chrono::hours(24);  // at least, from the start of one pass to that of the next
   ChunkListener listener;
+  /// A directory that could not be opened at first was opened now: list() has what is in it, of which there is no event. From a
+  /// thread that calls space(). Must not call the store.
+  std::function<void()> joined{};
 };
 
 /// Bytes that are kept free for a chunk that has been begun. Of a longer one, room for the rest is found as it is written.

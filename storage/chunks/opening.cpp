@@ -72,8 +72,11 @@ void ChunkStore::Impl::open_full_slots() {
     fresh.path = slot.path;
     if (!open_slot(fresh)) continue;
     log_.info("the data directory {} has room now and is used", slot.path.string());
-    const std::lock_guard lock(mutex_);
-    slot = std::move(fresh);
+    {
+      const std::lock_guard lock(mutex_);
+      slot = std::move(fresh);
+    }
+    if (options_.joined) options_.joined();
   }
 }
 

@@ -65,6 +65,24 @@ TEST_F(ChunkStoreTest, SurvivesAFullDisk) {
   EXPECT_EQ(::umount((scratch_ / "small").c_str()), 0);
 }
 
+TEST_F(ChunkStoreTest, ADirectoryThatJoinsLaterSaysSo) {
+  put_chunk(*open_store(quiet_options(one())), ChunkId(1), content_of(1, 1000));
+  int joined = 0;
+  auto options = quiet_options(one(), events_.listener());
+  options.joined = [&joined] { ++joined; };
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};  // short of descriptors it is as if the disk were full
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto store = open_store(options);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_NE(store, nullptr);
+  EXPECT_TRUE(store->list().empty());
+  EXPECT_EQ(joined, 0);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(store->space().at(0).chunks, 1u);
+  EXPECT_EQ(joined, 1);
+}
+
 TEST_F(ChunkStoreTest, SurvivesAFileSizeLimit) {
   auto store = open_store(quiet_options(one()));
   rlimit before{};

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include <sys/resource.h>
+
 #include "storage/files/protocol.hpp"
 #include "tests/storage/chunk_fixture.hpp"
 
@@ -57,14 +59,15 @@ class WorkerChunksTest : public testing::Test {
     ASSERT_TRUE(eventually([&] { return seen([&] { return listed_.size() == 1; }); }));
   }
   void register_again() {
+    connect();
+    reactor_->run([&] { service_->registered(connection_); });
+  }
+  void connect() {
     rpc::Handler handler;
     handler.on_notify = [this](const rpc::ConnectionPtr&, const rpc::Message& message) { service_->on_notify(message); };
     const auto connection = rpc::connect(*reactor_, listener_->endpoint(), std::chrono::seconds(10), std::move(handler));
     ASSERT_TRUE(connection) << connection.error().to_string();
-    reactor_->run([&] {
-      connection_ = *connection;
-      service_->registered(*connection);
-    });
+    reactor_->run([&] { connection_ = *connection; });
   }
   /// It has the answers of the master to all that it has asked so far.
   void await_answers() {
@@ -169,6 +172,24 @@ TEST_F(WorkerChunksTest, AMassDeletionLeavesOthersTheirTurns) {
   });
   until.reset();
   EXPECT_EQ(between.get_future().get(), 150u);
+}
+
+TEST_F(WorkerChunksTest, WhatIsInADirectoryThatJoinsLaterIsReported) {
+  put(3);
+  start();
+  connect();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};  // short of descriptors it is as if the disk were full
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  reactor_->run([&] { service_->registered(connection_); });
+  const bool joined = eventually([&] { return seen([&] { return listed_.size() == 1; }); });
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(joined);
+  EXPECT_TRUE(seen([&] { return listed_[0].empty(); }));
+  reactor_->run([&] { service_->heartbeat(); });
+  ASSERT_TRUE(eventually([&] { return seen([&] { return listed_.size() == 2; }); }));
+  EXPECT_EQ(listed_[1].size(), 3u);
 }
 
 TEST_F(WorkerChunksTest, WhatWasOrderedAndNotDoneEndsWithTheRegistration) {
