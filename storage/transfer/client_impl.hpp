@@ -7,6 +7,7 @@
 
 #include "base/rpc/peers.hpp"
 #include "storage/chunks/chunk_file.hpp"
+#include "storage/transfer/read_turns.hpp"
 #include "storage/transfer/wire.hpp"
 
 namespace weft::storage {
@@ -20,6 +21,7 @@ class ChunkClient::Impl {
   const ChunkClientOptions& options() const { return options_; }
 
   rpc::Peers& workers() { return *workers_; }
+  const std::shared_ptr<ReadTurns>& turns() const { return turns_; }
   /// A connection to the worker, by TCP, or by its name on this machine. Blocks.
   Result<rpc::ConnectionPtr> connect(const std::string& address);
   Result<rpc::ConnectionPtr> connect_to_neighbour(const std::string& address);
@@ -29,6 +31,7 @@ class ChunkClient::Impl {
 
   rpc::Reactor& reactor_;
   const ChunkClientOptions options_;
+  const std::shared_ptr<ReadTurns> turns_ = std::make_shared<ReadTurns>();
   std::unique_ptr<rpc::Peers> workers_, neighbours_;  // on the reactor's thread
 };
 

@@ -156,17 +156,17 @@ class RemoteSource final : public ReplicaSource {
     range->offset = offset;
     range->length = length;
     ranges_.push_back(range);
-    client_.reactor().post([shared = shared_, range, connection = connection_, deadline = client_.options().read_deadline] {
-      connection->request(kReadPages,
-                          {encode_read({shared->info.id, range->offset, static_cast<std::uint32_t>(range->length)}), {}, {}},
-                          deadline, [shared, range](Result<rpc::Message> reply) {
-                            if (reply) shared->racks->received(shared->rack, reply->bulk.size());
-                            auto bytes = checked(*shared, *range, std::move(reply));
-                            const std::lock_guard lock(shared->mutex);
-                            range->bytes = std::move(bytes);
-                            shared->arrived.notify_one();
-                          });
-    });
+    client_.reactor().post(
+        [shared = shared_, range, connection = connection_, turns = client_.turns(), deadline = client_.options().read_deadline] {
+          turns->request(connection, {shared->info.id, range->offset, static_cast<std::uint32_t>(range->length)}, deadline,
+                         [shared, range](Result<rpc::Message> reply) {
+                           if (reply) shared->racks->received(shared->rack, reply->bulk.size());
+                           auto bytes = checked(*shared, *range, std::move(reply));
+                           const std::lock_guard lock(shared->mutex);
+                           range->bytes = std::move(bytes);
+                           shared->arrived.notify_one();
+                         });
+        });
   }
 
   /// By the thread that received them: they are in its cache.

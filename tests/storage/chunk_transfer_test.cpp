@@ -1,7 +1,11 @@
+#include <utility>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include "base/sanitized.hpp"
+#include "storage/chunks/chunk_file.hpp"
+#include "storage/transfer/read_turns.hpp"
 #include "tests/storage/transfer_fixture.hpp"
 
 namespace weft::storage {
@@ -229,6 +233,113 @@ TEST_F(ChunkTransferTest, BytesDamagedOnTheWayAreNeverDurable) {
     const auto alone = write_chunk(*client_, ChunkId(100 + seed), 2'000'000, {proxy.address()}, random);
     EXPECT_FALSE(alone);
     EXPECT_TRUE(workers_[1]->store().list().empty());
+  }
+}
+
+/// A worker that answers reads when it is let, of chunks of zeros.
+class SlowWorker {
+ public:
+  SlowWorker() {
+    reactor_->run([&] {
+      listener_ = *reactor_->listen({"127.0.0.1:0"}, chunk_limits(), [&](const rpc::ConnectionPtr&) {
+        rpc::Handler handler;
+        handler.on_request = [&](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
+          if (message.type == kOpenChunk) return responder.reply({encode_served(""), {checksums()}, {}});
+          const std::uint32_t bytes = decode_read(message.header.view()).value().length;
+          if (answers_) return reply(responder, bytes);
+          held_.emplace_back(std::move(responder), bytes);
+        };
+        return handler;
+      });
+    });
+  }
+  ~SlowWorker() {
+    reactor_->run([&] {
+      held_.clear();
+      listener_.reset();
+    });
+    reactor_->stop();
+  }
+  static ChunkInfo chunk() { return {ChunkId(1), kPages * kPageBytes, digest_of(sums())}; }
+  std::string address() const { return listener_->endpoint().text; }
+  std::size_t held() {
+    std::size_t count = 0;
+    reactor_->run([&] { count = held_.size(); });
+    return count;
+  }
+  void answer() {
+    reactor_->run([&] {
+      answers_ = true;
+      for (auto& [responder, bytes] : std::exchange(held_, {})) reply(responder, bytes);
+    });
+  }
+
+ private:
+  static constexpr std::uint64_t kPages = 4;
+  static std::vector<std::uint32_t> sums() {
+    PageChecksums pages;
+    const std::string zeros(kPages * kPageBytes, '\0');
+    pages.add(as_bytes(zeros));
+    return pages.finish();
+  }
+  static SharedBytes checksums() {
+    const auto kept = std::make_shared<const std::vector<std::uint32_t>>(sums());
+    return {{reinterpret_cast<const std::byte*>(kept->data()), kept->size() * sizeof(std::uint32_t)}, kept};
+  }
+  static void reply(rpc::Responder& responder, std::uint32_t bytes) {
+    const auto zeros = std::make_shared<const std::string>(bytes, '\0');
+    responder.reply({{}, {SharedBytes(as_bytes(*zeros), zeros)}, {}});
+  }
+
+  const std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("slow");
+  std::unique_ptr<rpc::Listener> listener_;
+  std::vector<std::pair<rpc::Responder, std::uint32_t>> held_;
+  bool answers_ = false;
+};
+
+TEST_F(ChunkTransferTest, ReadsOfOneConnectionTakeTurns) {
+  SlowWorker worker;
+  const auto connection = rpc::connect(*reactor_, {worker.address()}, std::chrono::seconds(5), {}, chunk_limits());
+  ASSERT_TRUE(connection);
+  constexpr std::uint32_t kRequests = 200;
+  const auto turns = std::make_shared<ReadTurns>();
+  std::atomic<std::uint32_t> answered = 0, failed = 0;
+  reactor_->run([&] {
+    for (std::uint32_t i = 0; i < kRequests; ++i)
+      turns->request(*connection, {ChunkId(1), 0, kPageBytes}, std::chrono::seconds(60),
+                     [&](const Result<rpc::Message>& reply) { ++(reply ? answered : failed); });
+  });
+  // What is answered at once came behind all that was sent.
+  ASSERT_TRUE(
+      rpc::call(*reactor_, *connection, kOpenChunk, {encode_open({SlowWorker::chunk(), {}}), {}, {}}, std::chrono::seconds(60)));
+  EXPECT_EQ(worker.held(), ReadTurns::kMostReads);
+  worker.answer();
+  EXPECT_TRUE(test::eventually([&] { return answered + failed == kRequests; }));
+  EXPECT_EQ(failed, 0u);
+}
+
+TEST_F(ChunkTransferTest, ManyReadersOfOneProcessDoNotCrowdEachOtherOut) {
+  constexpr std::size_t kReaders = 80;
+  SlowWorker worker;
+  auto options = quick_options(false);
+  options.read_deadline = std::chrono::seconds(60);
+  options.read_bytes = kPageBytes;
+  ChunkClient client(*reactor_, options);
+  std::atomic<std::size_t> begun = 0;
+  std::vector<std::future<Result<std::string>>> readers;
+  for (std::size_t i = 0; i < kReaders; ++i)
+    readers.push_back(std::async(std::launch::async, [&]() -> Result<std::string> {
+      WEFT_ASSIGN(const auto reader, client.open({SlowWorker::chunk(), {worker.address()}}));
+      reader->will_read(SlowWorker::chunk().length);
+      ++begun;
+      return read_all(*reader);
+    }));
+  EXPECT_TRUE(test::eventually([&] { return begun == kReaders && worker.held() >= ReadTurns::kMostReads; }));
+  worker.answer();
+  for (auto& reader : readers) {
+    const auto content = reader.get();
+    ASSERT_TRUE(content) << content.error().to_string();
+    EXPECT_TRUE(*content == std::string(SlowWorker::chunk().length, '\0'));
   }
 }
 
