@@ -130,7 +130,9 @@ Result<std::unique_ptr<DirectoryLease>> FileSystemImpl::lease_directory(const st
 }
 
 Result<void> FileSystemImpl::remove(const std::string& path, bool recursive) {
-  return done_or(Code::not_found, [&](bool* repeated) { return ask(Remove{path, recursive}, repeated); });
+  // A request whose answer was lost must not remove what somebody has made there since.
+  WEFT_ASSIGN(const FileStatus there, ask(Stat{path}));
+  return done_or(Code::not_found, [&](bool* repeated) { return ask(Remove{path, recursive, there.id}, repeated); });
 }
 
 Result<void> FileSystemImpl::rename(const std::string& from, const std::string& to, bool replace) {

@@ -75,6 +75,7 @@ struct FileRequest {
   struct Remove {
     path @0 :Text;
     recursive @1 :Bool;
+    id @2 :UInt64;                # nothing else at that path; 0: whatever is there
   }
   struct Rename {
     from @0 :Text;

@@ -106,6 +106,7 @@ struct Renew {
 struct Remove {
   std::string path;
   bool recursive = false;
+  EntryId id{};  // not_found when something else is there by then; 0: whatever is there, also of older clients
   using Reply = Done;
 };
 struct Rename {

@@ -11,8 +11,10 @@ Result<void> Namespace::make_directory(std::string_view path, std::string_view u
   return impl_->tree.make_directory(path, user, parents, clock_ms);
 }
 
-Result<void> Namespace::remove(std::string_view path, bool recursive, Time now) {
+Result<void> Namespace::remove(std::string_view path, bool recursive, Time now, EntryId id) {
   WEFT_ASSIGN(Entry * entry, impl_->tree.existing(path));
+  if (id != EntryId{} && entry->id != id)
+    return fail(Code::not_found, fmt::format("{} is not what it was a moment ago and was not removed; look again", escaped(path)));
   if (entry == &impl_->tree.root()) return fail(Code::invalid_argument, "the root directory cannot be removed");
   if (entry->directory() && !recursive && !entry->children->empty())
     return fail(Code::invalid_argument, fmt::format("{} is a directory that is not empty; remove it recursively", escaped(path)));

@@ -64,8 +64,8 @@ class Namespace {
   Result<void> renew(LeaseId lease, Time now);
   /// How long a lease lasts that nobody renews.
   Time lease_length() const;
-  /// Gone at once; its chunks are reclaimed later.
-  Result<void> remove(std::string_view path, bool recursive, Time now);
+  /// Gone at once; its chunks are reclaimed later. not_found when `id` is not 0 and something else is there.
+  Result<void> remove(std::string_view path, bool recursive, Time now, EntryId id = {});
   /// `to` must not exist; with `replace` an existing file (of a file) or directory (of a directory) is removed in the same step.
   Result<void> rename(std::string_view from, std::string_view to, bool replace, Time now);
   /// Of a file, or of all files below a directory.

@@ -66,7 +66,15 @@ class FileSystemTest : public testing::Test {
       FileStatus status;
       status.path = asked->path;
       status.directory = !asked->path.ends_with("-file");
+      status.id = EntryId(generation_);
       return responder.reply(encode(FileReply(status)));
+    }
+    if (const auto* removal = std::get_if<Remove>(&request)) {
+      const bool same = removal->id == EntryId{} || removal->id == EntryId(generation_);
+      if (!same) return responder.fail(Error(Code::not_found, removal->path + " is something else"));
+      ++generation_;  // somebody else makes it again at once
+      ++removed_;
+      if (std::exchange(answer_lost_, false)) return from->close();
     }
     const auto* lease = std::get_if<LeaseDirectory>(&request);
     if (lease == nullptr) return responder.reply(encode(FileReply(Done())));
@@ -83,8 +91,10 @@ class FileSystemTest : public testing::Test {
   std::unique_ptr<rpc::Listener> listener_;
   std::vector<rpc::ConnectionPtr> connections_;
   std::map<std::string, std::string> owners_;
-  std::vector<LeaseDirectory> leases_;               // requests
-  std::set<std::uint64_t> abandoned_;                // leases
+  std::vector<LeaseDirectory> leases_;  // requests
+  std::set<std::uint64_t> abandoned_;   // leases
+  std::uint64_t generation_ = 1;        // of what is at any path
+  int removed_ = 0;
   bool request_lost_ = false, answer_lost_ = false;  // the next one
   std::shared_ptr<FileSystem> files_;
 };
@@ -112,6 +122,15 @@ TEST_F(FileSystemTest, ADirectoryOfSomebodyElseIsNotTakenOverWhateverWasLost) {
   request_lost_ = true;
   EXPECT_EQ(files_->lease_directory("/.out.weft-1", false).error().code(), Code::already_exists);
   for (const LeaseDirectory& lease : leases_) EXPECT_EQ(lease.user, "ann");
+}
+
+TEST_F(FileSystemTest, ARepeatedRemovalLeavesWhatWasMadeInBetween) {
+  connect();
+  answer_lost_ = true;
+  const auto removed = files_->remove("/f", false);
+  EXPECT_TRUE(removed) << removed.error().to_string();
+  EXPECT_EQ(removed_, 1);
+  EXPECT_EQ(generation_, 2u);
 }
 
 TEST_F(FileSystemTest, DirectoriesWithinALeasedOneNeedNoLease) {

@@ -77,7 +77,7 @@ struct Operations {
   Result<FileReply> operator()(const Renew& it) const {
     return leased(tree.renew(it.lease, steady_now()).map([&] { return it.lease; }));
   }
-  Result<FileReply> operator()(const Remove& it) const { return done(tree.remove(it.path, it.recursive, steady_now())); }
+  Result<FileReply> operator()(const Remove& it) const { return done(tree.remove(it.path, it.recursive, steady_now(), it.id)); }
   Result<FileReply> operator()(const Rename& it) const { return done(tree.rename(it.from, it.to, it.replace, steady_now())); }
   Result<FileReply> operator()(const SetReplication& it) const { return done(tree.set_replication(it.path, it.replication)); }
   Result<FileReply> operator()(const SetMode& it) const { return done(tree.set_mode(it.path, it.mode, it.recursive)); }

@@ -81,6 +81,16 @@ TEST_F(FileOperations, AFileIsWrittenChunkByChunkAndSeenWhenItIsComplete) {
   EXPECT_FALSE(ask(Renew{lease->lease})) << "it ended with the file";
 }
 
+TEST_F(FileOperations, ARemovalOfWhatIsThereNoMoreLeavesWhatIsThereNow) {
+  ASSERT_TRUE(world.write("/f", 1));
+  const storage::EntryId first = ask(Stat{"/f"})->id;
+  ASSERT_TRUE(ask(Remove{"/f", false, first}));
+  ASSERT_TRUE(world.write("/f", 1));
+  EXPECT_EQ(ask(Remove{"/f", false, first}).error().code(), Code::not_found);
+  EXPECT_TRUE(ask(Stat{"/f"}));
+  EXPECT_TRUE(ask(Remove{"/f", false})) << "an older client names no id";
+}
+
 TEST_F(FileOperations, AnErrorIsTheAnswerAndChangesNothing) {
   world.keep();
   EXPECT_EQ(ask(MakeDirectory{"/a/b", "ann", false}).error().code(), Code::not_found);
