@@ -46,6 +46,7 @@ std::string token_of(const std::optional<client::DriverKey>& driver) {
 DriverGraph::DriverGraph(DriverSettings settings)
     : settings_(std::move(settings)), data_(settings_.files, settings_.overwrite, token_of(settings_.driver_of)) {
   if (settings_.keeps_other_directories) data_.keep_other_directories();
+  if (settings_.driver_of) data_.is_away_from(settings_.driver_of->away_from);
 }
 
 DriverGraph::~DriverGraph() {

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "engine/api/path_choice.hpp"
 #include "engine/api/recorded_part.hpp"
+#include "engine/client/session.hpp"
 #include "storage/scheme.hpp"
 
 namespace weft::detail {
@@ -70,6 +71,7 @@ std::string JobData::name_of(const std::string& path) const {
   if (storage::is_table(path)) return path;
   if (storage::is_remote(path) && files_ != nullptr) return value_or_fail(files_->normal(path));
   const std::string local = path.starts_with(storage::kFileScheme) ? path.substr(storage::kFileScheme.size()) : path;
+  value_or_fail(client::refuse_relative(away_from_, "output", local));
   std::string full = std::filesystem::absolute(local).lexically_normal().string();
   while (full.size() > 1 && full.back() == '/') full.pop_back();
   return full;
@@ -125,6 +127,11 @@ std::vector<std::string> JobData::expand(std::span<const std::string> inputs, co
     const auto at = inputs[0].rfind('@');
     const std::size_t begin = storage::kTableScheme.size();
     return {value_or_fail(tables().resolve(inputs[0].substr(begin, at - begin), inputs[0].substr(at + 1)))};
+  }
+  for (const std::string& input : inputs) {
+    const bool is_file = input.starts_with(storage::kFileScheme);
+    if (is_file || !storage::has_scheme(input))
+      value_or_fail(client::refuse_relative(away_from_, "input", is_file ? input.substr(storage::kFileScheme.size()) : input));
   }
   storage::DirectoryFilter wanted;
   if (chosen != nullptr && !chosen->where.empty()) wanted = [&](std::string_view name) { return chosen->may_hold(name); };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -40,6 +41,9 @@ class JobData {
 
   /// From now on, opened outputs belong to the job of this token.
   void belongs_to(std::string token) { token_ = std::move(token); }
+
+  /// DriverKey::away_from: relative paths of this machine are refused from now on (invalid_argument), unless it is nothing.
+  void is_away_from(std::optional<std::string> directory) { away_from_ = std::move(directory); }
 
   /// Outputs of earlier runs keep the directories that this one does not write. For `overwrite`.
   void keep_other_directories() { keeps_others_ = true; }
@@ -79,6 +83,7 @@ class JobData {
   const bool overwrite_;
   bool keeps_others_ = false;
   std::string token_;
+  std::optional<std::string> away_from_;
   std::map<std::string, storage::OutputDirectory> outputs_;  // by name
   std::map<std::string, std::uint64_t> table_outputs_;       // transactions, by "table://NAME"
   std::map<std::string, storage::FileVersion> inputs_;       // by path

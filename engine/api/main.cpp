@@ -23,6 +23,7 @@
 #include "base/version.hpp"
 #include "common_options.hpp"
 #include "driver.hpp"
+#include "engine/client/earlier_job.hpp"
 #include "engine/client/job_summary.hpp"
 #include "engine/client/machine.hpp"
 #include "engine/client/run_stats.hpp"
@@ -181,15 +182,38 @@ void report(const CommandLine& line, detail::DriverGraph& graph) {
 /// The exit status of a driver that has not finished its job.
 int abandon(detail::DriverGraph& graph) { return graph.abandon() ? runtime::protocol::kDriverGaveWay : kJobFailed; }
 
+/// Whether the file of --stats can be written, before the job runs.
+Result<void> check_stats(const std::string& file, const std::optional<client::DriverKey>& driver_of) {
+  if (file.empty()) return {};
+  if (driver_of) WEFT_TRY(client::refuse_relative(driver_of->away_from, "--stats", file));
+  auto writable = check_named_file(file, IfExists::replace);
+  return writable ? Result<void>() : fail(std::move(writable).error().wrap("--stats"));
+}
+
+/// A run that did not become a job because one with its request id is over, which then counts: its exit status. Nothing: there is
+/// no such job, or `why` says more. An output or an input may be what it stumbled over first: those are as the other job left them.
+std::optional<int> end_of_earlier_job(const CommandLine& line, const Error& why) {
+  const auto job = client::earlier_job(line.common().run);
+  if (!job) return std::nullopt;
+  const std::string which =
+      fmt::format("job {} has the request id {} and ", job->id.value(), escaped(line.common().run.job.request_id));
+  if (job->state == master::JobState::finished)
+    return line.common().run.quiet ? 0 : complain(line.name(), which + "has finished; nothing is run again", 0);
+  if (why.code() != Code::already_exists) return std::nullopt;
+  return complain(line.name(),
+                  fmt::format("{}{}: {}; give a new run another --request-id", which,
+                              job->state == master::JobState::killed ? "was killed" : "has failed", job->error),
+                  kJobFailed);
+}
+
 int run_job(const CommandLine& line, bool optimized) {
   if (!optimized && !line.common().run.quiet)
     complain(line.name(),
              "built without optimisation, which takes about eight times the time; -DCMAKE_BUILD_TYPE=Release (-O2) is fast", 0);
-  if (const std::string& stats = line.common().stats; !stats.empty())
-    if (const auto writable = check_named_file(stats, IfExists::replace); !writable)
-      return complain(line.name(), "--stats: " + writable.error().to_string(), kUsage);
   const auto driver_of = client::take_driver_key();
   if (!driver_of) return complain(line.name(), driver_of.error().to_string(), kUsage);
+  if (const auto writable = check_stats(line.common().stats, *driver_of); !writable)
+    return complain(line.name(), writable.error().to_string(), kUsage);
   auto graph = std::make_shared<detail::DriverGraph>(driver_settings(line, *driver_of));
   const bool explain_only = !line.common().explain.empty();
   try {
@@ -205,6 +229,11 @@ int run_job(const CommandLine& line, bool optimized) {
   } catch (const detail::PlanEndsHere&) {
     explain(*graph, line, false);
     return 0;
+  } catch (const JobFailure& failure) {
+    const bool began = graph->status().has_value();
+    const int code = abandon(*graph);
+    if (const auto ended = began || explain_only ? std::nullopt : end_of_earlier_job(line, failure.error())) return *ended;
+    return complain(line.name(), failure.what(), code);
   } catch (const std::bad_alloc&) {
     return complain(line.name(), "out of memory; give the job more (--memory) or let its definition keep less", abandon(*graph));
   } catch (const std::exception& fault) {

@@ -23,6 +23,9 @@ struct DriverKey {
   JobId job;
   std::uint64_t key = 0;
   std::string user{};  // whose job it is, whoever the worker runs as; empty: a worker of an earlier release started the driver
+  /// Where the job was submitted, if this process is not there, but in a directory that its worker made for it and removes with
+  /// what is in it: the worker lacks the other one, or its user may not enter it.
+  std::optional<std::string> away_from{};
 };
 /// From the environment, where the worker that started this process has put it (kDriverJob and the others), and gone from there
 /// afterwards: what this process starts has no part in it. Nothing in other processes.
@@ -30,6 +33,11 @@ Result<std::optional<DriverKey>> take_driver_key();
 inline constexpr const char* kDriverJob = "WEFT_DRIVER_JOB";
 inline constexpr const char* kDriverKey = "WEFT_DRIVER_KEY";
 inline constexpr const char* kDriverUser = "WEFT_DRIVER_USER";
+inline constexpr const char* kDriverSubmittedIn = "WEFT_DRIVER_SUBMITTED_IN";
+inline constexpr const char* kDriverOwnDirectory = "WEFT_DRIVER_OWN_DIRECTORY";
+/// invalid_argument when the path, of this machine and without a scheme, is relative, and the driver is away from the directory
+/// that it is relative to (DriverKey::away_from). `what` says in the message what the path is of, such as "output".
+Result<void> refuse_relative(const std::optional<std::string>& away_from, const std::string& what, const std::string& path);
 
 /// What every job program understands besides its own options (declared with CLI11 in engine/api/main.cpp).
 struct RunOptions {

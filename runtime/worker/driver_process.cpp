@@ -59,9 +59,10 @@ Result<void> DriverProcess::spawn_process() {
   options.path = start_.path;
   options.arguments = driver_arguments(command.arguments, start_.master);
   options.arguments.insert(options.arguments.begin(), command.program);
-  options.environment = {fmt::format("{}={}", kDriverJobVariable, command.job.value()),
-                         fmt::format("{}={}", kDriverKeyVariable, command.key),
-                         fmt::format("{}={}", kDriverUserVariable, command.user)};
+  options.environment = {
+      fmt::format("{}={}", kDriverJobVariable, command.job.value()), fmt::format("{}={}", kDriverKeyVariable, command.key),
+      fmt::format("{}={}", kDriverUserVariable, command.user), fmt::format("{}={}", kDriverSubmittedInVariable, command.directory),
+      fmt::format("{}={}", kDriverOwnDirectoryVariable, start_.directory)};
   options.environment.insert(options.environment.end(), start_.environment.begin(), start_.environment.end());
   if (start_.isolation) {
     const auto& more = start_.isolation->environment();

@@ -21,6 +21,10 @@ namespace weft::runtime {
 inline constexpr const char* kDriverJobVariable = "WEFT_DRIVER_JOB";
 inline constexpr const char* kDriverKeyVariable = "WEFT_DRIVER_KEY";
 inline constexpr const char* kDriverUserVariable = "WEFT_DRIVER_USER";
+/// Where the job was submitted, and the directory that the driver is in when it cannot enter that one: by these it knows that its
+/// relative paths mean nothing here.
+inline constexpr const char* kDriverSubmittedInVariable = "WEFT_DRIVER_SUBMITTED_IN";
+inline constexpr const char* kDriverOwnDirectoryVariable = "WEFT_DRIVER_OWN_DIRECTORY";
 
 inline constexpr int kDriverNotStarted = -1;  // DriverEnded::status
 

@@ -1,5 +1,6 @@
 // Jobs whose driver runs in the cluster: weft submit --detach, and what becomes of them when drivers and workers die.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,9 +17,16 @@ namespace {
 /// `weft submit --detach`, and the job's number.
 class Detached : public testing::Test {
  protected:
+  explicit Detached(int workers = 2) : cluster(workers) {}
   ProcessResult submit(std::vector<std::string> words) const {
     words.insert(words.begin(), {"submit", "--detach"});
     return admin(std::move(words));
+  }
+  /// In another directory than this process and the workers.
+  ProcessResult submit_from(const std::string& directory, std::vector<std::string> words) const {
+    words.insert(words.begin(), {"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory, program("weft"), "--master",
+                                 cluster.address(), "submit", "--detach"});
+    return run(words, {.environment = {}, .deadline = std::chrono::seconds(60)});
   }
   /// Options of weft stand before the program.
   ProcessResult admin(std::vector<std::string> words) const {
@@ -48,7 +56,7 @@ class Detached : public testing::Test {
   }
 
   ScratchDirectory scratch;
-  Cluster cluster{2};
+  Cluster cluster;
 };
 
 TEST_F(Detached, AProgramThatIsNoJobProgramFailsWithItsLastLine) {
@@ -80,8 +88,23 @@ TEST_F(Detached, ItsArgumentsAndItsDirectoryAreThoseOfTheSubmission) {
   EXPECT_TRUE(has(json, "\"pool\":\"etl\"") && has(json, "\"priority\":7")) << json;
 }
 
-TEST_F(Detached, AFileThatOnlyThisMachineHasIsRefused) {
-  // Workers of a test are on one machine: a file that is gone when they look is one that they never had.
+TEST_F(Detached, AFileThatNoWorkerHasIsRefused) {
+  // A path that leads elsewhere in each process stands for a file of this machine alone.
+  std::filesystem::create_directory(scratch / "here");
+  write_file(scratch / "here/in.txt", "a b\n");
+  for (const std::string word : {"/proc/self/cwd/in.txt", "--input=/proc/self/cwd/in.txt"}) {
+    const auto refused = submit_from(scratch / "here", {script("never", "exit 1\n"), "--", word});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_EQ(refused.out, "");
+    EXPECT_TRUE(has(refused.err, "no worker has /proc/self/cwd/in.txt, which the job's command line names")) << refused.err;
+    EXPECT_TRUE(one_line(refused.err)) << refused.err;
+  }
+  EXPECT_EQ(state("1"), "failed");
+  EXPECT_EQ(state("2"), "failed");
+  EXPECT_FALSE(has(admin({"job", "logs", "1"}).out, "driver on")) << "it was started nowhere";
+}
+
+TEST_F(Detached, APipeIsNoFileThatAWorkerMustHaveAndAProgramMustBeHere) {
   const std::string pipe = scratch / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const auto special = submit({script("never", "exit 1\n"), "--", pipe});
@@ -129,6 +152,74 @@ TEST_F(Detached, ARequestIdIsOneJob) {
   ASSERT_EQ(admin({"job", "kill", "2"}).exit_code, 0);
 }
 
+/// Without workers: what is removed before the first comes is what no worker ever had.
+class DetachedEarly : public Detached {
+ protected:
+  DetachedEarly() : Detached(0) {
+    std::filesystem::create_directory(gone);
+    write_file(scratch / "in.txt", "a b a\n");
+  }
+  /// The end of job 1, whose directory the worker lacks.
+  ProcessResult end_without_directory() {
+    std::filesystem::remove_all(gone);
+    cluster.add_worker();
+    return admin({"job", "wait", "1"});
+  }
+  void submit_script(const std::string& arguments) {
+    const auto submitted = submit_from(gone, {script("job", "exec " + program("wordcount") + " " + arguments + " \"$@\"\n")});
+    EXPECT_EQ(submitted.out, "1\n") << submitted.err;
+  }
+
+  const std::string gone = scratch / "gone", in = scratch / "in.txt";
+};
+
+TEST_F(DetachedEarly, AnOutputThatIsRelativeToADirectoryThatNoWorkerHasIsRefused) {
+  const auto submitted = submit_from(gone, {program("wordcount"), "--", "--input", in, "--output", "counts"});
+  EXPECT_EQ(submitted.out, "1\n") << submitted.err;
+  EXPECT_TRUE(has(submitted.err, "there is no worker yet; job 1 waits for one")) << submitted.err;
+  EXPECT_TRUE(one_line(submitted.err)) << submitted.err;
+  const auto waited = end_without_directory();
+  EXPECT_EQ(waited.exit_code, 3);
+  EXPECT_TRUE(has(waited.err, "no worker has " + gone + ", the directory of the submission")) << waited.err;
+  EXPECT_FALSE(has(admin({"job", "logs", "1"}).out, "driver on")) << "it was started nowhere";
+}
+
+TEST_F(DetachedEarly, AnOutputThatTheProgramNamesIsNotLostWithTheDirectoryOfTheDriver) {
+  submit_script("--input " + in + " --output counts");
+  const auto waited = end_without_directory();
+  EXPECT_EQ(waited.exit_code, 3) << waited.out;
+  EXPECT_TRUE(has(waited.err, "output counts is relative to the directory of the submission (" + gone + ")")) << waited.err;
+}
+
+TEST_F(DetachedEarly, AnInputThatTheProgramNamesIsNotLookedForInTheDirectoryOfTheDriver) {
+  submit_script("--input more.txt --output " + scratch / "out");
+  const auto waited = end_without_directory();
+  EXPECT_EQ(waited.exit_code, 3) << waited.out;
+  EXPECT_TRUE(has(waited.err, "input more.txt is relative to the directory of the submission (" + gone + ")")) << waited.err;
+}
+
+TEST_F(DetachedEarly, AFileOfFiguresIsNotLostWithTheDirectoryOfTheDriver) {
+  submit_script("--stats figures.json --input " + in + " --output " + scratch / "out");
+  const auto waited = end_without_directory();
+  EXPECT_EQ(waited.exit_code, 3) << waited.out;
+  EXPECT_TRUE(has(waited.err, "--stats figures.json is relative to the directory of the submission")) << waited.err;
+}
+
+TEST_F(DetachedEarly, AbsolutePathsNeedNoDirectory) {
+  ASSERT_EQ(submit_from(gone, {program("wordcount"), "--", "--input", in, "--output", scratch / "out"}).out, "1\n");
+  const auto waited = end_without_directory();
+  EXPECT_EQ(waited.exit_code, 0) << waited.err;
+  EXPECT_EQ(part_lines(scratch / "out").size(), 2u);
+}
+
+TEST_F(DetachedEarly, FilesThatAPatternStandsForAreLookedForOnWorkers) {
+  write_file(gone + "/a.txt", "a\n");
+  ASSERT_EQ(submit_from("/", {program("wordcount"), "--", "--input", gone + "/*.txt", "--output", scratch / "out"}).out, "1\n");
+  const auto waited = end_without_directory();
+  EXPECT_EQ(waited.exit_code, 3);
+  EXPECT_TRUE(has(waited.err, "no worker has " + gone + "/a.txt, which the job's command line names")) << waited.err;
+}
+
 // What follows needs drivers that attach to their job and replay their definition.
 
 class DetachedWordcount : public Detached {
@@ -168,6 +259,64 @@ TEST_F(DetachedWordcount, FinishesWithoutItsTerminal) {
   EXPECT_TRUE(has(waited.out, "job 1 wordcount finished")) << waited.out;
   expect_counts(scratch / "out");
   EXPECT_FALSE(has(admin({"job", "list", "--json"}).out, "\"id\":2")) << "it attached to its job";
+}
+
+TEST_F(DetachedWordcount, RelativePathsAreThoseOfTheSubmission) {
+  const auto submitted = submit_from(scratch.path(), {program("wordcount"), "--", "--input", "in.txt", "--output", "out"});
+  ASSERT_EQ(submitted.out, "1\n") << submitted.err;
+  EXPECT_EQ(submitted.err, "");
+  EXPECT_EQ(admin({"job", "wait", "1"}).exit_code, 0);
+  expect_counts(scratch / "out");
+}
+
+/// In the foreground.
+class Repeated : public DetachedWordcount {
+ protected:
+  ProcessResult submit_here(const std::string& id, std::vector<std::string> words) const {
+    words.insert(words.begin(), {"submit", "--request-id", id});
+    return admin(std::move(words));
+  }
+};
+
+TEST_F(Repeated, ASubmissionWhoseJobHasFinishedIsNoError) {
+  const std::vector<std::string> counts{program("wordcount"), "--", "--input", scratch / "in.txt", "--output", scratch / "out"};
+  const std::vector<std::string> sums{program("cluster_probe"), "--", "sums", "--records", "100", "--tasks", "2"};
+  ASSERT_EQ(submit_here("nightly", counts).exit_code, 0);
+  const auto first = submit_here("sums", sums);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  std::filesystem::remove(scratch / "in.txt");  // as after a night's work
+  const auto again = submit_here("nightly", counts);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.err, "wordcount: job 1 has the request id nightly and has finished; nothing is run again\n");
+  expect_counts(scratch / "out");
+  const auto without_output = submit_here("sums", sums);
+  EXPECT_EQ(without_output.exit_code, 0) << without_output.err;
+  EXPECT_TRUE(has(without_output.err, "job 2 has the request id sums and has finished; nothing is run again"))
+      << without_output.err;
+  EXPECT_EQ(without_output.out, "");
+  EXPECT_FALSE(has(admin({"job", "list", "--json"}).out, "\"id\":3"));
+  const auto other = submit_here("sums", {"--user", "bob", program("cluster_probe"), "--", "sums", "--records", "100"});
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_EQ(other.out, first.out) << "another user's";
+}
+
+TEST_F(Repeated, ASubmissionWhoseJobHasNotFinishedIsItsError) {
+  const std::vector<std::string> bad{program("cluster_probe"), "--", "throw", "--records", "8", "--tasks", "1"};
+  ASSERT_EQ(submit_here("bad", bad).exit_code, 1);
+  const auto failed = submit_here("bad", bad);
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_TRUE(has(failed.err, "job 1 has the request id bad and has failed: ") && has(failed.err, " is bad") &&
+              has(failed.err, "give a new run another --request-id"))
+      << failed.err;
+  ASSERT_EQ(submit({"--request-id", "slow", script("endless", "exec sleep 1000\n")}).out, "2\n");
+  const auto running = submit_here("slow", bad);
+  EXPECT_EQ(running.exit_code, 1);
+  EXPECT_TRUE(has(running.err, "weft job attach 2 shows it")) << running.err;
+  ASSERT_EQ(admin({"job", "kill", "2", "--reason", "enough"}).exit_code, 0);
+  const auto killed = submit_here("slow", bad);
+  EXPECT_EQ(killed.exit_code, 1);
+  EXPECT_TRUE(has(killed.err, "job 2 has the request id slow and was killed: enough")) << killed.err;
+  EXPECT_FALSE(has(admin({"job", "list", "--json"}).out, "\"id\":3"));
 }
 
 /// Its tasks wait until the test lets them go.

@@ -20,6 +20,22 @@ std::string_view path_of(std::string_view word) {
   return path ? word : std::string_view();
 }
 
+/// Local paths that are given for an option, which takes one value, or all words up to the next option.
+std::vector<std::string> values_of(std::string_view option, bool several, const std::vector<std::string>& words) {
+  std::vector<std::string> values;
+  bool takes = false;  // the next word
+  for (const std::string_view word : words) {
+    const bool begins = word.starts_with('-');
+    const bool named = word.starts_with(option) && (word.size() == option.size() || word[option.size()] == '=');
+    if (const std::string_view path = path_of(word); !path.empty() && (begins ? named : takes)) values.emplace_back(path);
+    if (begins)
+      takes = word == option;
+    else
+      takes = takes && several;
+  }
+  return values;
+}
+
 }  // namespace
 
 std::vector<std::string> paths_in(const std::vector<std::string>& words, const std::string& directory) {
@@ -32,6 +48,15 @@ std::vector<std::string> paths_in(const std::vector<std::string>& words, const s
     if (paths.size() == kMostDriverPaths) break;
   }
   return paths;
+}
+
+std::vector<std::string> inputs_in(const std::vector<std::string>& words) { return values_of("--input", true, words); }
+
+bool need_directory(const std::vector<std::string>& words) {
+  const auto relative = [](const std::string& path) { return !path.starts_with('/'); };
+  for (const auto& values : {inputs_in(words), values_of("--output", false, words), values_of("--stats", false, words)})
+    if (std::any_of(values.begin(), values.end(), relative)) return true;
+  return false;
 }
 
 }  // namespace weft::client

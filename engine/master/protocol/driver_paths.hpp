@@ -13,4 +13,11 @@ inline constexpr std::size_t kMostDriverPaths = 256;
 /// and what follows the = of "--option=path". Each once, in their order. Whether they are there is not looked at.
 std::vector<std::string> paths_in(const std::vector<std::string>& words, const std::string& directory);
 
+/// The local files, directories and patterns that are given for --input of a job program, as they are written.
+std::vector<std::string> inputs_in(const std::vector<std::string>& words);
+
+/// Whether --input, --output or --stats of a job program is given a local path that is relative: it means something in the
+/// directory of the submission only.
+bool need_directory(const std::vector<std::string>& words);
+
 }  // namespace weft::client

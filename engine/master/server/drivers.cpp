@@ -17,6 +17,10 @@
 namespace weft::master {
 namespace {
 
+bool contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
 bool ended_well(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 /// By its own decision: another start would lead to the same.
 bool gave_up(int status) { return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) != protocol::kDriverGaveWay; }
@@ -143,34 +147,41 @@ void Drivers::place(JobId job) {
     later(job, *driver);
     return answer(*driver, {});  // it waits for a worker, as tasks do
   }
-  if (!driver->state.files.empty()) return ask(job, nodes);
+  if (!driver->state.files.empty() || !jobs_.at(job).submit.directory.empty()) return ask(job, nodes);
   std::vector<Place> places;
   for (const NodeId node : nodes) places.push_back({node, {}});
   choose(job, places);
 }
 
+/// After its files, and after the directory of its submission, which it may do without.
 void Drivers::ask(JobId job, const std::vector<NodeId>& nodes) {
   Driver& driver = drivers_.at(job);
   const std::uint64_t number = driver.asking = next_inquiry_++;
   const auto inquiry = std::make_shared<Inquiry>();
   inquiry->missing = nodes.size();
-  const protocol::FileQuery query{driver.state.files};
+  protocol::FileQuery query{driver.state.files};
+  const std::string& directory = jobs_.at(job).submit.directory;
+  const bool fits =
+      !directory.empty() && directory.size() <= protocol::kMostPathBytes && query.paths.size() < protocol::kMostDriverFiles;
+  if (fits && !contains(query.paths, directory)) query.paths.push_back(directory);
+  const bool needs_answer = driver.state.needs_files;
   for (const NodeId node : nodes)
-    workers_.table.at(node).connection->request(protocol::kFindFiles, protocol::encode(query), times_.files,
-                                                guarded(alive_, [this, job, node, number, inquiry](Result<rpc::Message> answered) {
-                                                  auto found = answered ? protocol::decode<protocol::FileAnswer>(*answered)
-                                                                        : weft::fail(std::move(answered).error());
-                                                  if (found)
-                                                    inquiry->places.push_back({node, std::move(found->missing)});
-                                                  else
-                                                    inquiry->silent = true;
-                                                  if (--inquiry->missing != 0) return;
-                                                  Driver* const asked = find(job);
-                                                  if (asked == nullptr || asked->asking != number) return;
-                                                  if (inquiry->silent && asked->lost == Time(0))
-                                                    asked->lost = shell_.now();  // it may have them
-                                                  choose(job, inquiry->places);
-                                                }));
+    workers_.table.at(node).connection->request(
+        protocol::kFindFiles, protocol::encode(query), times_.files,
+        guarded(alive_, [this, job, node, number, inquiry, needs_answer](Result<rpc::Message> answered) {
+          auto found = answered ? protocol::decode<protocol::FileAnswer>(*answered) : weft::fail(std::move(answered).error());
+          if (found)
+            inquiry->places.push_back({node, std::move(found->missing)});
+          else if (needs_answer)
+            inquiry->silent = true;
+          else
+            inquiry->places.push_back({.node = node, .silent = true});
+          if (--inquiry->missing != 0) return;
+          Driver* const asked = find(job);
+          if (asked == nullptr || asked->asking != number) return;
+          if (inquiry->silent && asked->lost == Time(0)) asked->lost = shell_.now();  // it may have them
+          choose(job, inquiry->places);
+        }));
 }
 
 /// Slots that are free, less those drivers that are there already: many drivers spread.
@@ -185,10 +196,15 @@ double Drivers::room(NodeId node) const {
 void Drivers::choose(JobId job, const std::vector<Place>& places) {
   Driver& driver = drivers_.at(job);
   driver.asking = 0;
+  const auto lacked_by = [&state = driver.state](const Place& place) {
+    const auto& missing = place.missing;
+    return state.needs_files ? std::find_if(missing.begin(), missing.end(), [&](auto& path) { return contains(state.files, path); })
+                             : missing.end();
+  };
   const auto rank = [&](const Place& place) {
     const auto failed = driver.failed.find(place.node);
-    const bool lacks = driver.state.needs_files && !place.missing.empty();
-    return std::make_tuple(lacks, failed == driver.failed.end() ? 0u : failed->second, place.missing.size(),
+    const bool lacks = lacked_by(place) != place.missing.end();
+    return std::make_tuple(lacks, place.silent, failed == driver.failed.end() ? 0u : failed->second, place.missing.size(),
                            !driver.state.died.empty() && place.node == driver.state.node, -room(place.node), place.node);
   };
   const Place* best = nullptr;
@@ -198,7 +214,7 @@ void Drivers::choose(JobId job, const std::vector<Place>& places) {
     later(job, driver);
     return answer(driver, {});
   }
-  if (driver.state.needs_files && !best->missing.empty()) return lack(job, best->missing.front());
+  if (const auto lacked = lacked_by(*best); lacked != best->missing.end()) return lack(job, *lacked);
   send(job, best->node);
 }
 
@@ -209,6 +225,10 @@ void Drivers::lack(JobId job, const std::string& file) {
     later(job, driver);
     return answer(driver, {});
   }
+  if (file == jobs_.at(job).submit.directory)
+    return fail(job, fmt::format("no worker has {}, the directory of the submission, which the job's command line needs: give "
+                                 "absolute paths on storage that all workers share, or weft://",
+                                 escaped(file)));
   fail(job, fmt::format("no worker has {}, which the job's command line names: put it on weft://, on storage that all workers "
                         "share, or on every worker",
                         escaped(file)));

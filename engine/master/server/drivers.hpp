@@ -29,7 +29,8 @@ struct DriverState {
   bool wanted = false;             // it is to run: its program is uploaded, or its own driver is gone
   bool running = false;            // on that node, as far as is known
   std::vector<std::string> files;  // absolute paths
-  bool needs_files = false;        // a worker without one of them will not do; otherwise the one that has the most is taken
+  bool needs_files = false;        // a worker without one of them will not do; otherwise the one that has the most is taken. One
+                                   // with the directory of the submission is preferred
   bool detached = false;           // no driver outside of the cluster comes back
   friend bool operator==(const DriverState&, const DriverState&) = default;
 };
@@ -125,7 +126,8 @@ class Drivers {
   /// A worker that may take a driver, and how many of its files it lacks.
   struct Place {
     NodeId node;
-    std::vector<std::string> missing;
+    std::vector<std::string> missing{};
+    bool silent = false;  // it has not said what it lacks
   };
   struct Inquiry;
 

@@ -1,6 +1,6 @@
 // weft submit PROGRAM -- ARGUMENTS: runs a job program with --cluster. The program is the driver; it stays in the foreground, or,
-// with
-// --detach, runs in the cluster.
+// with --detach, runs in the cluster.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -14,6 +14,7 @@
 
 #include "base/hash.hpp"
 #include "base/machine.hpp"
+#include "base/print_error.hpp"
 #include "engine/client/admin.hpp"
 #include "engine/client/job_flags.hpp"
 #include "engine/client/secrets.hpp"
@@ -22,6 +23,7 @@
 #include "engine/tools/cli/connections.hpp"
 #include "engine/tools/display/job_text.hpp"
 #include "engine/tools/display/standard_output.hpp"
+#include "storage/inputs.hpp"
 
 namespace weft::tools {
 
@@ -77,15 +79,44 @@ Result<void> check_program(const std::string& file) {
   return fail(Code::invalid_argument, fmt::format("{} is no program; name the built job program", file));
 }
 
-/// Files and directories of this machine that the words name.
+bool is_here(const std::string& file) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(file, ignored);
+  return std::filesystem::is_regular_file(status) || std::filesystem::is_directory(status);
+}
+
+/// Files and directories of this machine that the words name, those that patterns of --input stand for included, and `directory`,
+/// which is this process's, where paths are relative to it. At most client::kMostDriverPaths; the driver names others that are
+/// missing.
 std::vector<std::string> files_in(const std::vector<std::string>& words, const std::string& directory) {
-  std::vector<std::string> files = client::paths_in(words, directory);
-  std::erase_if(files, [](const std::string& file) {
-    std::error_code ignored;
-    const auto status = std::filesystem::status(file, ignored);
-    return !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status);
-  });
+  std::vector<std::string> files;
+  const auto add = [&files](const std::string& file) {
+    if (files.size() == client::kMostDriverPaths) return;
+    if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+  };
+  for (const std::string& file : client::paths_in(words, directory))
+    if (is_here(file)) add(file);
+  for (const std::string& input : client::inputs_in(words)) {
+    if (input.find_first_of("*?[{") == std::string::npos || is_here(input)) continue;
+    if (const auto matches = storage::expand_inputs({&input, 1}))
+      for (const std::string& file : matches->paths) add(file);
+  }
+  if (!directory.empty() && client::need_directory(words)) {
+    files.resize(std::min(files.size(), client::kMostDriverPaths - 1));
+    add(directory);  // behind the files in it, which say better what is missing
+  }
   return files;
+}
+
+/// A job whose files no worker could be asked for yet: it may be refused only when one comes.
+Result<void> tell_of_no_worker(client::Admin& admin, JobId id) {
+  WEFT_ASSIGN(const auto nodes, admin.nodes());
+  if (std::any_of(nodes.begin(), nodes.end(), [](const client::NodeStatus& node) { return !node.dead && !node.lost; })) return {};
+  WEFT_ASSIGN(const auto found, admin.job(id));
+  if (found.jobs[0].state != master::JobState::running) return {};
+  print_error("weft: there is no worker yet; job {0} waits for one, and fails if none has its files (weft job wait {0})\n",
+              id.value());
+  return {};
 }
 
 Result<void> submit_detached(const SubmitOptions& options, const std::string& program) {
@@ -109,6 +140,7 @@ Result<void> submit_detached(const SubmitOptions& options, const std::string& pr
   WEFT_ASSIGN(submit.binary, hash_file(file));
   WEFT_ASSIGN(const auto admin, admin_at(options.master, submit.options.user));
   WEFT_ASSIGN(const JobId job, admin->detach(detach, file));
+  (void)tell_of_no_worker(*admin, job);  // the job is submitted, whether this is known or not
   return print(options.json ? submitted_json(job.value()) : fmt::format("{}\n", job.value()));
 }
 

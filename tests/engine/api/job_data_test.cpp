@@ -180,6 +180,19 @@ TEST_F(JobDataTest, AnOutputMayNotHoldAnInput) {
   EXPECT_EQ(code_of([&] { data.open_output(path("in")); }), Code::invalid_argument);
 }
 
+TEST_F(JobDataTest, RelativePathsAreRefusedAwayFromTheDirectoryThatTheyAreRelativeTo) {
+  data.is_away_from("/home/ann");
+  for (const std::string relative : {"out", "./out", "file://out"}) {
+    EXPECT_EQ(code_of([&] { data.open_output(relative); }), Code::invalid_argument) << relative;
+    EXPECT_EQ(code_of([&] { data.check_output(relative); }), Code::invalid_argument) << relative;
+    EXPECT_EQ(code_of([&] { data.expand(std::vector<std::string>{relative}); }), Code::invalid_argument) << relative;
+  }
+  data.open_output(path("out"));
+  write_file(path("in"), "x");
+  EXPECT_EQ(data.expand(std::vector<std::string>{path("in"), "file://" + path("in")}), std::vector<std::string>{path("in")});
+  EXPECT_EQ(entries(scratch.path()).size(), 2u);
+}
+
 TEST_F(JobDataTest, WhatIsNoPlaceIsRefused) {
   EXPECT_EQ(code_of([&] { data.open_output(""); }), Code::invalid_argument);
   EXPECT_EQ(code_of([&] { data.open_output("table://t"); }), Code::invalid_argument) << "there is no cluster";

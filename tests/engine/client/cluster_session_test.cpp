@@ -2,6 +2,7 @@
 #include "engine/client/cluster_session.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -444,6 +445,36 @@ TEST(DriverKey, IsTakenFromTheEnvironmentOnce) {
   ::setenv(kDriverKey, "1", 1);
   EXPECT_EQ(take_driver_key().error().code(), Code::invalid_argument);
   EXPECT_FALSE(*take_driver_key()) << "gone all the same";
+}
+
+TEST(DriverKey, SaysWhenTheDriverIsNotWhereItsJobWasSubmitted) {
+  const std::string here = std::filesystem::current_path().string();
+  const auto away_from = [](const std::string& own) {
+    ::setenv(kDriverJob, "12", 1);
+    ::setenv(kDriverKey, "1", 1);
+    ::setenv(kDriverSubmittedIn, "/home/ann", 1);
+    ::setenv(kDriverOwnDirectory, own.c_str(), 1);
+    const auto key = take_driver_key().value();
+    EXPECT_EQ(::getenv(kDriverSubmittedIn), nullptr);
+    EXPECT_EQ(::getenv(kDriverOwnDirectory), nullptr);
+    return key->away_from;
+  };
+  EXPECT_EQ(away_from(here), "/home/ann");
+  EXPECT_EQ(away_from(here + "/../" + std::filesystem::path(here).filename().string()), "/home/ann") << "another name of it";
+  EXPECT_EQ(away_from(std::filesystem::path(here).parent_path().string()), "/home/ann") << "in a directory in it";
+  EXPECT_EQ(away_from("/nowhere"), std::nullopt);
+  EXPECT_EQ(away_from("/proc"), std::nullopt) << "it is in another";
+}
+
+TEST(DriverKey, RelativePathsAreRefusedWhereTheyMeanNothing) {
+  EXPECT_TRUE(refuse_relative(std::nullopt, "output", "counts"));
+  EXPECT_TRUE(refuse_relative("/home/ann", "output", "/counts"));
+  const auto refused = refuse_relative("/home/ann", "output", "counts");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+  EXPECT_EQ(refused.error().message().find("output counts is relative to the directory of the submission (/home/ann), "), 0u)
+      << refused.error().message();
+  EXPECT_EQ(refuse_relative("", "output", "counts").error().message().find("()"), std::string::npos);
 }
 
 TEST_F(ClusterSessionTest, WhatTheMasterRefusesIsAnErrorAndNoLostMaster) {

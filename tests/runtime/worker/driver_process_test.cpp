@@ -96,6 +96,14 @@ TEST_F(DriverProcessTest, RunsWhereItWasSubmittedWhereThatIsThere) {
   EXPECT_EQ(printed(), "/\n");
 }
 
+TEST_F(DriverProcessTest, KnowsWhereItWasSubmittedAndWhatIsItsOwn) {
+  start(
+      "echo submitted in $WEFT_DRIVER_SUBMITTED_IN; test -d \"$WEFT_DRIVER_OWN_DIRECTORY\" && cd \"$WEFT_DRIVER_OWN_DIRECTORY\" && "
+      "pwd");
+  EXPECT_EQ(ended().status, 0);
+  EXPECT_EQ(printed(), "submitted in /nowhere\n" + std::filesystem::canonical(directory_.path()).string() + "\n");
+}
+
 TEST_F(DriverProcessTest, TheLastLineThatItPrintedIsWhyItEnded) {
   start("echo a first line; echo no such file: in.txt >&2; exit 3");
   EXPECT_EQ(WEXITSTATUS(ended().status), 3);

@@ -20,6 +20,20 @@ TEST(DriverPaths, AreNotOfOptionsUrlsAndWhatIsTooLong) {
       IsEmpty());
 }
 
+TEST(DriverPaths, OfInputsAreThoseBehindTheirOption) {
+  EXPECT_THAT(inputs_in({"x", "--input", "/a/*.txt", "b", "--quiet", "c", "--input=d", "e", "--inputs=f", "--input"}),
+              ElementsAre("/a/*.txt", "b", "d"));
+  EXPECT_THAT(inputs_in({"--input", "weft://a", "--input=s3://b/k"}), IsEmpty());
+}
+
+TEST(DriverPaths, NeedTheDirectoryOfTheSubmissionWhereOneIsRelative) {
+  EXPECT_TRUE(need_directory({"--input", "/a", "b", "--output", "/o"}));
+  EXPECT_TRUE(need_directory({"--input", "/a", "--output", "o"}));
+  EXPECT_TRUE(need_directory({"--output=o"}));
+  EXPECT_TRUE(need_directory({"--stats", "figures.json"}));
+  EXPECT_FALSE(need_directory({"--input", "/a", "weft://b", "--output", "/o", "word", "--top", "10", "--outputs=o", "--stats=/s"}));
+}
+
 TEST(DriverPaths, AreNotTooMany) {
   std::vector<std::string> words;
   for (int i = 0; i < 1000; ++i) words.push_back(std::to_string(i));

@@ -56,7 +56,7 @@ TEST_F(KeysOfDrivers, ADriverIsStartedWhenTheNextMasterWouldKnowItsKey) {
   EXPECT_EQ(key_on_disk(JobId(1)), first->starts[0].key);
   fill_disk();
   end(1, JobId(1), SIGKILL, "signal 9 (SIGKILL)");
-  ASSERT_TRUE(eventually([&] { return states[JobId(1)].running && states[JobId(1)].deaths == 1; }));
+  ASSERT_TRUE(eventually([&] { return states[JobId(1)].running && states[JobId(1)].died.size() == 1; }));
   on_reactor([] {});
   EXPECT_TRUE(second->starts.empty()) << "a master that is killed now would give its key once more";
   EXPECT_EQ(key_on_disk(JobId(1)), first->starts[0].key);

@@ -60,6 +60,40 @@ TEST_F(DriversTest, AFileThatNoWorkerHasIsNamedAndTheJobFails) {
   EXPECT_THAT(status(JobId(1)).error, HasSubstr("no worker has"));
 }
 
+TEST_F(DriversTest, AWorkerWithTheDirectoryOfTheSubmissionIsPreferredAndNeedNotBe) {
+  make();
+  const auto roomy = join(1, 8), home = join(2, 1);
+  home->files = {"/d"};
+  EXPECT_TRUE(detach(1)->has_value());
+  EXPECT_EQ(home->starts.size(), 1u);
+  lose(2);
+  EXPECT_TRUE(eventually([&] { return roomy->starts.size() == 1; }));
+  roomy->files = {"/e/in.txt"};
+  EXPECT_TRUE(detach(2, {"/e/in.txt"})->has_value()) << "its files are there";
+  EXPECT_EQ(roomy->starts.size(), 2u);
+}
+
+TEST_F(DriversTest, AWorkerThatDoesNotAnswerWillDoForADriverThatNeedsNoFiles) {
+  make();
+  const auto silent = join(1, 8), other = join(2, 1);
+  silent->silent = true;
+  EXPECT_TRUE(detach(1)->has_value());
+  EXPECT_EQ(other->starts.size(), 1u) << "which answers";
+  lose(2);
+  EXPECT_TRUE(detach(2)->has_value());
+  EXPECT_TRUE(eventually([&] { return silent->starts.size() == 2; }));
+}
+
+TEST_F(DriversTest, ADirectoryThatPathsAreRelativeToIsNamedAsThat) {
+  make();
+  const auto worker = join(1, 2);
+  const auto started = detach(1, {"/d"});
+  ASSERT_TRUE(started);
+  ASSERT_FALSE(*started);
+  EXPECT_THAT(started->error().to_string(), HasSubstr("no worker has /d, the directory of the submission"));
+  EXPECT_THAT(worker->starts, IsEmpty());
+}
+
 TEST_F(DriversTest, AWorkerThatDoesNotSayWhatItHasIsAskedAgainForAWhile) {
   make();
   on_reactor([&] { at += 1s; });
