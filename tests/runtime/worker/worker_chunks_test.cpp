@@ -112,7 +112,7 @@ class WorkerChunksTest : public testing::Test {
   rpc::Handler master() {
     rpc::Handler handler;
     handler.on_request = [this](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
-      if (message.type == kStorageHello) return responder.reply(encode(StorageSite{true, cluster_}));
+      if (message.type == kStorageHello) return responder.reply(encode(StorageSite{true, cluster_, {}}));
       if (message.type == kStorageJoin) ++joins_;
       responder.reply({});
     };
