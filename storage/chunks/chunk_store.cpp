@@ -48,10 +48,11 @@ std::optional<std::uint32_t> ChunkStore::Impl::roomiest(std::uint64_t bytes, con
   return roomiest_slot(rooms, bytes, except);
 }
 
-Result<std::unique_ptr<ChunkAppender>> ChunkStore::Impl::create(ChunkId id, std::uint64_t expected_length) {
+Result<std::unique_ptr<ChunkAppender>> ChunkStore::Impl::create(ChunkId id, std::uint64_t expected_length,
+                                                                std::uint64_t most_reserved) {
   if (id == ChunkId{}) return fail(Code::invalid_argument, "0 is no chunk");
   expected_length = std::min(expected_length, kLargestChunkBytes);
-  const std::uint64_t reserved = std::min(expected_length, kMostReserved);
+  const std::uint64_t reserved = std::min(expected_length, most_reserved);
   std::set<std::uint32_t> tried;
   std::string why = "every data directory is full up to its reserve or has failed: add disks, or delete files";
   while (true) {
@@ -298,8 +299,8 @@ Result<std::unique_ptr<ChunkStore>> ChunkStore::open(ChunkStoreOptions options) 
   return std::unique_ptr<ChunkStore>(new ChunkStore(std::move(impl)));
 }
 
-Result<std::unique_ptr<ChunkAppender>> ChunkStore::create(ChunkId id, std::uint64_t expected_length) {
-  return impl_->create(id, expected_length);
+Result<std::unique_ptr<ChunkAppender>> ChunkStore::create(ChunkId id, std::uint64_t expected_length, std::uint64_t most_reserved) {
+  return impl_->create(id, expected_length, most_reserved);
 }
 Result<std::shared_ptr<const ChunkFile>> ChunkStore::open_chunk(ChunkId id) { return impl_->open_chunk(id); }
 

@@ -41,9 +41,6 @@ struct ChunkStoreOptions {
   std::function<void()> joined{};
 };
 
-/// Bytes that are kept free for a chunk that has been begun. Of a longer one, room for the rest is found as it is written.
-inline constexpr std::uint64_t kMostReserved = kDefaultChunkBytes;
-
 struct StoredChunk {
   ChunkInfo info;
   std::uint32_t directory = 0;  // index into ChunkStoreOptions::directories
@@ -85,9 +82,10 @@ class ChunkStore {
   ChunkStore& operator=(const ChunkStore&) = delete;
 
   /// Begins a chunk in the directory with most room. already_exists: it is here or being written; resource_exhausted: no directory
-  /// has room for `expected_length` bytes. At most kMostReserved of them are reserved: a claim costs nothing, and must not take the
-  /// room of others.
-  Result<std::unique_ptr<ChunkAppender>> create(ChunkId id, std::uint64_t expected_length = kDefaultChunkBytes);
+  /// has room for `expected_length` bytes. They are kept free for it, `most_reserved` at most: of a longer chunk, room for the rest
+  /// is found as it is written.
+  Result<std::unique_ptr<ChunkAppender>> create(ChunkId id, std::uint64_t expected_length = kDefaultChunkBytes,
+                                                std::uint64_t most_reserved = kLargestChunkBytes);
 
   /// For readers of this machine, whose descriptor() may be passed on. not_found: it is not here; corrupt: it is damaged (and is
   /// set aside); anything else: its file is there and could not be opened now.

@@ -26,7 +26,7 @@ class ChunkStore::Impl : public std::enable_shared_from_this<Impl> {
   void start_scrubbing();
   void stop();
 
-  Result<std::unique_ptr<ChunkAppender>> create(ChunkId id, std::uint64_t expected_length);
+  Result<std::unique_ptr<ChunkAppender>> create(ChunkId id, std::uint64_t expected_length, std::uint64_t most_reserved);
   Result<std::shared_ptr<const ChunkFile>> open_chunk(ChunkId id);
   Result<std::shared_ptr<const DamagedChunk>> open_damaged(const ChunkInfo& info);
   Result<void> check(ChunkId id);

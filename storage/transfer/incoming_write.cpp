@@ -6,6 +6,7 @@ namespace weft::storage {
 namespace {
 
 constexpr std::uint64_t kMostUnwritten = 64u << 20;
+constexpr std::uint64_t kMostReserved = kDefaultChunkBytes;  // a writer may claim any length
 
 /// What a writer sent before it could know that the chunk was not begun, or was given up.
 tl::unexpected<Error> not_begun(ChunkId id) { return fail(Code::cancelled, to_string(id) + " is not being written any more"); }
@@ -51,7 +52,7 @@ void IncomingWrite::begin(rpc::Responder responder) {
   }
   on_disk<void>(
       [&store = context_.store, id = start_.id, length = start_.expected_length](Local& local) -> Result<void> {
-        WEFT_ASSIGN(local.appender, store.create(id, length));
+        WEFT_ASSIGN(local.appender, store.create(id, length, kMostReserved));
         return {};
       },
       [weak = weak_from_this(), answer](Result<void> created) {

@@ -93,7 +93,7 @@ TEST(Access, ARefusalNamesTheRoleThatIsNeeded) {
 }
 
 TEST(Access, EveryRefusalIsNoted) {
-  const Caller alice{"alice", "user alice at 10.0.0.9:1"};
+  const Caller alice{"alice", false, "user alice at 10.0.0.9:1"};
   const Error why(Code::invalid_argument, "it needs the certificate of a worker");
   rpc::Message message;
   message.type = protocol::kRegister;
