@@ -344,6 +344,7 @@ struct Registered {
   resumed @4 :Bool;
   keepsJobs @5 :Bool;
   epoch @6 :UInt64;
+  numbering @7 :UInt64;
 }
 
 struct EventsKept {

@@ -71,6 +71,7 @@ struct Register {
   std::uint64_t seen_epoch = 0;  // the highest Registered::epoch that it has been given
 };
 
+inline constexpr std::uint64_t kKeptNumbering = 1;
 struct Registered {
   static constexpr std::string_view kName = "answer to a registration";
   NodeId node;
@@ -85,6 +86,10 @@ struct Registered {
   /// Of several masters: how many have led before this one, and itself; 0: there is a single one. The worker refuses an answer with
   /// a lower epoch than it has seen: that master was replaced and does not know it yet.
   std::uint64_t epoch = 0;
+  /// Which series of job ids these are: a master that keeps no jobs begins them again, and another job has the id of one that may
+  /// have left something on the worker. kKeptNumbering: those of a master that keeps its jobs. 0: the master's release does not
+  /// say.
+  std::uint64_t numbering = 0;
 };
 
 /// How many ends of attempts, of those that were reported on this registration, are on the master's disk: from the first on. The

@@ -12,10 +12,14 @@
 
 #include <unistd.h>
 
+#include "base/file.hpp"
 #include "base/text.hpp"
+#include "runtime/protocol/worker.hpp"
 
 namespace weft::runtime {
 namespace {
+
+const std::string kEarlier = "earlier-";
 
 /// Of which job the file is a log (WorkerContext::log_path()).
 std::optional<JobId> job_of(std::string_view name) {
@@ -44,6 +48,31 @@ KeptLogs::KeptLogs(const WorkerContext& worker, std::size_t most) : worker_(work
   std::sort(jobs.begin(), jobs.end());
   for (const auto& [last, job] : jobs) jobs_.push_back(job);
   trim();
+}
+
+void KeptLogs::numbered(std::uint64_t numbering) {
+  namespace fs = std::filesystem;
+  if (numbering == 0) return;
+  const auto directory = fs::path(worker_.log_path(JobId())).parent_path();
+  const std::string mark = directory / "numbering", now = std::to_string(numbering);
+  const auto before = read_file(mark);
+  if (before && *before == now) return;
+  if (before || numbering != protocol::kKeptNumbering) {  // otherwise a worker of an earlier release has left them
+    std::vector<fs::path> logs, earlier;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with(kEarlier)) earlier.push_back(entry.path());
+      if (job_of(name)) logs.push_back(entry.path());
+    }
+    for (const fs::path& log : earlier) fs::remove(log, ignored);
+    for (const fs::path& log : logs) {
+      fs::rename(log, directory / (kEarlier + log.filename().string()), ignored);
+      fs::remove(log, ignored);  // what could not be renamed must not be shown either
+    }
+    jobs_.clear();
+  }
+  (void)write_file(mark, now);
 }
 
 void KeptLogs::begun(JobId job) { std::erase(jobs_, job); }

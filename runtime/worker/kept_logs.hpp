@@ -16,6 +16,10 @@ class KeptLogs {
   /// says where they are, and outlives this.
   KeptLogs(const WorkerContext& worker, std::size_t most);
 
+  /// The master's series of job ids (protocol::Registered::numbering). Where it is another than that of the logs which are here,
+  /// these are of other jobs than their names will say: they are out of the way from now on, as earlier-job-N.log, until the next
+  /// such change.
+  void numbered(std::uint64_t numbering);
   /// The job's logs are written, perhaps behind those of an earlier job with its id: they stay until it has ended.
   void begun(JobId job);
   /// The job has ended here. The oldest logs go when there are too many.

@@ -205,6 +205,7 @@ class WorkerImpl final : public Worker {
     Registration::Callbacks callbacks;
     callbacks.on_registered = [this](const protocol::Registered& as) {
       context_.outputs.self = as.node;
+      logs_->numbered(as.numbering);
       binaries_->master_found();
       const rpc::Protocol spoken = link_->connection()->protocol().value_or(0);
       // A worker that is back goes by what it knows until a master that has heard of all workers says otherwise.

@@ -65,6 +65,38 @@ TEST_F(KeptLogsTest, ThoseOfEarlierWorkersCountByTheTimeOfTheirLastLine) {
   EXPECT_TRUE(std::filesystem::exists(directory.path() / "logs/notes.txt"));
 }
 
+TEST_F(KeptLogsTest, WhenAMasterBeginsItsIdsAgainTheLogsSoFarAreOutOfTheWay) {
+  const auto earlier = [&](const char* name) { return std::filesystem::exists(directory.path() / "logs" / name); };
+  write(1);
+  write(context.driver_log_path(JobId(1)));
+  KeptLogs logs(context, 2);
+  logs.numbered(77);
+  EXPECT_EQ(jobs(), "") << "whose they are is not known";
+  EXPECT_TRUE(earlier("earlier-job-1.log") && earlier("earlier-job-1.driver.log"));
+  write(2);
+  logs.ended(JobId(2));
+  logs.numbered(0);
+  logs.numbered(77);
+  EXPECT_EQ(jobs(), "2 ") << "the same master";
+  KeptLogs(context, 2).numbered(77);
+  EXPECT_EQ(jobs(), "2 ") << "and another worker";
+  logs.numbered(78);
+  EXPECT_EQ(jobs(), "");
+  EXPECT_TRUE(earlier("earlier-job-2.log"));
+  EXPECT_FALSE(earlier("earlier-job-1.log")) << "they are not gathered without end";
+}
+
+TEST_F(KeptLogsTest, LogsOfAMasterThatKeepsItsJobsStay) {
+  write(1);
+  KeptLogs logs(context, 2);
+  logs.numbered(protocol::kKeptNumbering);
+  EXPECT_EQ(jobs(), "1 ") << "an earlier release has written them";
+  logs.numbered(protocol::kKeptNumbering);
+  EXPECT_EQ(jobs(), "1 ");
+  logs.numbered(77);
+  EXPECT_EQ(jobs(), "");
+}
+
 TEST_F(KeptLogsTest, AJobThatRunsKeepsTheLogOfAnEarlierOneWithItsId) {
   write(1, 2h);
   write(2, 1h);

@@ -56,7 +56,9 @@ class WorkerTest : public testing::Test {
         const std::lock_guard lock(mutex_);
         connection_ = connection;
         registration_ = protocol::decode<protocol::Register>(message).value();
-        responder.reply(protocol::encode(protocol::Registered{NodeId(5), 20ms, "west", registration_->name}));
+        protocol::Registered answer{NodeId(5), 20ms, "west", registration_->name};
+        answer.numbering = numbering_;
+        responder.reply(protocol::encode(std::move(answer)));
         changed_.notify_all();
       } else {
         const auto request = protocol::decode<protocol::BinaryRequest>(message).value();
@@ -122,6 +124,7 @@ class WorkerTest : public testing::Test {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   rpc::ConnectionPtr connection_;
+  std::uint64_t numbering_ = 0;  // of its master
   std::optional<protocol::Register> registration_;
   std::map<AttemptId, protocol::Event> events_;
   std::vector<protocol::DriverEnded> drivers_;
@@ -188,6 +191,27 @@ TEST_F(WorkerTest, StartsAnotherExecutorAfterACrashAndShowsTheLog) {
       rpc::call(*master_, connection_, protocol::kReadLog, protocol::encode(protocol::LogRequest{JobId(7), 1u << 20}), 60s);
   ASSERT_TRUE(log) << log.error().to_string();
   EXPECT_NE(as_chars(log->bulk.view()).find("the last line before the end"), std::string_view::npos);
+}
+
+TEST_F(WorkerTest, WhenItsMasterBeginsJobIdsAgainItShowsNoLogOfTheJobThatHadTheId) {
+  const auto log_of_job = [&] {
+    const auto log =
+        rpc::call(*master_, connection_, protocol::kReadLog, protocol::encode(protocol::LogRequest{JobId(7), 1u << 20}), 60s);
+    return log ? std::string(as_chars(log->bulk.view())) : log.error().to_string();
+  };
+  const auto restart = [&] {
+    worker_.reset();
+    registration_.reset();
+    start();
+  };
+  numbering_ = 77;
+  restart();
+  ASSERT_TRUE(write_file(directory_.path() / "worker/logs/job-7.log", "alice's secret\n"));
+  restart();
+  EXPECT_EQ(log_of_job(), "alice's secret\n") << "the master is the same";
+  numbering_ = 78;
+  restart();
+  EXPECT_EQ(log_of_job(), "");
 }
 
 TEST_F(WorkerTest, KillsWhatRunsAndWhatWaitsForItsProgram) {

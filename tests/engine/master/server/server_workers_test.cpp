@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.hpp"
 #include "base/rpc/frame.hpp"
 #include "engine/master/protocol/protocol.hpp"
 #include "engine/master/server/server.hpp"
@@ -199,6 +200,30 @@ TEST_F(ServerWorkers, NamesThatNobodyGaveBecomeNamesOfTheirOwn) {
   EXPECT_EQ(join_as(connect_worker(true), "host-1", false, 2)->name, "host-1-2");
   EXPECT_EQ(join_as(connect_worker(true), "host-1", false, 3)->name, "host-1-3");
   EXPECT_EQ(alive(nodes([](const auto&) { return true; })), (std::vector<std::string>{"host-1", "host-1-2", "host-1-3"}));
+}
+
+TEST_F(ServerWorkers, AMasterWithoutAJournalSaysThatItsJobIdsAreOthersThanBefore) {
+  const auto restart = [this](const std::string& journal) {
+    peers.clear();
+    server.reset();
+    ServerOptions options;
+    options.listen = "127.0.0.1:0";
+    options.core.heartbeat_timeout = Time(0);
+    options.journal = journal;
+    if (!journal.empty()) options.directory = journal + ".programs";
+    server = Server::start(options).value();
+  };
+  const std::uint64_t first = join(connect(), "w1").value().numbering;
+  EXPECT_GT(first, protocol::kKeptNumbering);
+  EXPECT_EQ(join(connect(), "w2")->numbering, first);
+  restart("");
+  const std::uint64_t second = join(connect(), "w1").value().numbering;
+  EXPECT_GT(second, protocol::kKeptNumbering);
+  EXPECT_NE(second, first);
+  const TempDir directory = TempDir::create().value();
+  restart(directory.path() / "journal");
+  EXPECT_EQ(join(connect(), "w1")->numbering, protocol::kKeptNumbering);
+  server.reset();
 }
 
 TEST_F(ServerWorkers, ALostWorkersSignalIsTheReasonOfItsEnd) {
