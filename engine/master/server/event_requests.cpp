@@ -19,11 +19,15 @@ namespace weft::master {
 
 namespace {
 
+Error not_there(std::uint32_t piece) {
+  return {Code::not_found, fmt::format("the master's event log has no part {} any more", piece)};
+}
+
 Result<LogPiece> piece_of(const std::string& log, std::uint32_t number) {
   WEFT_ASSIGN(const auto pieces, pieces_of(log));
   if (number == 0) return pieces.back();
   const auto found = std::find_if(pieces.begin(), pieces.end(), [number](const LogPiece& piece) { return piece.number == number; });
-  if (found == pieces.end()) return fail(Code::not_found, fmt::format("the master's event log has no part {} any more", number));
+  if (found == pieces.end()) return fail(not_there(number));
   return *found;
 }
 
@@ -44,12 +48,14 @@ Result<void> check_begin(const LogPiece& piece, std::uint64_t offset) {
   return fail(Code::invalid_argument, fmt::format("no line of {} begins at {}", piece.name, offset));
 }
 
-Result<client::Events> lines_of_job(const LogPiece& piece, const client::EventsWanted& wanted) {
-  WEFT_TRY(check_begin(piece, wanted.offset));
-  WEFT_ASSIGN(LogLines lines, open_piece(piece, wanted.offset));
+Result<client::Events> lines_of_job(const LogPiece& piece, const client::EventsWanted& wanted, const LogPlace& from) {
+  if (piece.number < from.piece) return fail(not_there(piece.number));
+  const std::uint64_t begin = piece.number == from.piece ? std::max(wanted.offset, from.offset) : wanted.offset;
+  WEFT_TRY(check_begin(piece, begin));
+  WEFT_ASSIGN(LogLines lines, open_piece(piece, begin));
   std::string text;
-  std::uint64_t next = wanted.offset;
-  while (text.size() < client::kEventsChunkBytes && next - wanted.offset < kMostLookedThrough) {
+  std::uint64_t next = begin;
+  while (text.size() < client::kEventsChunkBytes && next - begin < kMostLookedThrough) {
     WEFT_ASSIGN(const bool more, lines.next());
     if (!more) break;
     next = lines.end();
@@ -60,7 +66,7 @@ Result<client::Events> lines_of_job(const LogPiece& piece, const client::EventsW
 
 }  // namespace
 
-Result<client::Events> read_events(const std::string& log, const client::EventsWanted& wanted) {
+Result<client::Events> read_events(const std::string& log, const client::EventsWanted& wanted, LogPlace from) {
   if (log.empty()) return fail(Code::not_found, "this master keeps no event log: it was started with --event-log none");
   if (wanted.offset > std::numeric_limits<off_t>::max()) return fail(Code::invalid_argument, "no file is that long");
   WEFT_ASSIGN(const LogPiece piece, piece_of(log, wanted.piece));
@@ -69,22 +75,22 @@ Result<client::Events> read_events(const std::string& log, const client::EventsW
   if (!file.valid() || ::fstat(file.get(), &status) != 0)
     return fail(errno_error(fmt::format("cannot read {}", piece.path), errno));
   if (!S_ISREG(status.st_mode)) return fail(Code::not_found, fmt::format("the master's event log {} is no file", log));
-  if (wanted.job != JobId{}) return lines_of_job(piece, wanted);
+  if (wanted.job != JobId{}) return lines_of_job(piece, wanted, from);
   Buffer bytes(client::kEventsChunkBytes);
   const ssize_t size = ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(wanted.offset));
   if (size < 0) return fail(errno_error(fmt::format("cannot read {}", piece.path), errno));
   return client::Events{piece.number, piece.compressed, Buffer::copy_of(bytes.view().first(static_cast<std::size_t>(size))), 0};
 }
 
-void answer_events(const std::string& log, const client::EventsWanted& wanted, rpc::Reactor& background, rpc::Reactor& reactor,
-                   rpc::Responder responder) {
+void answer_events(const std::string& log, const client::EventsWanted& wanted, LogPlace from, rpc::Reactor& background,
+                   rpc::Reactor& reactor, rpc::Responder responder) {
   const auto to = std::make_shared<rpc::Responder>(std::move(responder));
   const auto answer = [to](Result<client::Events> events) {
     events ? to->reply(client::encode(std::move(*events))) : to->fail(events.error());
   };
   if (wanted.job == JobId{}) return answer(read_events(log, wanted));
-  background.post([answer, log, wanted, &reactor] {
-    auto events = std::make_shared<Result<client::Events>>(read_events(log, wanted));
+  background.post([answer, log, wanted, from, &reactor] {
+    auto events = std::make_shared<Result<client::Events>>(read_events(log, wanted, from));
     reactor.post([answer, events] { answer(std::move(*events)); });
   });
 }

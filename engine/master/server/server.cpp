@@ -201,7 +201,6 @@ Result<void> ServerImpl::begin() {
   binaries_ = std::make_unique<BinaryStore>(
       directory, options_.journal.empty() ? BinaryStore::Keep::for_this_run : BinaryStore::Keep::durably);
   binaries_->bound(kMostProgramBytes, [this] { return programs_of_jobs(); });
-
   if (!options_.topology.empty()) {
     WEFT_ASSIGN(topology_, Topology::open(options_.topology));
   }
@@ -553,7 +552,8 @@ void ServerImpl::on_read_events(const rpc::Connection& connection, const rpc::Me
   if (!wanted) return responder.fail(wanted.error());
   if (gate_.callers().of(connection).administrator) wanted->job = {};
   driver_.flush_log();
-  answer_events(options_.event_log, *wanted, *background_, *reactor_, std::move(responder));
+  const LogPlace from = recorder_->keeps_jobs() ? LogPlace() : driver_.log_began();  // ids of jobs began again there
+  answer_events(options_.event_log, *wanted, from, *background_, *reactor_, std::move(responder));
 }
 
 Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& connection, const rpc::Message& message) {

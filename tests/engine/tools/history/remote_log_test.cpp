@@ -154,5 +154,20 @@ TEST_F(RemoteLog, AUserWhoAdministersNothingGetsTheLinesOfHisJobOnly) {
   EXPECT_EQ(inside.error().code(), Code::invalid_argument);
 }
 
+/// A master without a journal gives its jobs the ids that those of the one before it had.
+TEST_F(RemoteLog, LinesFromBeforeTheMasterBeganAreOfOtherJobs) {
+  append(piece(1), line("job_submitted", 1, "alices"));
+  append(log_, line("job_submitted", 1, "carols"));
+  const master::LogPlace began{2, fs::file_size(log_)};
+  append(log_, line("job_submitted", 1, "bobs") + line("job_submitted", 2, "another"));
+  const auto read = [&](std::uint32_t number) { return master::read_events(log_, {number, 0, JobId(1)}, began); };
+  EXPECT_EQ(read(1).error().code(), Code::not_found);
+  const auto part = read(0);
+  ASSERT_TRUE(part) << part.error().to_string();
+  EXPECT_EQ(as_chars(part->bytes.view()), line("job_submitted", 1, "bobs"));
+  EXPECT_EQ(part->next, fs::file_size(log_));
+  EXPECT_TRUE(master::read_events(log_, {1, 0, {}}, began)) << "an administrator reads the files";
+}
+
 }  // namespace
 }  // namespace weft::history
