@@ -463,6 +463,7 @@ struct DriverEnded {
 
 struct FileQuery {
   paths @0 :List(Text);
+  user @1 :Text;
 }
 
 struct FileAnswer {

@@ -276,6 +276,7 @@ inline constexpr std::size_t kMostDriverFiles = 256, kMostPathBytes = 4096;
 struct FileQuery {
   static constexpr std::string_view kName = "question after files";
   std::vector<std::string> paths;  // absolute; kMostDriverFiles at most
+  std::string user{};              // for whose driver: with his rights it is looked for them
 };
 struct FileAnswer {
   static constexpr std::string_view kName = "answer about files";

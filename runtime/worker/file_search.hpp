@@ -1,6 +1,9 @@
 // Whether the files that a driver names are on this worker, asked before the driver is started here.
 #pragma once
 
+#include <optional>
+
+#include "base/account.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "runtime/worker/lookups.hpp"
 
@@ -11,11 +14,12 @@ class FileSearch {
  public:
   explicit FileSearch(rpc::Reactor& reactor);
 
-  /// Answers with a FileAnswer. Error: too many searches have not ended (resource_exhausted).
-  void find(protocol::FileQuery query, rpc::Responder responder);
+  /// Answers with a FileAnswer: which of them that account, or the worker's user where there is none, cannot find. Error: too many
+  /// searches have not ended (resource_exhausted), or the worker may not act for the account (permission_denied).
+  void find(protocol::FileQuery query, std::optional<Account> account, rpc::Responder responder);
 
  private:
-  Lookups<protocol::FileAnswer> lookups_;
+  Lookups<Result<protocol::FileAnswer>> lookups_;
 };
 
 }  // namespace weft::runtime

@@ -231,7 +231,11 @@ class WorkerImpl final : public Worker {
       responder.reply(std::move(payload));
     };
     callbacks.on_find_files = [this](protocol::FileQuery query, rpc::Responder responder) {
-      files_->find(std::move(query), std::move(responder));
+      const std::string user = query.user;
+      auto to = std::make_shared<rpc::Responder>(std::move(responder));
+      accounts_->find(user, [this, query = std::move(query), to](JobAccounts::Found account) {
+        account ? files_->find(query, *std::move(account), std::move(*to)) : to->fail(account.error());
+      });
     };
     callbacks.heartbeat = [this] { return look_after(); };
     callbacks.held = [this] { return held(); };

@@ -159,8 +159,9 @@ void Drivers::ask(JobId job, const std::vector<NodeId>& nodes) {
   const std::uint64_t number = driver.asking = next_inquiry_++;
   const auto inquiry = std::make_shared<Inquiry>();
   inquiry->missing = nodes.size();
-  protocol::FileQuery query{driver.state.files};
-  const std::string& directory = jobs_.at(job).submit.directory;
+  const client::Submit& submit = jobs_.at(job).submit;
+  protocol::FileQuery query{driver.state.files, submit.options.user};
+  const std::string& directory = submit.directory;
   const bool fits =
       !directory.empty() && directory.size() <= protocol::kMostPathBytes && query.paths.size() < protocol::kMostDriverFiles;
   if (fits && !contains(query.paths, directory)) query.paths.push_back(directory);

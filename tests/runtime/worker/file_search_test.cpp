@@ -3,13 +3,16 @@
 
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/file.hpp"
 #include "tests/support/hung_directory.hpp"
@@ -25,7 +28,7 @@ class FileSearchTest : public testing::Test {
     reactor_->run([&] { search_ = std::make_unique<FileSearch>(*reactor_); });
     rpc::Handler handler;
     handler.on_request = [this](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
-      search_->find(protocol::decode<protocol::FileQuery>(message).value(), std::move(responder));
+      search_->find(protocol::decode<protocol::FileQuery>(message).value(), account_, std::move(responder));
     };
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -52,6 +55,7 @@ class FileSearchTest : public testing::Test {
   TempDir directory_ = TempDir::create().value();
   std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("worker"), asking_ = rpc::Reactor::start("master");
   std::unique_ptr<FileSearch> search_;
+  std::optional<Account> account_;
   rpc::ConnectionPtr connection_;
 };
 
@@ -60,6 +64,28 @@ TEST_F(FileSearchTest, SaysWhichFilesAreNotHere) {
   ASSERT_TRUE(write_file(file, "text"));
   EXPECT_EQ(missing({file, none, directory_.path(), "/dev/null"}).value(), (std::vector<std::string>{none, "/dev/null"}));
   EXPECT_TRUE(missing({}).value().empty());
+}
+
+/// Otherwise whoever starts drivers in a cluster finds out what there is in directories that are closed to him.
+TEST_F(FileSearchTest, LooksWithTheRightsOfTheDriversUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can look as another user";
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0711));
+  for (const char* name : {"closed", "open", "of a group"}) std::filesystem::create_directory(directory_.path() / name);
+  std::filesystem::permissions(directory_.path() / "closed", std::filesystem::perms(0700));
+  std::filesystem::permissions(directory_.path() / "open", std::filesystem::perms(0755));
+  std::filesystem::permissions(directory_.path() / "of a group", std::filesystem::perms(0750));
+  ASSERT_EQ(::chown((directory_.path() / "of a group").c_str(), 0, 4711), 0);
+  std::vector<std::string> files;
+  for (const char* name : {"closed/file", "open/file", "of a group/file"}) {
+    files.push_back(directory_.path() / name);
+    ASSERT_TRUE(write_file(files.back(), "text"));
+  }
+  account_ = Account{"nobody", 65534, 65534, {65534, 4711}, "/"};
+  EXPECT_EQ(missing(files).value(), std::vector<std::string>{files[0]});
+  account_->groups = {65534};
+  EXPECT_EQ(missing(files).value(), (std::vector<std::string>{files[0], files[2]}));
+  account_.reset();
+  EXPECT_TRUE(missing(files).value().empty()) << "threads of other searches are as they were";
 }
 
 TEST_F(FileSearchTest, AFileSystemThatDoesNotAnswerHoldsUpNoOtherSearchAndNoEnd) {

@@ -45,6 +45,7 @@ class ServerDrivers : public testing::Test {
       if (message.type == protocol::kFindFiles) {
         protocol::FileAnswer answer;
         const auto query = protocol::decode<protocol::FileQuery>(message).value();
+        EXPECT_NE(query.user, "");
         for (const std::string& path : query.paths)
           if (path.starts_with("/missing")) answer.missing.push_back(path);
         return responder.reply(protocol::encode(answer));
