@@ -205,8 +205,9 @@ void Drivers::choose(JobId job, const std::vector<Place>& places) {
   const auto rank = [&](const Place& place) {
     const auto failed = driver.failed.find(place.node);
     const bool lacks = lacked_by(place) != place.missing.end();
-    return std::make_tuple(lacks, place.silent, failed == driver.failed.end() ? 0u : failed->second, place.missing.size(),
-                           !driver.state.died.empty() && place.node == driver.state.node, -room(place.node), place.node);
+    const bool left = place.node == driver.state.node && (!driver.state.died.empty() || driver.lost != Time(0));
+    return std::make_tuple(lacks, place.silent, failed == driver.failed.end() ? 0u : failed->second, place.missing.size(), left,
+                           -room(place.node), place.node);
   };
   const Place* best = nullptr;
   for (const Place& place : places)
