@@ -91,7 +91,7 @@ class Namespace::Impl {
   std::uint32_t wanted(const Chunk& chunk) const;
   std::uint32_t good(const Chunk& chunk) const;     // replicas that don't have to move
   std::uint32_t staying(const Chunk& chunk) const;  // replicas on nodes that stay
-  std::uint64_t only_damaged(const Node& node) const;
+  std::uint64_t only_damaged(const Node& node, bool comes_back) const;
   std::uint64_t to_move(const Node& node) const;
   std::uint64_t to_hand_over(const Node& node) const;
 

@@ -228,13 +228,14 @@ void Namespace::Impl::flush_erasures() {
 }
 
 /// Chunks with a damaged replica here and no whole one on a node that stays: this one may have the pages that others lack.
-std::uint64_t Namespace::Impl::only_damaged(const Node& there) const {
+/// `comes_back`: without those of which a repair has failed, or finds no room now.
+std::uint64_t Namespace::Impl::only_damaged(const Node& there, bool comes_back) const {
   return static_cast<std::uint64_t>(std::count_if(damaged.all().begin(), damaged.all().end(), [&](const auto& item) {
     const Damage& damage = item.second;
     if (!damage.nodes.contains(there.id) || damage.foreign.contains(there.id)) return false;
     const Chunk& chunk = chunks.at(item.first);
     if (chunk.condemned || staying(chunk) > 0) return false;
-    return there.leaving != Leaving::for_a_while || (!chunk.blocked && damage.failures == 0);
+    return !comes_back || (!chunk.blocked && damage.failures == 0);
   }));
 }
 
@@ -246,7 +247,7 @@ std::uint64_t Namespace::Impl::to_hand_over(const Node& there) const {
     if (there.leaving == Leaving::for_a_while) return staying(chunk) == 0 && !chunk.blocked;
     return staying(chunk) == 0 || (good(chunk) < wanted(chunk) && !chunk.blocked);
   });
-  return static_cast<std::uint64_t>(whole) + only_damaged(there);
+  return static_cast<std::uint64_t>(whole) + only_damaged(there, there.leaving == Leaving::for_a_while);
 }
 
 std::uint64_t Namespace::Impl::to_move(const Node& there) const {
@@ -254,7 +255,7 @@ std::uint64_t Namespace::Impl::to_move(const Node& there) const {
     const Chunk& chunk = chunks.at(id);
     return !chunk.condemned && good(chunk) < wanted(chunk);
   });
-  return static_cast<std::uint64_t>(whole) + only_damaged(there);
+  return static_cast<std::uint64_t>(whole) + only_damaged(there, false);
 }
 
 }  // namespace weft::storage
