@@ -53,11 +53,16 @@ void unblock() {
   pthread_sigmask(SIG_UNBLOCK, &bus, nullptr);
 }
 
+/// Once for all that reads: a second time the handler would be its own former one, and a fault of nobody here would never end.
+void prepare() {
+  [[maybe_unused]] static const bool installed = (install_bus_handler(), true);
+  [[maybe_unused]] thread_local const bool unblocked = (unblock(), true);
+}
+
 /// Whether `read`, which reads these bytes and nothing else that may be missing, came to its end.
 template <class Read>
 bool reads(ByteView bytes, const Read& read) {
-  [[maybe_unused]] static const bool installed = (install_bus_handler(), true);
-  [[maybe_unused]] thread_local const bool unblocked = (unblock(), true);
+  prepare();
   guard.begin = bytes.data();
   guard.end = bytes.data() + bytes.size();
   const bool here = sigsetjmp(guard.escape, 0) == 0;

@@ -78,6 +78,8 @@ TEST(MappedDeathTest, OtherBusErrorsTakeTheirCourse) {
   const MappedFile file;
   file.cut_off();
   ASSERT_EQ(crc32c_of_mapped(file.bytes()), std::nullopt);  // the handler is there
+  Buffer copy(kBytes);
+  ASSERT_FALSE(copy_mapped(file.bytes(), copy.data()));  // and is not its own former one
   const auto touch = [&] { return crc32c(file.bytes()); };
   EXPECT_DEATH((void)touch(), "");
   EXPECT_EXIT(
