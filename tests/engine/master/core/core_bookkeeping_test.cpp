@@ -86,8 +86,7 @@ TEST(CoreBookkeeping, AJobMayAskForOneAttemptOfATaskAndForAThousand) {
   event.job = JobId(1);
   for (const std::uint32_t refused : {0u, kMostAttempts + 1}) {
     event.options.max_attempts = refused;
-    EXPECT_EQ(driver.apply(event).error().to_string(),
-              fmt::format("invalid argument: a task has 1 to 1000 attempts, not {}", refused));
+    EXPECT_EQ(driver.apply(event).error().to_string(), fmt::format("a task has 1 to 1000 attempts, not {}", refused));
   }
   event.options.max_attempts = kMostAttempts;
   EXPECT_TRUE(driver.apply(event));

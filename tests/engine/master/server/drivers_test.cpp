@@ -68,7 +68,7 @@ TEST_F(DriversTest, AWorkerWithTheDirectoryOfTheSubmissionIsPreferredAndNeedNotB
   EXPECT_EQ(home->starts.size(), 1u);
   lose(2);
   EXPECT_TRUE(eventually([&] { return roomy->starts.size() == 1; }));
-  roomy->files = {"/e/in.txt"};
+  on_reactor([&] { roomy->files = {"/e/in.txt"}; });
   EXPECT_TRUE(detach(2, {"/e/in.txt"})->has_value()) << "its files are there";
   EXPECT_EQ(roomy->starts.size(), 2u);
 }

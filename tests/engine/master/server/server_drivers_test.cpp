@@ -133,7 +133,7 @@ TEST_F(ServerDrivers, ADetachedJobIsRunByADriverOnAWorker) {
   EXPECT_NE(job.key, 0u);
   EXPECT_FALSE(start(client, job)) << "its program was not uploaded";
   upload(client);
-  EXPECT_FALSE(start(client, {job.job, true, 0, job.key + 1, false})) << "of another key";
+  EXPECT_FALSE(start(client, {job.job, true, 0, job.key + (1u << client::kDriverStartBits), false})) << "of another job";
   ASSERT_TRUE(start(client, job));
   const auto [node, driver] = started(1);
   EXPECT_EQ(node, "w1");
