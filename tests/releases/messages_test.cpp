@@ -91,16 +91,22 @@ TEST(Releases, WhatEarlierReleasesWroteIsRead) {
   }
 }
 
+/// They come behind all fields of this release, so what it writes itself is what grows: in what an earlier one wrote, the next
+/// fields may be known by now.
 TEST(Releases, FieldsOfLaterReleasesAreIgnored) {
-  for (const Recorded& one : all_recorded()) {
-    SCOPED_TRACE(one.kind);
-    rpc::Message message;
-    message.header = grown(one.message.header.view());
-    message.bulk = Buffer::copy_of(one.message.bulk.view());
-    ASSERT_GT(message.header.size(), one.message.header.size());
-    const auto description = kinds().at(one.kind).describe(message);
-    ASSERT_TRUE(description) << description.error().to_string();
-    EXPECT_EQ(*description, one.description);
+  for (const auto& [name, kind] : kinds()) {
+    SCOPED_TRACE(name);
+    for (const auto& example : kind.examples) {
+      const auto known = kind.describe(*example);
+      ASSERT_TRUE(known) << known.error().to_string();
+      rpc::Message message;
+      message.header = grown(example->header.view());
+      message.bulk = Buffer::copy_of(example->bulk.view());
+      ASSERT_GT(message.header.size(), example->header.size());
+      const auto description = kind.describe(message);
+      ASSERT_TRUE(description) << description.error().to_string();
+      EXPECT_EQ(*description, *known);
+    }
   }
 }
 
