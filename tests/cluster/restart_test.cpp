@@ -207,7 +207,7 @@ TEST_F(MasterRestart, ADetachedJobWhoseProgramIsGoneFailsAndItsDriverEnds) {
     if (name.size() == 32) std::filesystem::remove(cluster.data() + "/programs/" + name);
   cluster.start_master();
   const auto waited = cluster.admin({"job", "wait", "1"});
-  EXPECT_EQ(waited.exit_code, 1);
+  EXPECT_EQ(waited.exit_code, 3);
   EXPECT_TRUE(has(waited.err, "the master was restarted, and its program was not kept (--directory)")) << waited.out << waited.err;
   const auto left = [&] { return processes_with({{"WEFT_TEST_TAG", cluster.tag()}, {"WEFT_DRIVER_JOB", "1"}}); };
   EXPECT_TRUE(eventually([&] { return left().empty(); })) << "its driver goes on for nobody";
