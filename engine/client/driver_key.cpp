@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "engine/client/session.hpp"
+#include "runtime/worker/driver_process.hpp"
 
 namespace weft::client {
 
@@ -21,8 +22,8 @@ Result<std::uint64_t> number_in(const char* variable, const char* text) {
 
 /// DriverKey::away_from. A program that has gone into a directory of its choice, as a script may, is not away.
 std::optional<std::string> directory_away_from() {
-  const char* const submitted_in = std::getenv(kDriverSubmittedIn);
-  const char* const own = std::getenv(kDriverOwnDirectory);
+  const char* const submitted_in = std::getenv(runtime::kDriverSubmittedInVariable);
+  const char* const own = std::getenv(runtime::kDriverOwnDirectoryVariable);
   if (submitted_in == nullptr || own == nullptr) return std::nullopt;
   std::error_code unknown;
   const std::string here = std::filesystem::current_path(unknown).string();
@@ -34,14 +35,16 @@ std::optional<std::string> directory_away_from() {
 }  // namespace
 
 Result<std::optional<DriverKey>> take_driver_key() {
-  const char* const job = std::getenv(kDriverJob);
-  const char* const key = std::getenv(kDriverKey);
+  const char* const job = std::getenv(runtime::kDriverJobVariable);
+  const char* const key = std::getenv(runtime::kDriverKeyVariable);
   if (job == nullptr && key == nullptr) return std::nullopt;
-  const auto job_number = number_in(kDriverJob, job), key_number = number_in(kDriverKey, key);
-  const char* const named = std::getenv(kDriverUser);
+  const auto job_number = number_in(runtime::kDriverJobVariable, job), key_number = number_in(runtime::kDriverKeyVariable, key);
+  const char* const named = std::getenv(runtime::kDriverUserVariable);
   const std::string user = named == nullptr ? "" : named;
   std::optional<std::string> away_from = directory_away_from();
-  for (const char* variable : {kDriverJob, kDriverKey, kDriverUser, kDriverSubmittedIn, kDriverOwnDirectory}) ::unsetenv(variable);
+  for (const char* variable : {runtime::kDriverJobVariable, runtime::kDriverKeyVariable, runtime::kDriverUserVariable,
+                               runtime::kDriverSubmittedInVariable, runtime::kDriverOwnDirectoryVariable})
+    ::unsetenv(variable);
   if (!job_number) return fail(job_number.error());
   if (!key_number) return fail(key_number.error());
   return DriverKey{JobId(*job_number), *key_number, user, std::move(away_from)};

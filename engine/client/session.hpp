@@ -27,14 +27,9 @@ struct DriverKey {
   /// what is in it: the worker lacks the other one, or its user may not enter it.
   std::optional<std::string> away_from{};
 };
-/// From the environment, where the worker that started this process has put it (kDriverJob and the others), and gone from there
+/// From the environment, where the worker that started this process has put it (runtime/worker/driver_process.hpp), and gone from there
 /// afterwards: what this process starts has no part in it. Nothing in other processes.
 Result<std::optional<DriverKey>> take_driver_key();
-inline constexpr const char* kDriverJob = "WEFT_DRIVER_JOB";
-inline constexpr const char* kDriverKey = "WEFT_DRIVER_KEY";
-inline constexpr const char* kDriverUser = "WEFT_DRIVER_USER";
-inline constexpr const char* kDriverSubmittedIn = "WEFT_DRIVER_SUBMITTED_IN";
-inline constexpr const char* kDriverOwnDirectory = "WEFT_DRIVER_OWN_DIRECTORY";
 /// invalid_argument when the path, of this machine and without a scheme, is relative, and the driver is away from the directory
 /// that it is relative to (DriverKey::away_from). `what` says in the message what the path is of, such as "output".
 Result<void> refuse_relative(const std::optional<std::string>& away_from, const std::string& what, const std::string& path);

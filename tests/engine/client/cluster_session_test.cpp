@@ -15,6 +15,7 @@
 
 #include "base/hash.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "runtime/worker/driver_process.hpp"
 #include "storage/acting_user.hpp"
 
 namespace weft::client {
@@ -430,19 +431,20 @@ TEST_F(ClusterSessionTest, AJobOfThisProcessHasNothingRecorded) {
 
 TEST(DriverKey, IsTakenFromTheEnvironmentOnce) {
   EXPECT_FALSE(*take_driver_key());
-  ::setenv(kDriverJob, "12", 1);
-  ::setenv(kDriverKey, "18446744073709551615", 1);
-  ::setenv(kDriverUser, "alice", 1);
+  ::setenv(runtime::kDriverJobVariable, "12", 1);
+  ::setenv(runtime::kDriverKeyVariable, "18446744073709551615", 1);
+  ::setenv(runtime::kDriverUserVariable, "alice", 1);
   const auto key = take_driver_key();
   ASSERT_TRUE(key && *key);
   EXPECT_EQ((*key)->job, JobId(12));
   EXPECT_EQ((*key)->key, UINT64_MAX);
   EXPECT_EQ((*key)->user, "alice");
-  for (const char* variable : {kDriverJob, kDriverKey, kDriverUser}) EXPECT_EQ(::getenv(variable), nullptr) << variable;
-  ::setenv(kDriverJob, "12", 1);
+  for (const char* variable : {runtime::kDriverJobVariable, runtime::kDriverKeyVariable, runtime::kDriverUserVariable})
+    EXPECT_EQ(::getenv(variable), nullptr) << variable;
+  ::setenv(runtime::kDriverJobVariable, "12", 1);
   EXPECT_EQ(take_driver_key().error().code(), Code::invalid_argument) << "without its key";
-  ::setenv(kDriverJob, "x", 1);
-  ::setenv(kDriverKey, "1", 1);
+  ::setenv(runtime::kDriverJobVariable, "x", 1);
+  ::setenv(runtime::kDriverKeyVariable, "1", 1);
   EXPECT_EQ(take_driver_key().error().code(), Code::invalid_argument);
   EXPECT_FALSE(*take_driver_key()) << "gone all the same";
 }
@@ -450,13 +452,13 @@ TEST(DriverKey, IsTakenFromTheEnvironmentOnce) {
 TEST(DriverKey, SaysWhenTheDriverIsNotWhereItsJobWasSubmitted) {
   const std::string here = std::filesystem::current_path().string();
   const auto away_from = [](const std::string& own) {
-    ::setenv(kDriverJob, "12", 1);
-    ::setenv(kDriverKey, "1", 1);
-    ::setenv(kDriverSubmittedIn, "/home/ann", 1);
-    ::setenv(kDriverOwnDirectory, own.c_str(), 1);
+    ::setenv(runtime::kDriverJobVariable, "12", 1);
+    ::setenv(runtime::kDriverKeyVariable, "1", 1);
+    ::setenv(runtime::kDriverSubmittedInVariable, "/home/ann", 1);
+    ::setenv(runtime::kDriverOwnDirectoryVariable, own.c_str(), 1);
     const auto key = take_driver_key().value();
-    EXPECT_EQ(::getenv(kDriverSubmittedIn), nullptr);
-    EXPECT_EQ(::getenv(kDriverOwnDirectory), nullptr);
+    EXPECT_EQ(::getenv(runtime::kDriverSubmittedInVariable), nullptr);
+    EXPECT_EQ(::getenv(runtime::kDriverOwnDirectoryVariable), nullptr);
     return key->away_from;
   };
   EXPECT_EQ(away_from(here), "/home/ann");
