@@ -27,8 +27,8 @@ struct DriverKey {
   /// what is in it: the worker lacks the other one, or its user may not enter it.
   std::optional<std::string> away_from{};
 };
-/// From the environment, where the worker that started this process has put it (runtime/worker/driver_process.hpp), and gone from there
-/// afterwards: what this process starts has no part in it. Nothing in other processes.
+/// From the environment, where the worker that started this process has put it (runtime/worker/driver_process.hpp), and gone from
+/// there afterwards: what this process starts has no part in it. Nothing in other processes.
 Result<std::optional<DriverKey>> take_driver_key();
 /// invalid_argument when the path, of this machine and without a scheme, is relative, and the driver is away from the directory
 /// that it is relative to (DriverKey::away_from). `what` says in the message what the path is of, such as "output".

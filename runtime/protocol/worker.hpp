@@ -71,7 +71,9 @@ struct Register {
   std::uint64_t seen_epoch = 0;  // the highest Registered::epoch that it has been given
 };
 
+/// Registered::numbering of masters that keep their jobs.
 inline constexpr std::uint64_t kKeptNumbering = 1;
+
 struct Registered {
   static constexpr std::string_view kName = "answer to a registration";
   NodeId node;

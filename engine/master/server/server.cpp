@@ -283,7 +283,8 @@ client::MasterList ServerImpl::masters() const {
     return list;
   }
   const Leadership& own = *options_.leadership;
-  list.cluster = own.cluster(), list.epoch = own.epoch();
+  list.cluster = own.cluster();
+  list.epoch = own.epoch();
   list.masters.push_back({own.member(), own.address(), State::leads, 0, Duration(0), options_.page});
   for (const ReplicationLog::FollowerStatus& follower : replication_->followers())
     list.masters.push_back({follower.member, follower.address, follower.in_sync ? State::in_sync : State::copies, follower.behind,

@@ -66,7 +66,7 @@ TEST_F(FileSearchTest, SaysWhichFilesAreNotHere) {
   EXPECT_TRUE(missing({}).value().empty());
 }
 
-/// Otherwise whoever starts drivers in a cluster finds out what there is in directories that are closed to him.
+/// Otherwise a user could learn, by starting drivers, which files there are in directories that are closed to him.
 TEST_F(FileSearchTest, LooksWithTheRightsOfTheDriversUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can look as another user";
   std::filesystem::permissions(directory_.path(), std::filesystem::perms(0711));

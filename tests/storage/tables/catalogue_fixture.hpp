@@ -1,4 +1,4 @@
-// A catalogue and workers that do as they are told: no databases, and a clock that is turned.
+// A catalogue, and workers that report what it has ordered. There are no databases, and tests set the clock.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace weft::storage::tables {
 class CatalogueTest : public testing::Test {
  protected:
   static TableNode site(const std::string& name) { return {name, "host-" + name, "rack", name + ":1"}; }
-  /// A worker that has exactly what it is told to; the orders it gets.
+  /// The heartbeat of a worker that has exactly the partitions of its orders. Returns its next orders.
   TableOrders heartbeat(const std::string& name, bool first = false) {
     TableHeartbeat message;
     message.first = first;
