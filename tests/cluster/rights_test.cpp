@@ -363,12 +363,17 @@ TEST_F(RightsTest, AWorkerAsksUsersForTheKeyOfAChunkThatTheyWrite) {
   const auto master = rpc::connect(*reactor, endpoint, std::chrono::seconds(10));
   ASSERT_TRUE(master) << master.error().to_string();
   const auto ask = [&](const files::FileRequest& request) {
-    const auto answer = rpc::call(*reactor, *master, files::kFileRequest, files::encode(request), std::chrono::seconds(10));
-    EXPECT_TRUE(answer) << answer.error().to_string();
-    return files::decode_file_reply(*answer).value();
+    return rpc::call(*reactor, *master, files::kFileRequest, files::encode(request), std::chrono::seconds(10))
+        .and_then(files::decode_file_reply);
   };
-  const auto lease = std::get<files::Leased>(ask(files::CreateFile{"/his", "bob", {}})).lease;
-  const auto given = std::get<files::Allocated>(ask(files::AllocateChunk{lease, "", {}, 10}));
+  const auto lease = std::get<files::Leased>(ask(files::CreateFile{"/his", "bob", {}}).value()).lease;
+  // A worker is a node at once, and has a chunk store when it has said what is in it.
+  Result<files::FileReply> allocated;
+  ASSERT_TRUE(eventually([&] {
+    allocated = ask(files::AllocateChunk{lease, "", {}, 10});
+    return allocated.has_value();
+  })) << allocated.error().to_string();
+  const auto given = std::get<files::Allocated>(*allocated);
   const std::vector<std::string> targets{given.targets.at(0).node.address};
   {
     ChunkClient client(*reactor);
