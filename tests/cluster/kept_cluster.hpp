@@ -79,8 +79,9 @@ class KeptCluster {
     EXPECT_EQ(master().wait().exit_code, number == SIGKILL ? 128 + SIGKILL : 0) << master().err_so_far();
   }
   /// In place of a worker of that name, if there was one.
-  Process& start_worker(const std::string& name) {
-    const std::vector<std::string> command{program("weft"), "worker", "--master", address_, "--name", name, "--slots", "2"};
+  Process& start_worker(const std::string& name, const std::vector<std::string>& options = {}) {
+    std::vector<std::string> command{program("weft"), "worker", "--master", address_, "--name", name, "--slots", "2"};
+    command.insert(command.end(), options.begin(), options.end());
     auto& worker = workers_[name];
     worker = std::make_unique<Process>(
         command,

@@ -1,13 +1,16 @@
-// A master that is killed at each write and each sync of its journal in turn, while it runs a job of two actions and an output: the
-// next master goes on with the job, and nothing that was acknowledged runs again. Which records share a write is for the machine to
-// say: WEFT_LONG=1 goes over all points ten times.
+// A master that is killed at each write and each sync of what it keeps in turn, while it runs a job of two actions and an output,
+// and while it carries out orders of all kinds: the next master goes on, what was acknowledged is there, and nothing of it runs
+// again. Which records share a write is for the machine to say: WEFT_LONG=1 goes over all points of the job ten times, and over all
+// of the orders.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -102,6 +105,111 @@ TEST_F(KillAtJournal, AJobGoesOnFromEveryWriteAndEverySync) {
     std::printf("killed at %u points\n", killed);
     EXPECT_GT(killed, 40u);
   }
+}
+
+/// A cluster whose master is killed at a point (0: at none) and started again as soon as it has died, beside what is done with it.
+class KilledOnce {
+ public:
+  explicit KilledOnce(std::uint32_t point) {
+    cluster.start_master(
+        {{"LD_PRELOAD", WEFT_KILL_AT_LIBRARY}, {"WEFT_KILL_PATH", cluster.data() + "/"}, {"WEFT_KILL_AT", std::to_string(point)}});
+    if (point > 0) cluster.master().expect_death();
+    for (const std::string worker : {"w1", "w2"})
+      cluster.start_worker(worker, {"--chunk-dir", cluster.scratch() / worker, "--chunk-reserve", "1MiB"});
+    restarts_ = std::thread([this] {
+      eventually(
+          [this] {
+            if (!killed && !cluster.master().running()) killed = true, restart();
+            return ended_.load();
+          },
+          std::chrono::seconds(150));
+    });
+  }
+  /// Nothing more is asked of the cluster; a master that has not been killed yet is now.
+  void end() {
+    ended_ = true;
+    restarts_.join();
+    if (killed) return;
+    cluster.master().signal(SIGKILL);
+    restart();
+  }
+
+  KeptCluster cluster;
+  std::atomic<bool> killed = false;
+
+ private:
+  void restart() {
+    EXPECT_EQ(cluster.master().wait().exit_code, 128 + SIGKILL) << cluster.master().err_so_far();
+    cluster.start_master();
+  }
+
+  std::atomic<bool> ended_ = false;
+  std::thread restarts_;
+};
+
+/// Files, a table, jobs that are detached, waited for and killed, a worker's capacity: each order is given when the one before it
+/// has been acknowledged. At the end all of them are as they were acknowledged, after one more restart if there was none.
+class KillAtOrders : public KillAtJournal {
+ protected:
+  /// Whether the master was killed by an order.
+  static bool run_orders(std::uint32_t point) {
+    KilledOnce run(point);
+    const KeptCluster& cluster = run.cluster;
+    const auto once = [&](std::vector<std::string> words) {
+      words.insert(words.end(), {"--patience", "60s"});
+      const ProcessResult done = cluster.admin(words);
+      EXPECT_EQ(done.exit_code, 0) << words[0] << " " << words[1] << ": " << done.err;
+      return done.out;
+    };
+    // The manual: an order is sent once, so that it is for whom gives it to repeat it when its answer is lost.
+    const auto repeated = [&](const std::vector<std::string>& words) {
+      ProcessResult done;
+      EXPECT_TRUE(eventually([&] { return (done = cluster.admin(words)).exit_code == 0; }))
+          << words[0] << " " << words[1] << ": " << done.err;
+    };
+    const std::string words = cluster.scratch() / "words", marker = cluster.scratch() / "mark";
+    write_file(words, "to be or not to be\n");
+    once({"fs", "put", words, "weft://in/words"});
+    EXPECT_EQ(once({"submit", "--detach", "--request-id", "count", program("wordcount"), "--", "--quiet", "--input", "weft://in",
+                    "--output", "weft://out"}),
+              "1\n");
+    once({"table", "create", "t", "--partitions", "2", "--replication", "2"});
+    once({"table", "put", "t", "ann", "42"});
+    repeated({"node", "set", "w2", "slots=1", "--reason", "a new disk"});
+    EXPECT_EQ(once({"job", "wait", "1"}), "");
+    EXPECT_EQ(once({"submit", "--detach", "--request-id", "spin", program("cluster_probe"), "--", "spin", "--quiet", "--records",
+                    "1", "--tasks", "1", "--marker", marker}),
+              "2\n");
+    EXPECT_TRUE(eventually([&] { return exists(marker); })) << cluster.admin({"job", "status", "2"}).out;
+    repeated({"job", "kill", "2"});
+    once({"fs", "mv", "weft://in/words", "weft://in/renamed"});
+    once({"table", "snapshot", "create", "t", "monday"});
+    once({"table", "put", "t", "ann", "43"});
+    const bool killed = run.killed;
+    run.end();
+    EXPECT_EQ(once({"fs", "cat", "weft://in/renamed"}), "to be or not to be\n");
+    auto counts = lines_of(once({"fs", "cat", "weft://out/part-*"}));
+    std::sort(counts.begin(), counts.end());
+    EXPECT_EQ(counts, (std::vector<std::string>{"be\t2", "not\t1", "or\t1", "to\t2"}));
+    EXPECT_EQ(once({"table", "get", "t", "ann"}), "43\n");
+    EXPECT_EQ(once({"table", "get", "t", "ann", "--snapshot", "monday"}), "42\n");
+    const std::string jobs = once({"job", "list", "--json"}), nodes = once({"node", "list"});
+    EXPECT_TRUE(has(jobs, "\"state\":\"finished\"") && has(jobs, "\"state\":\"killed\"") && !has(jobs, "\"id\":3,")) << jobs;
+    EXPECT_TRUE(has(nodes, "a new disk")) << nodes;
+    return killed;
+  }
+};
+
+TEST_F(KillAtOrders, WhatWasAcknowledgedIsThereFromEveryWriteAndEverySync) {
+  ASSERT_FALSE(run_orders(0));
+  const std::uint32_t step = std::getenv("WEFT_LONG") != nullptr ? 1 : 29;
+  std::uint32_t killed = 0;
+  for (std::uint32_t point = 1, missed = 0; point < kMostPoints && missed < 3; point += step) {
+    SCOPED_TRACE("point " + std::to_string(point));
+    ++(run_orders(point) ? killed : missed);
+  }
+  std::printf("killed at %u points\n", killed);
+  EXPECT_GT(killed * step, 150u);
 }
 
 }  // namespace
