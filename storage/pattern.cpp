@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include "base/text.hpp"
@@ -10,19 +11,21 @@
 namespace weft::storage {
 namespace {
 
-constexpr std::size_t kMostAlternatives = 1024;
+constexpr std::size_t kMostAlternatives = 16384;
 constexpr std::string_view kSpecial = "*?[{";
 
-/// The last pair of braces first; what is not closed stays as it is.
-void expand_braces(const std::string& pattern, std::vector<std::string>& into) {
+/// The last pair of braces first; what is not closed stays as it is. False when they are too many.
+bool expand_braces(const std::string& pattern, std::vector<std::string>& into) {
   const auto open = pattern.rfind('{');
   const auto close = open == std::string::npos ? open : pattern.find('}', open);
-  if (close == std::string::npos || into.size() >= kMostAlternatives) {
+  if (close == std::string::npos) {
     into.push_back(pattern);
-    return;
+    return into.size() <= kMostAlternatives;
   }
-  for (const std::string_view word : split(std::string_view(pattern).substr(open + 1, close - open - 1), ','))
-    expand_braces(pattern.substr(0, open) + std::string(word) + pattern.substr(close + 1), into);
+  const auto words = split(std::string_view(pattern).substr(open + 1, close - open - 1), ',');
+  return std::all_of(words.begin(), words.end(), [&](std::string_view word) {
+    return expand_braces(pattern.substr(0, open) + std::string(word) + pattern.substr(close + 1), into);
+  });
 }
 
 std::vector<std::string> names_of(std::string_view path) {
@@ -70,14 +73,21 @@ std::string_view fixed_prefix(std::string_view pattern) {
   return slash == std::string_view::npos ? std::string_view() : fixed.substr(0, slash + 1);
 }
 
-std::vector<std::string> without_braces(const std::string& pattern) {
+Result<std::vector<std::string>> without_braces(const std::string& pattern) {
   std::vector<std::string> expanded;
-  expand_braces(pattern, expanded);
-  return expanded;
+  if (expand_braces(pattern, expanded)) return expanded;
+  return fail(
+      Code::invalid_argument,
+      fmt::format(
+          "the braces of the pattern {} stand for more than {} patterns; write * for some of them, or give several patterns",
+          escaped(pattern), kMostAlternatives));
 }
 
-Pattern::Pattern(const std::string& pattern) {
-  for (const std::string& one : without_braces(pattern)) alternatives_.push_back(names_of(one));
+Result<Pattern> Pattern::parse(const std::string& pattern) {
+  WEFT_ASSIGN(const auto patterns, without_braces(pattern));
+  Pattern parsed;
+  for (const std::string& one : patterns) parsed.alternatives_.push_back(names_of(one));
+  return parsed;
 }
 
 std::size_t Pattern::match(const std::string& key) const {

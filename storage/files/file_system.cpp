@@ -239,8 +239,9 @@ Result<void> expand(FileSystem& files, const std::string& at, std::span<const st
 Result<std::vector<std::string>> FileSystem::glob(const std::string& written) {
   WEFT_ASSIGN(const std::string pattern, parse_path(written));
   if (!is_pattern(pattern) || stat(pattern)) return std::vector{pattern};
+  WEFT_ASSIGN(const auto patterns, without_braces(pattern));
   std::vector<std::string> found;
-  for (const std::string& one : without_braces(pattern)) WEFT_TRY(expand(*this, "/", names_of(one), found));
+  for (const std::string& one : patterns) WEFT_TRY(expand(*this, "/", names_of(one), found));
   if (found.empty()) return fail(Code::not_found, fmt::format("nothing matches {}", escaped(pattern)));
   return found;
 }

@@ -222,7 +222,7 @@ class HdfsFiles final : public ForeignFiles {
   /// Calls `each` for all that a pattern matches: directories are entered only as far as it leads.
   template <class Each>
   static Result<void> matches(HdfsClient& client, const HdfsPath& path, Each&& each) {
-    const Pattern pattern(path.path.substr(1));
+    WEFT_ASSIGN(const Pattern pattern, Pattern::parse(path.path.substr(1)));
     HdfsPath top = path;
     top.path = "/" + std::string(fixed_prefix(std::string_view(path.path).substr(1)));
     WEFT_ASSIGN(top, parse_hdfs(url_of(top)));

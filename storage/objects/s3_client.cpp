@@ -53,6 +53,11 @@ std::unique_ptr<S3Credentials> credentials_of(const S3Settings& settings) {
   return std::make_unique<S3Credentials>(S3Keys{settings.access_key, settings.secret_key, settings.session_token}, settings.region);
 }
 
+/// A key as an answer has it: encoded, unless the service ignored that this was asked for.
+std::string listed_name(const XmlDocument& page, const std::string& text) {
+  return page.text("EncodingType") == "url" ? uri_decoded(text) : text;
+}
+
 std::string prefix_url(const std::string& bucket, const std::string& prefix) { return url_of({bucket, prefix}); }
 
 /// A long request may be answered with 200 before it fails.
@@ -152,12 +157,12 @@ Result<S3Listing> S3Client::list(const std::string& bucket, const std::string& p
                                      ": the answer is no list; does AWS_ENDPOINT_URL name an S3 service?");
     for (auto& row : page.rows("Contents", {"Key", "Size", "ETag", "LastModified"})) {
       S3Object& object = found.objects.emplace_back();
-      object.key = uri_decoded(row[0]);
+      object.key = listed_name(page, row[0]);
       WEFT_ASSIGN(object.size, size_of(row[1], url_of({bucket, object.key})));
       object.etag = std::move(row[2]);
       object.modified = std::move(row[3]);
     }
-    for (const auto& row : page.rows("CommonPrefixes", {"Prefix"})) found.prefixes.push_back(uri_decoded(row[0]));
+    for (const auto& row : page.rows("CommonPrefixes", {"Prefix"})) found.prefixes.push_back(listed_name(page, row[0]));
     std::string next = page.text("NextContinuationToken");
     if (page.text("IsTruncated") != "true" || found.objects.size() + found.prefixes.size() >= most) return found;
     if (next.empty() || next == token)
@@ -263,6 +268,8 @@ Result<std::vector<S3Part>> S3Client::parts(const S3Path& path, const std::strin
     WEFT_ASSIGN(const HttpResponse answer,
                 exchange(request("GET", path, "max-parts=1000&" + marker + "uploadId=" + uri_encoded(id)), path, "write"));
     const XmlDocument page = parse_xml(answer.body);
+    if (page.root() != "ListPartsResult")
+      return fail(Code::corrupt, "cannot write " + url_of(path) + ": the service does not list the parts of its upload");
     const auto rows = page.rows("Part", {"PartNumber", "Size", "ETag", "ChecksumCRC32C"});
     for (const auto& row : rows) {
       const auto number = parse_number<std::uint32_t>(row[0]);
@@ -336,8 +343,8 @@ Result<std::vector<S3Upload>> S3Client::listed_uploads(const S3Path& asked, cons
     if (answer.header("server").starts_with("MinIO")) forgets_uploads_ = true;
     const XmlDocument page = parse_xml(answer.body);
     for (auto& row : page.rows("Upload", {"Key", "UploadId"}))
-      if (std::string key = uri_decoded(row[0]); key.starts_with(wanted)) all.push_back({std::move(key), std::move(row[1])});
-    std::string next_key = uri_decoded(page.text("NextKeyMarker")), next_id = page.text("NextUploadIdMarker");
+      if (std::string key = listed_name(page, row[0]); key.starts_with(wanted)) all.push_back({std::move(key), std::move(row[1])});
+    std::string next_key = listed_name(page, page.text("NextKeyMarker")), next_id = page.text("NextUploadIdMarker");
     if (page.text("IsTruncated") != "true" || (next_key == key_marker && next_id == id_marker)) return all;
     key_marker = std::move(next_key);
     id_marker = std::move(next_id);

@@ -153,6 +153,9 @@ class ObjectFiles final : public S3Files {
   /// Begins an upload and aborts it: that needs all rights that writing needs.
   Result<void> check_writable(const std::string& directory) override {
     WEFT_ASSIGN(S3Path path, parse_s3(directory));
+    if (path.key.empty())
+      return fail(Code::invalid_argument,
+                  fmt::format("output {} is a whole bucket; name a directory in it, such as s3://{}/NAME", directory, path.bucket));
     WEFT_ASSIGN(S3Client* const client, connected());
     path.key += "/_SUCCESS";
     WEFT_ASSIGN(const std::string id, client->begin_upload(path));
@@ -280,7 +283,7 @@ class ObjectFiles final : public S3Files {
     return true;
   }
   Result<void> expand_pattern(S3Client& client, const S3Path& path, InputFiles& found) {
-    const Pattern pattern(path.key);
+    WEFT_ASSIGN(const Pattern pattern, Pattern::parse(path.key));
     WEFT_ASSIGN(const S3Listing listing, client.list(path.bucket, std::string(fixed_prefix(path.key)), true));
     for (const S3Object& object : listing.objects) {
       const std::size_t end = pattern.match(object.key);
@@ -419,7 +422,7 @@ class ObjectFiles final : public S3Files {
   Result<std::vector<ForeignEntry>> entries_of_pattern(const S3Path& path, const std::string& url) {
     WEFT_ASSIGN(S3Client* const client, connected());
     WEFT_ASSIGN(const S3Listing listing, client->list(path.bucket, std::string(fixed_prefix(path.key)), true));
-    const Pattern pattern(path.key);
+    WEFT_ASSIGN(const Pattern pattern, Pattern::parse(path.key));
     std::map<std::string, ForeignEntry> found;
     for (const S3Object& object : listing.objects) {
       const std::size_t end = pattern.match(object.key);

@@ -12,6 +12,8 @@ namespace {
 TEST(S3Outputs, OutputAppearsWhenItIsCommittedAndLosersLeaveNothing) {
   S3Service service;
   const auto files = files_of(service);
+  EXPECT_EQ(OutputDirectory::prepare("s3://books", true, "token", files.get()).error().to_string(),
+            "output s3://books is a whole bucket; name a directory in it, such as s3://books/NAME");
   {
     auto output = OutputDirectory::prepare("s3://books/out/", false, "token", files.get()).value();
     const std::string large(6u << 20, 'x');  // two parts
@@ -35,6 +37,20 @@ TEST(S3Outputs, OutputAppearsWhenItIsCommittedAndLosersLeaveNothing) {
   EXPECT_EQ(read_all(*files, "s3://books/out", 1), "new\n");
   service.store("thesis/one", "precious");
   EXPECT_EQ(OutputDirectory::prepare("s3://books/thesis", true, "token", files.get()).error().code(), Code::already_exists);
+}
+
+/// Hive and Spark name directories so.
+TEST(S3Outputs, KeysThatLookEncodedAreReplacedWhetherTheServiceEncodesItsListsOrNot) {
+  for (const char* plain : {"false", "true"}) {
+    S3Service service;
+    service.set(std::string(R"({"plain": )") + plain + "}");
+    const auto files = files_of(service);
+    service.store("out/tag=a%2520b/part-00000", "old");  // of the key out/tag=a%20b/part-00000
+    service.store("out/_SUCCESS", "");
+    auto output = OutputDirectory::prepare("s3://books/out", true, "token", files.get()).value();
+    ASSERT_TRUE(output.commit({attempt(*files, output, 0, "new")}));
+    EXPECT_EQ(files->names("s3://books/out").value(), (std::vector<std::string>{"_SUCCESS", "part-00000"})) << plain;
+  }
 }
 
 TEST(S3Outputs, OutputOfAJobThatFailsNeverAppears) {

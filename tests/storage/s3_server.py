@@ -4,7 +4,7 @@
   s3_server.py [CERTIFICATE KEY]   listens on a free port of loopback (TLS with a certificate), prints it, and runs until it is killed
 
 POST /-/set with JSON changes how it behaves from then on: slow_down, cut (shares of requests), page (keys a page), region, token (of the
-first keys), skew (seconds), forbid (methods), redirect, ignore_ranges, no_etags, directories (HEAD finds an empty object where keys have a slash), public (read without a signature), seed; outage_at (a
+first keys), skew (seconds), forbid (methods), redirect, ignore_ranges, no_etags, plain (keys in lists are not encoded), directories (HEAD finds an empty object where keys have a slash), public (read without a signature), seed; outage_at (a
 number of requests: with it all connections end, and nobody listens for outage seconds); hold (methods that wait until it says otherwise); lifetime (seconds that given keys are good for),
 lose (what the next request begins with, "PUT /books/key", that is done and not answered), refuse (what requests begin with that are refused after that),
 late (words of errors that completions of uploads are answered with, each once, as 200), most (requests that are answered from now on: others are refused, as if their client was killed; -1: all), identity (the token that proves it), container (what a container shows), role (of the instance), sts (the word of a refusal), expire (now).
@@ -30,7 +30,7 @@ from xml.sax.saxutils import escape
 
 ACCESS, SECRET, BUCKET = "AKIAWEFT", "secret/of+weft", "books"
 EMPTY = {"slow_down": 0.0, "cut": 0.0, "page": 1000, "region": "us-east-1", "token": "", "skew": 0, "forbid": "", "redirect": False, "most": -1,
-         "lose": "", "refuse": "", "late": "",
+         "lose": "", "refuse": "", "late": "", "plain": False,
          "ignore_ranges": False, "no_etags": False, "directories": False, "public": False, "seed": 1, "outage_at": 0, "outage": 1.0, "hold": "", "lifetime": 3600, "identity": "",
          "container": "", "role": "", "sts": ""}
 SECRETS = {ACCESS: (SECRET, None, None)}  # by access key: the secret, the token and when it expires
@@ -396,6 +396,14 @@ def store(key, data, suffix=""):
     return etag
 
 
+def listed(name):
+    return escape(name) if STATE.settings["plain"] else urllib.parse.quote_plus(name, safe="/")
+
+
+def encoding():
+    return "" if STATE.settings["plain"] else "<EncodingType>url</EncodingType>"
+
+
 def list_objects(query):
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
     STATE.listed.append(prefix)
@@ -412,14 +420,14 @@ def list_objects(query):
             break
         seen.add(name)
         last = name
-        shown = urllib.parse.quote_plus(name, safe="/")
+        shown = listed(name)
         data, etag = STATE.objects[key]
         rows.append(f"<CommonPrefixes><Prefix>{shown}</Prefix></CommonPrefixes>" if cut >= 0 else
                     f"<Contents><Key>{shown}</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified>"
                     f"<ETag>{escape(etag)}</ETag><Size>{len(data)}</Size></Contents>")
     more = f"<NextContinuationToken>{escape(last)}</NextContinuationToken>" if truncated else ""
     text = (f"<ListBucketResult xmlns='http://s3.amazonaws.com/doc/2006-03-01/'><IsTruncated>{str(truncated).lower()}</IsTruncated>"
-            f"{more}{''.join(rows)}</ListBucketResult>")
+            f"{encoding()}{more}{''.join(rows)}</ListBucketResult>")
     return 200, text.encode(), [], None
 
 
@@ -436,10 +444,10 @@ def list_uploads(query):
     most = min(int(query.get("max-uploads", 1000)), STATE.settings["page"])
     after = (query.get("key-marker", ""), query.get("upload-id-marker", ""))
     left = sorted((u[0], name) for name, u in STATE.uploads.items() if u[0].startswith(query.get("prefix", "")) and (u[0], name) > after)
-    rows = "".join(f"<Upload><Key>{urllib.parse.quote_plus(k, safe='/')}</Key><UploadId>{n}</UploadId></Upload>" for k, n in left[:most])
-    more = "".join(f"<NextKeyMarker>{urllib.parse.quote_plus(k, safe='/')}</NextKeyMarker><NextUploadIdMarker>{n}</NextUploadIdMarker>"
+    rows = "".join(f"<Upload><Key>{listed(k)}</Key><UploadId>{n}</UploadId></Upload>" for k, n in left[:most])
+    more = "".join(f"<NextKeyMarker>{listed(k)}</NextKeyMarker><NextUploadIdMarker>{n}</NextUploadIdMarker>"
                    for k, n in left[most - 1:most]) if len(left) > most else ""
-    text = f"<ListMultipartUploadsResult><IsTruncated>{str(len(left) > most).lower()}</IsTruncated>{more}{rows}</ListMultipartUploadsResult>"
+    text = f"<ListMultipartUploadsResult><IsTruncated>{str(len(left) > most).lower()}</IsTruncated>{encoding()}{more}{rows}</ListMultipartUploadsResult>"
     return 200, text.encode(), [], None
 
 
