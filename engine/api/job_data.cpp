@@ -1,5 +1,6 @@
 #include "engine/api/job_data.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -29,6 +30,14 @@ void refuse_inside(const std::string& input, const std::string& output) {
     throw JobFailure(Error(Code::invalid_argument, "output " + output + " holds the input " + input + "; write somewhere else"));
 }
 
+/// The outer one, when it replaces what is there, would take the inner one with it.
+void refuse_nested(const std::string& one, const std::string& other) {
+  const auto& [outer, inner] = std::minmax(one, other);
+  if (inner.starts_with(outer + "/"))
+    throw JobFailure(Error(Code::invalid_argument,
+                           "output " + inner + " is inside of the output " + outer + "; write one of them somewhere else"));
+}
+
 }  // namespace
 
 std::string JobData::open_output(const std::string& path, const std::string& known) {
@@ -52,6 +61,7 @@ std::string JobData::open_output(const std::string& path, const std::string& kno
   for (const auto& [input, version] : inputs_) refuse_inside(input, full);
   if (outputs_.contains(full))
     throw JobFailure(Error(Code::already_exists, "two outputs have the path " + path + "; give each its own"));
+  for (const auto& [other, output] : outputs_) refuse_nested(other, full);
   const auto owner = token_.empty() ? storage::OutputOwner::process : storage::OutputOwner::job;
   auto output = value_or_fail(
       storage::OutputDirectory::prepare(full, overwrite_, token_.empty() ? run_token() : token_, files_.get(), owner));

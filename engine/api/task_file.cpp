@@ -26,8 +26,8 @@ TaskFile::TaskFile(runtime::TaskContext& context, const std::string& work_direct
     : context_(context),
       file_(runtime::value_or_throw(
           storage::OutputFile::create(work_directory,
-                                      fmt::format("task-{}-{}-{}{}", context.attempt.task.stage.value(), context.attempt.task.index,
-                                                  context.attempt.attempt, suffix),
+                                      fmt::format("_task-{}-{}-{}{}", context.attempt.task.stage.value(),
+                                                  context.attempt.task.index, context.attempt.attempt, suffix),
                                       context.files, compression,
                                       (directory.empty() ? "" : directory + "/") + storage::part_name(context.attempt.task.index) +
                                           std::filesystem::path(suffix).extension().string()))) {}

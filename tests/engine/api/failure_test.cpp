@@ -1,5 +1,13 @@
 // What goes wrong in jobs, and what is said about it.
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <weft/weft.h>
@@ -126,6 +134,42 @@ TEST(Failure, OfTwoOutputsWithOnePath) {
     flow.from_vector(std::vector<int>{2}).write_text(scratch / "out");
   });
   EXPECT_EQ(error.code(), Code::already_exists);
+}
+
+TEST(Failure, OfAnOutputInsideOfAnother) {
+  const ScratchDirectory scratch;
+  const std::string outer = scratch / "out", inner = outer + "/rejected";
+  for (const auto& [first, second] : {std::pair(outer, inner), std::pair(inner, outer)}) {
+    if (first == inner) std::filesystem::create_directory(outer);
+    const Error error = error_of([&](Flow& flow) {
+      flow.from_vector(std::vector<int>{1}).write_text(first);
+      flow.from_vector(std::vector<int>{2}).write_text(second);
+    });
+    EXPECT_TRUE(mentions(error, "output " + inner + " is inside of the output " + outer + "; write one of them somewhere else"))
+        << error.to_string();
+    EXPECT_EQ(entries(scratch.path()).size(), first == inner ? 1u : 0u);
+  }
+}
+
+/// An attempt that lost a race may make its file while the directory is published.
+TEST(Outputs, OfAttemptsHaveNamesThatReadersSkip) {
+  const ScratchDirectory scratch;
+  auto names = std::make_shared<std::set<std::string>>();
+  const auto look = [names, root = scratch.path()](const std::string& text) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root))
+      if (entry.is_regular_file()) names->insert(entry.path().filename());
+    return text;
+  };
+  const auto ran = run_locally(
+      [&](Flow& flow) {
+        flow.from_vector(std::vector<std::string>(4, std::string(1 << 20, 'x'))).map(look).write_text(scratch / "out");
+      },
+      {.threads = 1});
+  ASSERT_TRUE(ran) << ran.error().to_string();
+  EXPECT_FALSE(names->empty());
+  EXPECT_TRUE(std::all_of(names->begin(), names->end(), [](const std::string& name) {
+    return name.starts_with('_') || name.starts_with('.');
+  })) << *names->begin();
 }
 
 }  // namespace
