@@ -92,6 +92,20 @@ def renewed(certificates, made):
     check(sorted(with_lost) == sorted(now), "a Secret is lost")
 
 
+def renewed_after_a_round_that_did_not_end(certificates):
+    """Of a certificate that the authority has noted, and which never came into its Secret, nobody has anything."""
+    certificates.run("--user", "late", "--days", "60", "--renew-before", "10")
+    short = certificates.api.secrets()["weft-user-late"]["identity.pem"]
+    certificates.api.ask("/-/set", {"broken": "weft-user-late"})
+    certificates.run("--user", "late", refused="request timed out")
+    certificates.api.ask("/-/set", {"broken": ""})
+    certificates.run("--user", "late")
+    long = certificates.api.secrets()["weft-user-late"]["identity.pem"]
+    check(long != short, "the certificate that ends soon is still there")
+    certificates.run("--user", "late")
+    check(certificates.api.secrets()["weft-user-late"]["identity.pem"] == long, "it was renewed twice")
+
+
 def refused(certificates):
     certificates.api.ask("/-/set", {"deny": True})
     certificates.run(refused="it needs a Role with the verbs get, create and update for the resource secrets")
@@ -200,6 +214,7 @@ def main():
         try:
             renewed(certificates, made_once(certificates))
             refused(certificates)
+            renewed_after_a_round_that_did_not_end(certificates)
             cluster_works(certificates, build)
         finally:
             certificates.api.process.kill()

@@ -73,6 +73,7 @@ class Round {
  private:
   Result<void> read();
   Result<void> read_identity(std::string secret, rpc::Role role, std::string identity);
+  bool ends_after(const Kept& kept, std::int64_t moment) const;
   Result<void> renew(Authority& authority, const Kept& kept) const;
   Result<bool> write(const std::string& name, const Secret& before, const fs::path& directory) const;
   std::string authority_name() const { return options_.release + "-authority"; }
@@ -110,6 +111,12 @@ Result<void> Round::read() {
   return {};
 }
 
+/// By the certificate that is there: what the authority has noted last may never have come into this Secret.
+bool Round::ends_after(const Kept& kept, std::int64_t moment) const {
+  const auto there = rpc::Credentials::open((directory_->path() / kept.identity).string());
+  return there && (*there)->expires() > moment;
+}
+
 /// A certificate that is not there, or ends soon, is made.
 Result<void> Round::renew(Authority& authority, const Kept& kept) const {
   WEFT_ASSIGN(const auto issued, authority.issued());
@@ -120,7 +127,7 @@ Result<void> Round::renew(Authority& authority, const Kept& kept) const {
     return fail(Code::already_exists,
                 fmt::format("{} is the name of a {}; give the user another one", kept.identity, name_of(last->role)));
   const std::int64_t soon = std::time(nullptr) + std::int64_t{options_.renew_before} * 24 * 3600;
-  if (valid && last->expires > soon && kept.before.files.contains(rpc::kIdentityFile)) return {};
+  if (valid && ends_after(kept, soon)) return {};
   const Duration lifetime = std::chrono::hours(24) * options_.days;
   if (valid) return authority.rotate(kept.identity, lifetime);
   WEFT_TRY(authority.issue({kept.role, kept.identity, {}, lifetime}));

@@ -4,7 +4,8 @@
   lease_server.py STATE [PORT]    listens on that port of loopback, or on a free one, prints it, and runs until it is killed; keeps objects in STATE
 
 POST /-/set with JSON changes how it behaves from then on: token (that clients need; empty: none), deny (who has the token may not use them),
-conflicts (so many of the next requests that replace something find that somebody else has changed it).
+conflicts (so many of the next requests that replace something find that somebody else has changed it), broken (the name of an object
+that cannot be replaced).
 GET /-/state tells what there is. PUT /-/lease/NAMESPACE/NAME stores an object as it is, DELETE removes it."""
 import base64
 import json
@@ -18,7 +19,7 @@ PATH = re.compile(r"/(?:apis/coordination\.k8s\.io|api)/v1/namespaces/([^/]+)/(l
 GROUPS = {"leases": "leases.coordination.k8s.io", "secrets": "secrets"}
 MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")
 NAMESPACES = ("default", "weft")
-SETTINGS = {"token": "", "deny": False, "conflicts": 0}
+SETTINGS = {"token": "", "deny": False, "conflicts": 0, "broken": ""}
 LOCK = threading.Lock()
 STATE = {"version": 100, "objects": {}}
 
@@ -100,6 +101,8 @@ def replace(lease, kind, key):
     old = STATE["objects"].get(key)
     if old is None:
         raise Refusal(404, "NotFound", f'{GROUPS[kind]} "{key}" not found')
+    if SETTINGS["broken"] and key.endswith("/" + SETTINGS["broken"]):
+        raise Refusal(500, "InternalError", "etcdserver: request timed out")
     if SETTINGS["conflicts"] > 0:
         SETTINGS["conflicts"] -= 1
         old["metadata"]["resourceVersion"] = new_version()
