@@ -189,14 +189,15 @@ cl::Int KernelRun::send(Slot& slot) {
   const std::size_t group = code_.group == 0 ? kItemsOfGroup : code_.group;
   const std::size_t items = code_.group == 0 ? rounded_up(slot.records, kItemsOfGroup) : slot.records * group;
   cl::Int error = f_.clSetKernelArg(slot.kernel, texts() ? 3 : 2, sizeof slot.records, &slot.records);
-  if (error == cl::kSuccess)
+  if (error == cl::kSuccess && slot.used > 0)  // of texts that are all empty there is nothing to bring, and OpenCL 1 refuses that
     error = f_.clEnqueueWriteBuffer(slot.queue, slot.device_in, 0, 0, slot.used, slot.in.get(), 0, nullptr, nullptr);
   if (error == cl::kSuccess && texts())
     error = f_.clEnqueueWriteBuffer(slot.queue, slot.device_starts, 0, 0, (slot.records + 1) * sizeof(std::uint32_t),
                                     slot.starts.get(), 0, nullptr, nullptr);
   if (error == cl::kSuccess)
-    error = f_.clEnqueueNDRangeKernel(slot.queue, slot.kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr);
-  if (error == cl::kSuccess)
+    error =
+        f_.clEnqueueNDRangeKernel(slot.queue, slot.kernel, 1, nullptr, &items, &group, 0, nullptr, out > 0 ? nullptr : &slot.done);
+  if (error == cl::kSuccess && out > 0)
     error = f_.clEnqueueReadBuffer(slot.queue, slot.device_out, 0, 0, out, slot.out.get(), 0, nullptr, &slot.done);
   if (error == cl::kSuccess) error = f_.clFlush(slot.queue);
   return error;
@@ -254,7 +255,6 @@ bool KernelRun::ended(Slot& slot, Duration limit, bool wanted) {
 void KernelRun::wait(Slot& slot) {
   if (!ended(slot, code_.limit, true)) {
     if (context_.stop != nullptr && context_.stop->load(std::memory_order_relaxed)) throw TaskCancelled{};
-    slot.in_flight = false;  // nobody waits for it again
     device_fault(fmt::format("kernel '{}' ({}:{}) on device {} did not end within {}", code_.name, code_.file, code_.line,
                              session_.name(), format_duration(code_.limit)));
   }

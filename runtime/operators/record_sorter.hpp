@@ -34,7 +34,8 @@ class RecordSorter {
 
   /// Copies the record.
   void add(std::uint64_t prefix, ByteView record) {
-    add_with([&] { return store(prefix, record); }, record);
+    // Where spilling is not enough, the last owner goes, too: none of its records follow one that is copied.
+    add_with([&] { return store(prefix, record); }, record, [this] { release_memory(); });
   }
 
   /// True: records that `owner` keeps alive may be added by add_borrowed() until the next call. Its `cost` is taken from the grant
@@ -48,7 +49,7 @@ class RecordSorter {
   }
   /// Refers to the record where it is.
   void add_borrowed(std::uint64_t prefix, ByteView record) {
-    add_with([&] { return refer(prefix, record); }, record);
+    add_with([&] { return refer(prefix, record); }, record, [this] { release_entries(); });
   }
 
   /// Writes what is in memory as a run and frees the memory.
@@ -90,14 +91,14 @@ class RecordSorter {
     std::uint64_t cost;
   };
 
-  template <class Store>
-  void add_with(Store&& stored, ByteView record) {
+  template <class Store, class Release>
+  void add_with(Store&& stored, ByteView record, Release&& release) {
     poll_();
     if (stored()) [[likely]]
       return;
     spill();
     if (stored()) return;
-    release_entries();  // perhaps the kept chunks are in the way
+    release();  // perhaps the kept chunks are in the way
     if (!stored()) account_.exhausted(record.size() + 3 * kFirstEntries * sizeof(SortEntry));
   }
 

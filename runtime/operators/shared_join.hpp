@@ -143,8 +143,11 @@ template <Encodable K, Encodable B>
 class JoinBuilder {
  public:
   using Table = SharedJoinTable<K, B>;
-  JoinBuilder(Table& table, const JoinRules& rules)
-      : table_(table), keep_values_(rules.needs_build_values()), waiting_(table.parts()) {}
+  JoinBuilder(Table& table, const JoinRules& rules) try
+      : table_(table), keep_values_(rules.needs_build_values()), waiting_(table.parts()) {
+  } catch (...) {  // no memory, say
+    table.spoil();
+  }
   ~JoinBuilder() {
     if (!done_) table_.spoil();
   }

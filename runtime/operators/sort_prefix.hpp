@@ -21,8 +21,9 @@ struct SortPrefix {
   static std::uint64_t of(const Key&) { return 0; }
 };
 
+/// Not of 128 bits, which are integral where a program is compiled with GNU's extensions.
 template <class Key>
-requires(std::is_integral_v<Key> || kOrderedByNumber<Key>) struct SortPrefix<Key> {
+requires((std::is_integral_v<Key> && sizeof(Key) <= 8) || kOrderedByNumber<Key>) struct SortPrefix<Key> {
   static constexpr bool kDecides = true;
   static std::uint64_t of(Key key) {
     if constexpr (std::is_enum_v<Key>) {

@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kMostResults = 64u << 20;
 constexpr std::uint64_t kMostFields = 8u << 20;  // of events that have waited; the header of a message is bounded
 constexpr std::uint64_t kMostOfEvent = 60u << 20;
+constexpr std::uint64_t kMostOfResult = 1u << 30;  // a connection that is asked to send more ends, and with it the executor
 
 /// The events from `first` to `end` as an Events message.
 rpc::Payload join(const std::deque<EncodedEvent>& events, std::size_t first, std::size_t end) {
@@ -62,13 +63,18 @@ Result<Events> decode(const rpc::Message& message, unsigned*) {
 
 EncodedEvent encode_event(Event event) {
   const AttemptId attempt = event.attempt;
-  rpc::Payload payload = rpc::versioned_payload<wire::Event>(event);
-  if (payload.header.size() > kMostOfEvent) {  // an executor is anybody's program
-    const auto words = fmt::format("the report of its end takes {}, of which {} may be", human_bytes(payload.header.size()),
-                                   human_bytes(kMostOfEvent));
-    Event instead{.attempt = attempt, .kind = TaskEnd::user_code, .message = words};
+  const auto replace = [&](rpc::Payload& payload, std::string_view what, std::uint64_t bytes, std::uint64_t most) {
+    Event instead{.attempt = attempt,
+                  .kind = TaskEnd::user_code,
+                  .message = fmt::format("{} takes {}, of which {} may be", what, human_bytes(bytes), human_bytes(most))};
     payload = rpc::versioned_payload<wire::Event>(instead);
-  }
+  };
+  rpc::Payload payload = rpc::versioned_payload<wire::Event>(event);
+  const std::uint64_t result = payload.bulk.empty() ? 0 : payload.bulk.front().bytes.size();
+  if (payload.header.size() > kMostOfEvent)  // an executor is anybody's program
+    replace(payload, "the report of its end", payload.header.size(), kMostOfEvent);
+  else if (result > kMostOfResult)
+    replace(payload, "its part of the action's result", result, kMostOfResult);
   return {attempt, std::move(payload.header), payload.bulk.empty() ? SharedBytes() : std::move(payload.bulk.front())};
 }
 

@@ -24,7 +24,8 @@ class WorkerIsolation;
 
 struct WorkerContext {
   rpc::Reactor& reactor;
-  rpc::Reactor& background;  // executes what may take long: removing directories, putting segments into a full store
+  rpc::Reactor& background;  // executes what may take long, and what tasks wait for: putting segments into a full store
+  rpc::Reactor& removals;    // removes directories, of however many files
   WorkerOptions options;
   std::string directory;
   shuffle::Store* store = nullptr;

@@ -26,7 +26,7 @@ void WorkerContext::remove_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::rename(path, gone, error);
   if (error) return;
-  background.post([gone = std::move(gone)] {
+  removals.post([gone = std::move(gone)] {
     std::error_code ignored;
     std::filesystem::remove_all(gone, ignored);
   });

@@ -181,15 +181,19 @@ void JobShuffle::commit(rpc::Message message, rpc::Responder responder) {
   if (!worker_.store->prefers_disk()) return answer->give(committed(put()));
   // Short of memory: putting one segment may mean writing others to disk. The attempt may be stopped meanwhile, or the job end.
   auto job_ended = [this, alive = std::weak_ptr(alive_)] { return alive.expired() || ended_; };
-  worker_.background.post(
-      [put, committed, job_ended, key, &reactor = worker_.reactor, store = worker_.store, answer = std::move(answer)]() mutable {
-        const Result<void> done = put();
-        reactor.post([done, committed, job_ended, key, store, answer = std::move(answer)] {
-          const bool ended = job_ended();  // then what it had here may have been dropped before this came
-          if (done && (ended || answer->given())) store->release(key);
-          answer->give(committed(done && ended ? Result<void>(fail(Code::cancelled, "the job has ended")) : done));
-        });
-      });
+  // It waited for too long, say: nobody will ask for the segment.
+  auto attempt_ended = [this, attempt = commit->attempt, known = running_.contains(commit->attempt)] {
+    return known && !running_.contains(attempt);
+  };
+  worker_.background.post([put, committed, job_ended, attempt_ended, key, &reactor = worker_.reactor, store = worker_.store,
+                           answer = std::move(answer)]() mutable {
+    const Result<void> done = put();
+    reactor.post([done, committed, job_ended, attempt_ended, key, store, answer = std::move(answer)] {
+      const bool ended = job_ended();  // then what it had here may have been dropped before this came
+      if (done && (ended || attempt_ended() || answer->given())) store->release(key);
+      answer->give(committed(done && ended ? Result<void>(fail(Code::cancelled, "the job has ended")) : done));
+    });
+  });
 }
 
 bool JobShuffle::is_at_hand(int segment) {

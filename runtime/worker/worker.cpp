@@ -64,8 +64,9 @@ class WorkerImpl final : public Worker {
   WorkerImpl(WorkerOptions options, WorkerDevices devices)
       : devices_(std::move(devices)),
         background_(rpc::Reactor::start("weft-background")),
+        removals_(rpc::Reactor::start("weft-removals")),
         reactor_(rpc::Reactor::start("weft-worker", options.security)),
-        context_{*reactor_, *background_, std::move(options), {}},
+        context_{*reactor_, *background_, *removals_, std::move(options), {}},
         capacity_files_(context_.options.capacity_from, context_.options.forecast) {}
 
   ~WorkerImpl() override {
@@ -87,6 +88,7 @@ class WorkerImpl final : public Worker {
     });
     reactor_->stop();
     background_->stop();  // what was posted to them may hold room in the store, which goes last
+    removals_->stop();
     if (chunk_chores_) chunk_chores_->stop();
   }
 
@@ -505,7 +507,7 @@ class WorkerImpl final : public Worker {
   std::optional<RunDirectory> temporary_;
   Fd directory_claim_;  // of the one that the user named
   std::unique_ptr<shuffle::Store> store_;
-  std::unique_ptr<rpc::Reactor> background_;
+  std::unique_ptr<rpc::Reactor> background_, removals_;
   std::unique_ptr<rpc::Reactor> chunk_chores_;  // beside it, because a chunk directory may hang; null: there are none
   std::unique_ptr<rpc::Reactor> reactor_;
   WorkerContext context_;

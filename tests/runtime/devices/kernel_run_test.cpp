@@ -175,6 +175,12 @@ kernel void upper(global const uchar* in, global const uint* starts, global ucha
   for (std::uint32_t i = 0; i < batch->records; ++i)
     given.emplace_back(reinterpret_cast<const char*>(batch->out) + batch->starts[i], batch->starts[i + 1] - batch->starts[i]);
   EXPECT_THAT(given, testing::ElementsAre("ONE", "", "TWO", "THREE AND MORE"));
+  for (int i = 0; i < 2; ++i) EXPECT_NE(batches->place(0), nullptr);
+  EXPECT_EQ(batches->start(), nullptr);
+  batch = batches->start();
+  ASSERT_NE(batch, nullptr) << "there is nothing to bring, and two records";
+  EXPECT_EQ(batch->records, 2u);
+  EXPECT_EQ(batch->starts[2], 0u);
 }
 
 std::uint64_t open_files() {

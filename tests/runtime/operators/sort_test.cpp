@@ -202,6 +202,25 @@ TEST(ExternalSorter, holds_a_lent_block_only_if_its_grant_can_bear_the_cost) {
   EXPECT_EQ(count, 400);
 }
 
+TEST(ExternalSorter, lets_go_of_the_last_lent_block_for_a_record_that_needs_its_room) {
+  TestContext test(2U << 20);  // half of it for the sorter
+  ExternalSorter<std::string> sorter(test.context);
+  const auto block_of = [](const std::string& record) {
+    auto block = std::make_shared<Encoder>();
+    encode(record, *block);
+    return block;
+  };
+  const std::string large(700U << 10, 'a');
+  auto lent = block_of("b");
+  sorter.add_block(lent->view(), lent, 500U << 10);
+  EXPECT_EQ(lent.use_count(), 2);
+  sorter.add_block(block_of(large)->view(), nullptr, 0);
+  EXPECT_EQ(lent.use_count(), 1);
+  std::vector<std::string> sorted;
+  sorter.drain([&](std::string&& record) { sorted.push_back(std::move(record)); });
+  EXPECT_EQ(sorted, (std::vector<std::string>{large, "b"}));
+}
+
 TEST(ExternalSorter, lets_go_of_lent_blocks_when_it_spills) {
   TestContext test(64U << 10);
   ExternalSorter<int> sorter(test.context);

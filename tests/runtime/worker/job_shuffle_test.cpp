@@ -105,7 +105,7 @@ class JobShuffleTest : public testing::Test {
   std::unique_ptr<shuffle::Store> store_;
   std::unique_ptr<rpc::Reactor> background_ = rpc::Reactor::start("background"), reactor_ = rpc::Reactor::start("worker"),
                                 executor_ = rpc::Reactor::start("executor");
-  WorkerContext context_{*reactor_, *background_, {}, {}};
+  WorkerContext context_{*reactor_, *background_, *background_, {}, {}};
   std::unique_ptr<DataPlane> data_;
   std::unique_ptr<JobShuffle> shuffle_;
   rpc::ConnectionPtr connection_;

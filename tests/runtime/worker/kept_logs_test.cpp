@@ -40,7 +40,7 @@ class KeptLogsTest : public testing::Test {
 
   TempDir directory = TempDir::create().value();
   std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("test"), background = rpc::Reactor::start("background");
-  WorkerContext context{*reactor, *background, {}, {}};
+  WorkerContext context{*reactor, *background, *background, {}, {}};
 };
 
 TEST_F(KeptLogsTest, ThoseOfEarlierWorkersCountByTheTimeOfTheirLastLine) {

@@ -287,12 +287,17 @@ TEST_F(RegistrationTest, AnEndThatNoMessageHoldsIsReportedAsAFailure) {
   events.push_back(end_of(0, "result"));
   events.back().message = std::string(61u << 20, 'x');
   events.push_back(end_of(1, "result 1"));
+  events.push_back(end_of(2, ""));
+  const std::size_t too_large = (std::size_t{1} << 30) + 1;
+  events.back().result = Buffer(too_large);  // whose pages nobody touches
   link_->report(std::move(events));
   turn();
-  ASSERT_EQ(connection().events.size(), 2u);
+  ASSERT_EQ(connection().events.size(), 3u);
   EXPECT_EQ(connection().events[0].kind, TaskEnd::user_code);
   EXPECT_NE(connection().events[0].message.find("the report of its end takes"), std::string::npos);
   EXPECT_EQ(as_chars(connection().events[1].result.view()), "result 1");
+  EXPECT_EQ(connection().events[2].kind, TaskEnd::user_code);
+  EXPECT_EQ(connection().events[2].message, "its part of the action's result takes 1.00 GiB, of which 1.00 GiB may be");
 }
 
 TEST_F(RegistrationTest, WhatTheMasterDoesNotResumeEnds) {

@@ -106,7 +106,7 @@ class StoppedCommits : public testing::Test {
   std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("worker");
   std::unique_ptr<rpc::Reactor> background_ = rpc::Reactor::start("background");
   std::unique_ptr<rpc::Reactor> executor_ = rpc::Reactor::start("executor");
-  WorkerContext context_{*reactor_, *background_, {}, {}};
+  WorkerContext context_{*reactor_, *background_, *background_, {}, {}};
   std::optional<JobShuffle> shuffle_;
   rpc::ConnectionPtr connection_;
   bool put_may_end_ = false;
@@ -137,6 +137,18 @@ TEST_F(StoppedCommits, ATaskThatIsToStopDoesNotWaitForTheDiskAndNobodyKeepsItsOu
   settle();
   ASSERT_EQ(store_.released.size(), 1u);
   EXPECT_EQ(store_.released[0].map, key.map);
+}
+
+TEST_F(StoppedCommits, OfATaskThatEndsBeforeTheStoreHasItsOutputNobodyKeepsThat) {
+  begin(0);
+  auto committed = commit(0);
+  const auto key = store_.putting.get_future().get();
+  reactor_->run([&] { shuffle_->end(attempt(0)); });  // it gave up, say
+  let_put_end();
+  settle();
+  ASSERT_EQ(store_.released.size(), 1u);
+  EXPECT_EQ(store_.released[0].map, key.map);
+  (void)committed.get();
 }
 
 TEST_F(StoppedCommits, ATaskThatWasAskedToStopCommitsNothing) {

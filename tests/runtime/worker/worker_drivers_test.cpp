@@ -85,7 +85,7 @@ class WorkerDriversTest : public testing::Test {
 
   TempDir directory = TempDir::create().value();
   std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("worker"), background = rpc::Reactor::start("background");
-  WorkerContext context{*reactor, *background, {}, {}};
+  WorkerContext context{*reactor, *background, *background, {}, {}};
   std::unique_ptr<WorkerIsolation> isolation;
   std::unique_ptr<BinaryCache> binaries;
   std::unique_ptr<JobAccounts> accounts;
