@@ -1,5 +1,8 @@
 #include "schedulers/parts/composed.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "schedulers/parts/preplacement.hpp"
 #include "schedulers/parts/speculation.hpp"
 
@@ -10,6 +13,24 @@ namespace {
 Composition with_a_pass(Composition parts) {
   if (parts.passes.empty()) parts.passes.emplace_back();
   return parts;
+}
+
+/// Whether a pending task fits a node as it is now: it was not launched there, so it waits for a better place.
+bool waits_for_a_place(const ClusterView& view) {
+  std::vector<Resources> too_large;
+  const auto fits_somewhere = [&](const Resources& demand) {
+    if (std::ranges::find(too_large, demand) != too_large.end()) return false;
+    const bool found = std::ranges::any_of(view.free_nodes(), [&](NodeId id) {
+      const NodeInfo& node = *view.node(id);
+      return fits(demand, node.used, node.capacity);
+    });
+    if (!found) too_large.push_back(demand);
+    return found;
+  };
+  return std::ranges::any_of(view.runnable_jobs(), [&](const JobOrder& order) {
+    const JobInfo& job = *view.job(order.id);
+    return std::ranges::any_of(job.runnable, [&](StageId stage) { return fits_somewhere(job.stage(stage)->demand); });
+  });
 }
 
 }  // namespace
@@ -58,8 +79,10 @@ void Composed::on_event(const ClusterView& view, const Notice& notice) {
 
 bool Composed::work_conserving() const {
   const Pass& last = parts_.passes.back();
-  return (last.jobs ? *last.jobs : *parts_.jobs).offers_all() && !last.limit && !parts_.locality_wait && !parts_.placement &&
-         parts_.remote_per_call == 0 && parts_.reduces_per_call == 0;
+  const bool keeps_nodes = std::ranges::any_of(
+      parts_.passes, [&](const Pass& pass) { return (pass.jobs ? *pass.jobs : *parts_.jobs).fair_ends() != nullptr; });
+  return !keeps_nodes && (last.jobs ? *last.jobs : *parts_.jobs).offers_all() && !last.limit && !parts_.locality_wait &&
+         !parts_.placement && parts_.remote_per_call == 0 && parts_.reduces_per_call == 0;
 }
 
 /// Whether nodes may take other tasks than before.
@@ -91,7 +114,7 @@ void Composed::schedule(const ClusterView& view, const Trigger& trigger, Decisio
 
 void Composed::speculate(const ClusterView& view, const Trigger& trigger, Decisions& decisions) {
   // A job that waits for a better place may take this capacity soon.
-  if ((parts_.locality_wait || parts_.placement) && !view.runnable_jobs().empty()) return;
+  if ((parts_.locality_wait || parts_.placement) && waits_for_a_place(view)) return;
   Limit* const limit = parts_.passes.back().limit.get();  // what the last pass leaves stays idle
   if (limit != nullptr) limit->plan(view);
   place_speculative_attempts(view, trigger, decisions, [&](const JobInfo& job, const StageInfo& stage) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "schedulers/parts/free_nodes.hpp"
+#include "schedulers/parts/kept_nodes.hpp"
 #include "schedulers/parts/parts.hpp"
 
 namespace weft::schedulers {
@@ -9,6 +10,7 @@ namespace weft::schedulers {
 struct DispatchCall {
   const ClusterView* view = nullptr;
   Decisions* decisions = nullptr;
+  KeptNodes kept;
   FreeNodes nodes;                    // that are offered
   std::size_t open = 0;               // how many of these still have free capacity
   const NodeInfo* node = nullptr;     // the only one that is offered; null: several are

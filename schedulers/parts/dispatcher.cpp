@@ -5,6 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "schedulers/parts/fair_ends.hpp"
+
 namespace weft::schedulers {
 
 namespace {
@@ -24,6 +26,7 @@ class NextWithoutCapacity final : public Launcher {
 }  // namespace
 
 void Dispatcher::on_event(const Notice& notice) {
+  call_.kept.on_event(notice);
   finder_.on_event(notice);
   explanations_.on_event(notice);
 }
@@ -37,6 +40,13 @@ void Dispatcher::schedule(const ClusterView& view, const Trigger& trigger, Decis
 void Dispatcher::begin_call(const ClusterView& view, const Trigger& trigger, Decisions& decisions) {
   call_.view = &view;
   call_.decisions = &decisions;
+  const auto overdue = [&](const JobInfo& job) {
+    return std::ranges::any_of(parts_.passes, [&](const Pass& pass) {
+      const FairEnds* const ends = policy_of(pass).fair_ends();
+      return ends != nullptr && ends->overdue(job.id);
+    });
+  };
+  call_.kept.update(view, overdue);
   call_.by_node = call_.one = false;  // the call before may have been cut off
   call_.farthest = Locality::any;
   const bool all = trigger.kind != Trigger::Kind::node || parts_.all_nodes ||

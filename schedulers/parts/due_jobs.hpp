@@ -22,6 +22,7 @@ class DueJobs final : public OrderingPolicy {
   void on_event(const ClusterView& view, const Notice& notice) override;
   bool offer(const ClusterView& view, SlotKind kind, Launcher& launcher) override;
   bool offers_all() const override { return false; }
+  const FairEnds* fair_ends() const override { return &ends_; }
 
  private:
   using ByTime = std::pair<double, JobId>;

@@ -78,6 +78,8 @@ void FairEnds::end_job(JobId id) {
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return;
   rate_ -= job->second.uses;
+  // What a job that was killed or failed never did takes nothing from the others.
+  sharing_.resize(id, job->second.size.all - job->second.size.left);
   jobs_.erase(job);
   sharing_.leave(id);
   if (!jobs_.empty()) return;

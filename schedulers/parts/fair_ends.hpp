@@ -25,6 +25,8 @@ class FairEnds {
 
   /// The work that the cluster will do before the job ends there; not above 0: it would have ended by now. The job must be live.
   double until(JobId job) const { return end(job) - sharing_.clock(); }
+  /// Whether it would have ended by now. Also asked of jobs that are not live: no.
+  bool overdue(JobId job) const { return contains(job) && until(job) <= 0; }
   /// A number that grows with the time of that end.
   double end(JobId job) const { return sharing_.finish(job); }
   /// What end() has reached by now.

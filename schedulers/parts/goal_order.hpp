@@ -43,6 +43,7 @@ class GoalOrder final : public OrderingPolicy, public Urgency {
   bool urgent(const ClusterView& view, const JobInfo& job) const override;
   bool offers_all() const override { return measured_.classes() == 1; }
   Sharing sharing(const ClusterView& view) const override;
+  const FairEnds* fair_ends() const override { return options_.by_fair_ends ? &ends_ : nullptr; }
 
   /// Whether the job has at least as many slots as it needs: it can wait for a nearer node.
   bool ahead(const ClusterView& view, const JobInfo& job) const;

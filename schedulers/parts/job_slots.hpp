@@ -79,6 +79,7 @@ class JobSlots final : public OrderingPolicy {
   Asks asks() const override { return Asks::nodes_of_any_slot; }
   bool offers_all() const override { return false; }
   Sharing sharing(const ClusterView&) const override { return {.goals = Goals::needed}; }
+  const FairEnds* fair_ends() const override { return options_.bounded ? &ends_ : nullptr; }
   Time period() const override { return options_.cycle; }
   Result<void> start(const ClusterView& view, Part* before) override;
   Time next_tick(Time planned) const override;

@@ -44,6 +44,7 @@ class NetworkGains final : public OrderingPolicy, public PrefetchLimits {
   Asks asks() const override { return acts() ? Asks::nodes : users_->asks(); }
   bool wants_all_nodes() override { return users_->wants_all_nodes(); }
   bool offers_all() const override { return false; }
+  const FairEnds* fair_ends() const override { return users_->fair_ends(); }
   std::optional<std::uint32_t> far_prefetches(RackId rack) const override;
 
   /// The part of each rack in the tasks that are placed while maps run; empty: no rack is preferred.

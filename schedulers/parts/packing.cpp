@@ -37,6 +37,7 @@ class Packing final : public OrderingPolicy {
   explicit Packing(const PackingOptions& options) : options_(options) {}
   Asks asks() const override { return Asks::nodes_of_any_slot; }
   bool offers_all() const override { return options_.fairness == 0 && !options_.digits && !sources_.accounted(); }
+  const FairEnds* fair_ends() const override { return options_.bounded ? &ends_ : nullptr; }
   bool wants_all_nodes() override { return std::exchange(refused_, false); }
 
   Result<void> start(const ClusterView& view, Part* before) override {

@@ -17,6 +17,8 @@
 
 namespace weft::schedulers {
 
+class FairEnds;
+
 /// Hadoop 1 has slots of two types, which are filled one after the other. Where no node has typed slots there is one kind, `any`.
 enum class SlotKind : std::uint8_t { any = 0, map = 1, reduce = 2 };
 /// The slot types of this cluster.
@@ -98,6 +100,9 @@ class OrderingPolicy : public Part {
   virtual void explain(const ClusterView& view, Launcher& launcher) { (void)view, (void)launcher; }
   /// Whether it offers every job that has pending tasks.
   virtual bool offers_all() const { return true; }
+  /// When jobs shall have ended: for a task of an overdue one that fits on no node, one is kept (kept_nodes.hpp). Null: nothing is
+  /// promised.
+  virtual const FairEnds* fair_ends() const { return nullptr; }
   /// See Scheduler::sharing.
   virtual Sharing sharing(const ClusterView& view) const { return (void)view, Sharing(); }
 };

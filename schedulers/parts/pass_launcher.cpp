@@ -70,6 +70,7 @@ bool PassLauncher::within_limit(const JobInfo& job, const StageInfo& stage) {
 
 std::optional<Pick> PassLauncher::candidate(const JobInfo& job, const StageInfo& stage) {
   const NodeInfo& node = *call_.node;
+  if (call_.kept.keeps_from(node.id, job.id)) return std::nullopt;
   if (by_input_only_) return stage.pending.pick(node.id, node.host, node.rack);
   if (!within_limit(job, stage)) return std::nullopt;
   const Locality allowed = finder_.allowed(job, stage);
@@ -80,6 +81,7 @@ std::optional<Pick> PassLauncher::candidate(const JobInfo& job, const StageInfo&
 
 std::optional<Locality> PassLauncher::nearest(const JobInfo& job, const StageInfo& stage) {
   const PendingTasks& pending = stage.pending;
+  if (call_.kept.keeps_from(call_.node->id, job.id)) return std::nullopt;
   if (by_input_only_ && !pending.placed() && !pending.unconstrained().empty()) return Locality::node;  // chosen when it is launched
   const auto found = candidate(job, stage);
   if (!found) return std::nullopt;

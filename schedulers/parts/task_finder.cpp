@@ -88,7 +88,7 @@ bool TaskFinder::launch_on(const JobInfo& job, const StageInfo& stage, NodeId id
   const NodeInfo& node = *call_.view->node(id);
   if (!fits(stage.demand, node.used, node.capacity)) return false;
   fitted = true;
-  if (at_limit(id, stage, level)) return false;
+  if (call_.kept.keeps_from(id, job.id) || at_limit(id, stage, level)) return false;
   const auto task = task_for(job, stage, node, level);
   if (!task) return false;
   const bool has_input = !stage.pending.hosts(*task).empty();

@@ -103,7 +103,7 @@ class Cogrs final : public Placement {
     for (std::uint32_t i = 0; i < plan.reduces.size(); ++i) {
       Reduce& reduce = plan.reduces[i];
       reduce.nearest = reduce.gravity.nearest();
-      if (stage.tasks[i].state == TaskState::pending) list(plan, i);
+      if (!is_over(stage, i)) list(plan, i);
     }
   }
 

@@ -34,7 +34,8 @@ class FurthestBelow final : public OrderingPolicy {
       next_ = 0;
     }
     for (; next_ < order_.size(); ++next_) {
-      if (launcher.launch(*order_[next_].job)) return true;
+      const JobInfo& job = *order_[next_].job;
+      if (job.pending > 0 && launcher.launch(job)) return true;
     }
     return false;
   }

@@ -46,6 +46,7 @@ class ByFairEnds final : public OrderingPolicy {
   }
 
   Sharing sharing(const ClusterView& view) const override { return {.order = ends_.order(view)}; }
+  const FairEnds* fair_ends() const override { return between_ == Between::work ? &ends_ : nullptr; }
 
  private:
   using Rank = std::pair<double, JobOrder>;

@@ -4,7 +4,10 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/clock.hpp"
+#include "base/text.hpp"
 #include "schedulers/parts/capacity_preemption.hpp"
 #include "schedulers/parts/job_slots.hpp"
 #include "schedulers/prediction/reverse_fit.hpp"
@@ -206,6 +209,7 @@ class WhileForecast final : public OrderingPolicy {
   bool offers_all() const override { return present_->offers_all(); }
   void explain(const ClusterView& view, Launcher& launcher) override { present_->explain(view, launcher); }
   Sharing sharing(const ClusterView& view) const override { return present_->sharing(view); }
+  const FairEnds* fair_ends() const override { return present_->fair_ends(); }
 
  private:
   std::unique_ptr<JobSlots> slots_;
@@ -224,6 +228,11 @@ Result<Composition> make_reverse_adaptive(Options& options, const Registry& regi
   auto order = std::make_unique<JobSlots>(slots, std::make_unique<ReverseGoals>(slots.use, preempts, late_last));
   if (otherwise != "backwards") {
     WEFT_ASSIGN(parts, registry.compose(otherwise, options.reader()));
+    if (!parts.passes.empty())  // whose own orders would know no forecast
+      return fail(Code::invalid_argument,
+                  fmt::format("scheduler option without_forecast must not be {}, which shares nodes out in several passes; "
+                              "adaptive, ras, fair and fsp do it in one",
+                              escaped(otherwise)));
     parts.jobs = std::make_unique<WhileForecast>(std::move(order), std::move(parts.jobs));
   } else {
     parts.jobs = std::move(order);

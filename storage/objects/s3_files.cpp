@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "storage/in_parallel.hpp"

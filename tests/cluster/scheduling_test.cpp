@@ -93,6 +93,9 @@ TEST(Submission, OfTasksLargerThanAnyWorkerFailsAndNamesTheLargest) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(has(result.err, "the largest worker, w2, has cpu=2,memory=2GiB") && one_line(result.err)) << result.err;
   EXPECT_EQ(run(cluster.job({"noop", "--demand", "memory=2GiB"})).exit_code, 0);
+  const auto typed = run({program("weft"), "worker", "--master", cluster.address(), "--capacity", "map_slots=2"});
+  EXPECT_EQ(typed.exit_code, 1);
+  EXPECT_TRUE(has(typed.err, "map_slots and reduce_slots are of simulated clusters; say --slots")) << typed.err;
   const auto embedded = run({program("cluster_probe"), "noop", "--quiet", "--threads", "2", "--demand", "cpu=3"});
   EXPECT_EQ(embedded.exit_code, 1);
   EXPECT_TRUE(has(embedded.err, "cpu=3") && one_line(embedded.err)) << embedded.err;

@@ -132,5 +132,18 @@ TEST(CogrsCentre, AFreeNodeInItsRackIsNearerThanOneElsewhere) {
   EXPECT_EQ(world.launched.size(), 1u);
 }
 
+TEST(CogrsPlan, HasReducesThatPauseAfterAFailureWhenItIsMade) {
+  Gathering g("cogrs", 1, {{1, {100, 100}}});
+  g.world.state.set_task(*g.job, *g.reduces, 0, TaskState::blocked);
+  g.beat_at(0, 1);
+  ASSERT_EQ(g.world.launched.size(), 1u);
+  EXPECT_EQ(g.world.launched[0].task, g.reduce(1));
+  g.world.finish(g.reduce(1));
+  g.world.state.set_task(*g.job, *g.reduces, 0, TaskState::pending);
+  g.beat_at(1, 1);
+  ASSERT_EQ(g.world.launched.size(), 2u);
+  EXPECT_EQ(g.world.launched[1].task, g.reduce(0));
+}
+
 }  // namespace
 }  // namespace weft::schedulers::cogrs_rules

@@ -196,5 +196,15 @@ TEST(DrfClosed, SharesAreOfTheCapacityThereIs) {
   EXPECT_EQ(world.running(2), 8u);
 }
 
+TEST(DrfClosed, AJobWhoseLastTaskWasLaunchedIsNotOfferedAgain) {
+  World world("drf(form=closed, leftover=[furthest])");
+  world.node(1, "a", "r", 3);
+  world.stage(world.job(1), 3, anywhere(2));
+  world.stage(world.job(2), 0, anywhere(1), {.cpu = 3});
+  world.beat(1);
+  EXPECT_EQ(world.running(1), 2u);
+  EXPECT_EQ(world.running(2), 0u);
+}
+
 }  // namespace
 }  // namespace weft::schedulers::drf_rules

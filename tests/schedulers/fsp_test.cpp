@@ -48,6 +48,49 @@ TEST(FairSojourn, EqualJobsGoInTheOrderOfTheirSubmissionOneAfterTheOther) {
   EXPECT_EQ(slot.world.order(), "112233");
 }
 
+TEST(FairSojourn, AJobThatWasKilledTakesNothingFromItsUsersNextOne) {
+  std::string orders[2];
+  for (const bool killed : {false, true}) {
+    OneSlot slot;
+    if (killed) slot.add(1, 1000, "alice", 1);
+    slot.add(2, 4, "alice");
+    slot.add(3, 4, "bob");
+    if (killed) slot.world.end(1);
+    for (int i = 0; i < 8; ++i) slot.second();
+    orders[killed ? 1 : 0] = slot.world.order();
+  }
+  EXPECT_EQ(orders[1], orders[0]);
+}
+
+/// Of two nodes neither is ever as empty as its task is large.
+TEST(FairSojourn, ATaskThatFitsBesideNoOtherIsNotStarvedBySmallOnes) {
+  for (const std::string spec : {"fsp", "tetris", "carbyne", "adaptive", "ras", "reverse_adaptive", "fsp(mode=paper)"}) {
+    World world(spec);
+    for (const std::uint32_t node : {1u, 2u}) world.node(node, fmt::format("h{}", node), "r", 8);
+    world.stage(world.job(1, "small"), 0, anywhere(5000), {.cpu = 1}, 1.6);
+    world.schedule();
+    world.stage(world.job(2, "large"), 0, anywhere(1), {.cpu = 8}, 1.6);
+    std::size_t ended = 0;
+    double now = 0;
+    const auto launched = [&] { return world.state.job(JobId(2))->running > 0; };
+    for (; ended < 1000 && !launched(); ++ended) {
+      world.at(now += 0.1);
+      world.finish(world.launched[ended].task);
+      world.beat(world.launched[ended].node.value());
+    }
+    EXPECT_EQ(launched(), spec != "fsp(mode=paper)") << spec;
+    if (!launched()) continue;
+    EXPECT_LT(now, 20) << spec;
+    for (; ended < 1200; ++ended) {  // the node is everybody's again
+      world.at(now += 0.1);
+      if (world.launched[ended].task.job == JobId(2)) continue;
+      world.finish(world.launched[ended].task);
+      world.schedule();
+    }
+    EXPECT_EQ(world.state.node(NodeId(1))->used.cpu + world.state.node(NodeId(2))->used.cpu, 16) << spec;
+  }
+}
+
 TEST(FairSojourn, ALargeJobIsNotStarvedByAnothersStreamOfSmallOnes) {
   for (const std::string spec : {"fsp", "fsp(mode=paper)", "tetris", "carbyne", "adaptive", "ras", "srtf"}) {
     OneSlot slot(spec);

@@ -258,5 +258,14 @@ TEST(ReverseAdaptive, OtherJobsLiveOnWhatGoalsLeave) {
   EXPECT_GE(world.running(2), 8u);
 }
 
+TEST(ReverseAdaptive, WithoutAForecastItIsNoSchedulerOfSeveralPasses) {
+  for (const std::string other : {"carbyne", "drf(form=closed)"}) {
+    const auto made = make_scheduler(fmt::format("reverse_adaptive(without_forecast={})", other), {});
+    ASSERT_FALSE(made) << other;
+    EXPECT_NE(made.error().to_string().find("which shares nodes out in several passes"), std::string::npos)
+        << made.error().to_string();
+  }
+}
+
 }  // namespace
 }  // namespace weft::schedulers::reverse_adaptive_rules

@@ -77,6 +77,14 @@ TEST(SpeculativeAttempts, LeaveRoomToJobsThatWaitForABetterPlace) {
   }
 }
 
+TEST(SpeculativeAttempts, LeaveNoRoomToTasksThatFitNowhere) {
+  for (const std::string spec : {"fsp", "delay(inner=fifo)", "cogrs"}) {
+    Straggler straggler(spec);
+    straggler.world.job(2, 0, Time(0), anywhere(1), {.cpu = 3});
+    EXPECT_EQ(straggler.places(), (Places{NodeId(2)})) << spec;
+  }
+}
+
 TEST(SpeculativeAttempts, KeepWithinTheLimitsOfQueues) {
   const std::map<std::string, std::string> files{{"q.toml", R"(
 [[queue]]

@@ -45,6 +45,7 @@ void Core::Impl::restore(Time now, Restored restored, std::vector<Command>& comm
   for (JobStatus& job : restored.ended) context_.jobs.remember(std::move(job));
   for (RestoredNode& node : restored.nodes) restore_node(node);
   for (RestoredJob& job : restored.jobs) restore_job(job, restored.profiles);
+  oversized_.review();
   context_.commands.close();
 }
 

@@ -57,7 +57,6 @@ std::optional<Error> OversizedTasks::refusal(const JobRecord& job) const {
   return std::nullopt;
 }
 
-/// The kinds of nodes changed: which jobs now have tasks that fit none, and which no longer.
 void OversizedTasks::review() {
   for (auto& [id, job] : context_.jobs.running()) {
     if (!refusal(job)) {

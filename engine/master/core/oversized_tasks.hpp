@@ -24,11 +24,12 @@ class OversizedTasks {
   /// A timer of the job has fired: it fails if it still has such tasks and has waited long enough since it came to have them.
   void due(JobId job);
   void forget(JobId job) { waiting_.erase(job); }
+  /// Which jobs have tasks now that fit no node, and which no longer: their time begins. O(jobs).
+  void review();
 
  private:
   void count(const schedulers::Resources& capacity, int change);
   bool fits_some(const schedulers::Resources& demand) const;
-  void review();
 
   CoreContext& context_;
   std::vector<std::pair<schedulers::Resources, std::uint32_t>> kinds_;  // distinct capacities, and how many nodes have each

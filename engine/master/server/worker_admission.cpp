@@ -23,6 +23,9 @@ Result<schedulers::Resources> capacity_of(const protocol::Register& worker) {
   }
   if (capacity.cpu != 0)
     return fail(Code::invalid_argument, "a worker's cpu is its slots; say --slots instead of --capacity cpu=…");
+  if (capacity.map_slots != 0 || capacity.reduce_slots != 0)
+    return fail(Code::invalid_argument,
+                "map_slots and reduce_slots are of simulated clusters; say --slots: a worker's slots run both kinds of tasks");
   capacity.cpu = worker.slots;
   if (capacity.memory == 0) capacity.memory = static_cast<double>(worker.memory_bytes);
   return capacity;

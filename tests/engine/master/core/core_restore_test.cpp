@@ -123,5 +123,32 @@ TEST_F(RestoredAttempts, HoldTheDeviceThatTheirWorkerSays) { EXPECT_FALSE(other_
 
 TEST_F(RestoredAttempts, LeaveADeviceThatTheyDoNotHoldToOthers) { EXPECT_TRUE(other_gets_device(false)); }
 
+/// The larger worker left shortly before the master died.
+TEST(RestoredJobs, WhoseTasksFitNoWorkerFailAfterTheirTime) {
+  Core core(schedulers::make_scheduler("fifo").value(), {.heartbeat_timeout = Time(0), .placement_wait = std::chrono::seconds(60)});
+  Restored restored;
+  RestoredNode node;
+  node.joined.node = NodeId(1);
+  node.joined.capacity.cpu = 2;
+  restored.nodes.push_back(std::move(node));
+  RestoredJob job;
+  job.submission.job = JobId(1);
+  job.submission.options.demand = {.cpu = 8};
+  job.parts.push_back(part(0, {result(source(0, 3, 0))}));
+  restored.jobs.push_back(std::move(job));
+  std::vector<Command> commands;
+  core.restore(Time(1000), std::move(restored), commands);
+  const Time due = Time(1000) + std::chrono::seconds(60);
+  std::vector<Event> timers;
+  for (const Command& command : commands) {
+    const auto* timer = std::get_if<SetTimer>(&command);
+    if (timer != nullptr && timer->at == due) timers.emplace_back(TimerFired{timer->timer});
+  }
+  ASSERT_TRUE(core.apply(Time(2000), WorkerRejoined{NodeId(1), {}, {}}, commands));
+  EXPECT_EQ(core.job(JobId(1)).value().state, JobState::running) << "a larger one may come back";
+  for (Event& timer : timers) ASSERT_TRUE(core.apply(due, std::move(timer), commands));
+  EXPECT_EQ(core.job(JobId(1)).value().state, JobState::failed);
+}
+
 }  // namespace
 }  // namespace weft::master
