@@ -93,9 +93,12 @@ TEST(Submission, OfTasksLargerThanAnyWorkerFailsAndNamesTheLargest) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(has(result.err, "the largest worker, w2, has cpu=2,memory=2GiB") && one_line(result.err)) << result.err;
   EXPECT_EQ(run(cluster.job({"noop", "--demand", "memory=2GiB"})).exit_code, 0);
-  const auto typed = run({program("weft"), "worker", "--master", cluster.address(), "--capacity", "map_slots=2"});
-  EXPECT_EQ(typed.exit_code, 1);
-  EXPECT_TRUE(has(typed.err, "map_slots and reduce_slots are of simulated clusters; say --slots")) << typed.err;
+  for (const auto& [capacity, why] : {std::pair("map_slots=2", "map_slots and reduce_slots are of simulated clusters; say --slots"),
+                                      std::pair("cpu=2", "a worker's cpu is its slots; say --slots")}) {
+    const auto refused = run({program("weft"), "worker", "--master", cluster.address(), "--capacity", capacity});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_TRUE(has(refused.err, why) && one_line(refused.err)) << refused.err;
+  }
   const auto embedded = run({program("cluster_probe"), "noop", "--quiet", "--threads", "2", "--demand", "cpu=3"});
   EXPECT_EQ(embedded.exit_code, 1);
   EXPECT_TRUE(has(embedded.err, "cpu=3") && one_line(embedded.err)) << embedded.err;

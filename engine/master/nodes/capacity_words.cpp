@@ -81,6 +81,16 @@ Result<DayLevel> parse_level(std::string_view line) {
 
 }  // namespace
 
+Result<schedulers::Resources> parse_offer(std::string_view text) {
+  auto given = schedulers::parse_resources(std::string(text));
+  if (!given) return fail(std::move(given).error().wrap("the worker's capacity"));
+  if (given->cpu != 0) return fail(Code::invalid_argument, "a worker's cpu is its slots; say --slots instead of --capacity cpu=…");
+  if (given->map_slots != 0 || given->reduce_slots != 0)
+    return fail(Code::invalid_argument,
+                "map_slots and reduce_slots are of simulated clusters; say --slots: a worker's run both kinds of tasks");
+  return given;
+}
+
 Result<CapacityWords> parse_capacity_words(std::string_view text) {
   CapacityWords words;
   for (const std::string_view line : split(text, '\n')) {

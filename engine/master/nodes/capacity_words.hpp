@@ -14,6 +14,10 @@
 
 namespace weft::master {
 
+/// What a worker offers besides its slots. invalid_argument: it is no amounts of resources, or names cpu (its slots) or typed
+/// slots, which are of simulated clusters.
+Result<schedulers::Resources> parse_offer(std::string_view text);
+
 /// By the index of kResourceKinds, the largest amount of it; no amount: what the worker joined with. Kinds that are not
 /// named stay as they are.
 using CapacityWords = std::map<std::size_t, std::optional<double>>;

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "engine/master/nodes/capacity_words.hpp"
 #include "shuffle/transfer/job_keys.hpp"
 
 namespace weft::master {
@@ -17,15 +18,8 @@ constexpr Duration kPresenceDeadline = std::chrono::seconds(3);
 Result<schedulers::Resources> capacity_of(const protocol::Register& worker) {
   schedulers::Resources capacity;
   if (!worker.capacity.empty()) {
-    auto given = schedulers::parse_resources(worker.capacity);
-    if (!given) return fail(std::move(given).error().wrap("the worker's capacity"));
-    capacity = *given;
+    WEFT_ASSIGN(capacity, parse_offer(worker.capacity));
   }
-  if (capacity.cpu != 0)
-    return fail(Code::invalid_argument, "a worker's cpu is its slots; say --slots instead of --capacity cpu=…");
-  if (capacity.map_slots != 0 || capacity.reduce_slots != 0)
-    return fail(Code::invalid_argument,
-                "map_slots and reduce_slots are of simulated clusters; say --slots: a worker's slots run both kinds of tasks");
   capacity.cpu = worker.slots;
   if (capacity.memory == 0) capacity.memory = static_cast<double>(worker.memory_bytes);
   return capacity;

@@ -54,7 +54,7 @@ Result<void> run(WorkerSettings options) {
     options.worker.chunks =
         runtime::worker_tables({options.chunks.directories, options.chunks.reserve}, runtime::worker_chunks(options.chunks));
   }
-  if (!options.worker.capacity.empty()) WEFT_TRY(schedulers::parse_resources(options.worker.capacity));
+  if (!options.worker.capacity.empty()) WEFT_TRY(master::parse_offer(options.worker.capacity));
 
   options.worker.own_process = true;
   const client::StopSignal stop;

@@ -7,6 +7,7 @@
 
 #include <sys/resource.h>
 
+#include "base/sanitized.hpp"
 #include "storage/files/protocol.hpp"
 #include "tests/storage/chunk_fixture.hpp"
 
@@ -175,6 +176,7 @@ TEST_F(WorkerChunksTest, AMassDeletionLeavesOthersTheirTurns) {
 }
 
 TEST_F(WorkerChunksTest, WhatIsInADirectoryThatJoinsLaterIsReported) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer looks at objects through pipes, and takes them for invalid without descriptors";
   put(3);
   start();
   connect();
