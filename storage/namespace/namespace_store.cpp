@@ -249,6 +249,8 @@ class Store final : public NamespaceStore {
   std::thread writer_;
 };
 
+constexpr std::string_view kFirstManifest = "MANIFEST-000001";  // RocksDB writes it before CURRENT
+
 rocksdb::Options options_of() {
   rocksdb::Options options = store_options();
   options.create_if_missing = true;
@@ -271,9 +273,11 @@ Result<std::unique_ptr<NamespaceStore>> NamespaceStore::open(const std::string& 
   std::error_code error;
   const bool fresh = !std::filesystem::exists(std::filesystem::path(directory) / "CURRENT", error);
   if (fresh) {
-    // A directory with other things in it, or a namespace that lost the file that says where it begins.
+    // A directory with other things in it, or a namespace that lost the file that says where it begins. One that was being made
+    // when its master was killed has nothing in it.
     for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
       const std::string name = at->path().filename().string();
+      if (name == "IDENTITY" || name == kFirstManifest || name.ends_with(".dbtmp")) continue;
       if (name.starts_with("MANIFEST") || name.ends_with(".sst") || name.ends_with(".log"))
         return fail(Code::corrupt,
                     fmt::format("the namespace in {} is damaged: its file CURRENT is missing; restore it from a copy", directory));
