@@ -16,6 +16,8 @@ struct PartitionValue {
 
 /// Nothing when the name is not of that form.
 std::optional<PartitionValue> partition_value(std::string_view directory);
+/// The directory that says so: bytes that would end its name, or mean something in it, as "%2F" and the like.
+std::string partition_directory(const PartitionValue& value);
 /// Of all directories on the path of a file, outermost first. The file's own name does not count.
 std::vector<PartitionValue> partition_values(std::string_view path);
 

@@ -264,6 +264,13 @@ std::uint64_t stage_fingerprint(const StageDraft& draft) {
   return hash_combine(hash, draft.partitions);
 }
 
+void check_same_flow(const std::shared_ptr<Graph>& one, const std::shared_ptr<Graph>& other, const std::string& name) {
+  if (one != other)
+    throw JobFailure(
+        Error(Code::invalid_argument, name + ": the two datasets are of different flows, and each flow is a job of its own; "
+                                             "define both in the same flow, or write one and read it in the other"));
+}
+
 std::string operator_name(std::string_view what, const std::source_location& where) {
   std::string_view file = where.file_name();
   if (const auto slash = file.rfind('/'); slash != std::string_view::npos) file.remove_prefix(slash + 1);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/operators/external_sorter.hpp"
+#include "storage/partition_path.hpp"
 #include "weft/detail/task_file.hpp"
 
 namespace weft::detail {
@@ -116,6 +117,10 @@ void NamedRecords::add(const std::string& name, ByteView record) {
 }
 void NamedRecords::drain(void* self, void (*visit)(void* self, std::string_view name, ByteView record)) {
   impl_->sorter.drain([&](Line&& line) { visit(self, line.first, as_bytes(line.second)); });
+}
+
+std::string hive_directory(std::string_view key, const std::optional<std::string>& value) {
+  return storage::partition_directory({std::string(key), value});
 }
 
 }  // namespace weft::detail

@@ -112,6 +112,10 @@ struct PlainNumbers {
 static_assert(kHoldsNumbersOnly<int> && kHoldsNumbersOnly<std::array<PlainNumbers, 2>>);
 static_assert(!kHoldsNumbersOnly<WithPointer> && !kHoldsNumbersOnly<std::string_view> && !kHoldsNumbersOnly<std::string>);
 static_assert(kHoldsViews<WithView> && kHoldsViews<std::vector<std::string_view>> && !kHoldsViews<Record>);
+static_assert(kHoldsViews<std::pair<int, WithView>> && kHoldsViews<std::tuple<int, WithView>> &&
+              kHoldsViews<std::vector<WithView>> && kHoldsViews<std::optional<WithView>> && kHoldsViews<std::array<WithView, 2>> &&
+              kHoldsViews<std::map<int, WithView>>);
+static_assert(!kHoldsViews<std::pair<int, Record>> && !kHoldsViews<std::tuple<>> && !kHoldsViews<std::map<std::string, Record>>);
 
 template <class T>
 void expect_round_trip(const T& value) {

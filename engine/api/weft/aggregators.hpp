@@ -24,16 +24,22 @@
 namespace weft {
 namespace detail {
 
+/// Not integers of 128 bits, which there are with GNU's extensions.
+template <class T>
+concept NarrowIntegral = std::integral<T> && sizeof(T) <= 8;
+
 /// The type of a sum: 64 bits for integers, double for floating-point numbers, T itself for the rest.
 template <class T>
 struct WideType {
   using type = T;
 };
-template <std::signed_integral T>
+template <NarrowIntegral T>
+requires std::signed_integral<T>
 struct WideType<T> {
   using type = std::int64_t;
 };
-template <std::unsigned_integral T>
+template <NarrowIntegral T>
+requires std::unsigned_integral<T>
 struct WideType<T> {
   using type = std::uint64_t;
 };
@@ -48,7 +54,7 @@ using Wide = typename WideType<T>::type;
 [[noreturn]] void refuse_total();
 
 /// A partial sum of integers, in 128 bits: depending on the order, it may be larger than the total.
-template <std::integral W>
+template <NarrowIntegral W>
 struct WideSum {
   std::uint64_t low = 0;
   std::int64_t high = 0;
@@ -77,7 +83,7 @@ struct SumAcc {
   using type = W;
   static const W& of(const W& value) { return value; }
 };
-template <std::integral W>
+template <NarrowIntegral W>
 struct SumAcc<W> {
   using type = WideSum<W>;
   static WideSum<W> of(W value) { return WideSum<W>::of(value); }
@@ -144,7 +150,7 @@ struct Sum : AggregatorBase {
   static A result(A acc) {
     return acc;
   }
-  template <std::integral W>
+  template <NarrowIntegral W>
   static W result(const WideSum<W>& acc) {
     return acc.total();
   }

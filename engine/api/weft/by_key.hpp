@@ -63,6 +63,7 @@ class KeyedOperators {
     if constexpr (detail::check_reduce_by_key<T, F>()) {
       using Aggregation = detail::ReduceAggregation<ValueOf<T>, F>;
       detail::check_captures(*self().graph(), f, "reduce_by_key", where);
+      detail::check_partitioning_captures(*self().graph(), how, where);
       return detail::aggregate(self(), Aggregation{std::move(f)}, detail::partitioning(how),
                                detail::operator_name("reduce_by_key", where));
     } else {
@@ -89,6 +90,7 @@ class KeyedOperators {
       using Aggregation = detail::FoldAggregation<ValueOf<T>, Acc, Add, Merge>;
       detail::check_captures(*self().graph(), add, "aggregate_by_key", where);
       detail::check_captures(*self().graph(), merge, "aggregate_by_key", where);
+      detail::check_partitioning_captures(*self().graph(), how, where);
       return detail::aggregate(self(), Aggregation{std::move(zero), std::move(add), std::move(merge)}, detail::partitioning(how),
                                detail::operator_name("aggregate_by_key", where));
     } else {
@@ -100,6 +102,7 @@ class KeyedOperators {
   requires(!Aggregator<Agg>) auto aggregate_by_key(Agg aggregation, P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_aggregation<T, Agg>()) {
       detail::check_captures(*self().graph(), aggregation, "aggregate_by_key", where);
+      detail::check_partitioning_captures(*self().graph(), how, where);
       return detail::aggregate(self(), std::move(aggregation), detail::partitioning(how),
                                detail::operator_name("aggregate_by_key", where));
     } else {
@@ -111,6 +114,7 @@ class KeyedOperators {
   template <Partitioning<KeyOrSelf<T>> P = HashPartitions>
   auto count_by_key(P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_count_by_key<T>()) {
+      detail::check_partitioning_captures(*self().graph(), how, where);
       return detail::aggregate(self(), detail::CountAggregation<ValueOf<T>>(), detail::partitioning(how),
                                detail::operator_name("count_by_key", where));
     } else {
@@ -123,6 +127,7 @@ class KeyedOperators {
   auto top_by_key(std::size_t n, Less less = {}, P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_top_by_key<T, Less>()) {
       detail::check_captures(*self().graph(), less, "top_by_key", where);
+      detail::check_partitioning_captures(*self().graph(), how, where);
       return detail::aggregate(self(), detail::TopAggregation<ValueOf<T>, Less>{n, std::move(less)}, detail::partitioning(how),
                                detail::operator_name("top_by_key", where));
     } else {
@@ -134,6 +139,7 @@ class KeyedOperators {
   template <Partitioning<KeyOrSelf<T>> P = HashPartitions>
   auto group_by_key(P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_group_by_key<T>()) {
+      detail::check_partitioning_captures(*self().graph(), how, where);
       return detail::group(self(), detail::partitioning(how), detail::operator_name("group_by_key", where));
     } else {
       return Refused();

@@ -142,6 +142,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   template <class U, class Other>
   auto union_with(const Dataset<U, Other>& other, Where where = Where::current()) const {
     if constexpr (detail::check_union<T, U>()) {
+      detail::check_same_flow(graph_, other.graph(), detail::operator_name("union_with", where));
       using Node = detail::Union<Chain, Other>;
       return Dataset<T, Node>(graph_,
                               detail::Lineage::joined(lineage_, other.lineage(), detail::operator_name("union_with", where)),
@@ -157,6 +158,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   template <class G>
   auto on(const std::string& attribute, G other, Where where = Where::current()) const {
     if constexpr (detail::check_on<Chain, G>()) {
+      detail::check_captures(*graph_, other, "on", where);
       return detail::with_variant(*this, attribute, std::move(other), detail::operator_name("on " + attribute, where));
     } else {
       return *this;
@@ -210,6 +212,7 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   template <Partitioning<T> P = HashPartitions>
   auto distinct(P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_stored<T>()) {
+      detail::check_partitioning_captures(*graph_, how, where);
       return detail::distinct(*this, detail::partitioning(how), detail::operator_name("distinct", where));
     } else {
       return Refused();
@@ -312,9 +315,11 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   template <class F>
   void write_text_by(const std::string& path, F function, Compression compression = Compression::none,
                      Where where = Where::current()) const {
-    if constexpr (detail::check_write_text_by<T, F>())
+    if constexpr (detail::check_write_text_by<T, F>()) {
+      detail::check_captures(*graph_, function, "write_text_by", where);
       detail::write_files_by(*this, path, std::move(function), detail::operator_name("write_text_by", where),
                              detail::type_name<std::pair<LineFormat<T>, F>>(), detail::LinePrinter<T>(), compression);
+    }
   }
   /// Plain structs, or pairs and tuples with CsvFormat::columns, as rows of CSV (RFC 4180), with a line of column names in each
   /// file unless the format has no header.
@@ -347,23 +352,29 @@ class Dataset : public KeyedOperators<T, Chain>, public JoinOperators<T, Chain> 
   template <class F>
   void write_csv_by(const std::string& path, F function, const CsvFormat& format = {}, Compression compression = Compression::none,
                     Where where = Where::current()) const {
-    if constexpr (detail::check_write_csv<T>() && detail::check_names<T, F>())
+    if constexpr (detail::check_write_csv<T>() && detail::check_names<T, F>()) {
+      detail::check_captures(*graph_, function, "write_csv_by", where);
       detail::write_files_by(*this, path, std::move(function), detail::operator_name("write_csv_by", where),
                              detail::type_name<std::pair<detail::CsvSource<T>, F>>(), detail::csv_printer<T>(format), compression);
+    }
   }
   template <class F>
   void write_json_by(const std::string& path, F function, const JsonFormat& format = {},
                      Compression compression = Compression::none, Where where = Where::current()) const {
-    if constexpr (detail::check_write_json<T>() && detail::check_names<T, F>())
+    if constexpr (detail::check_write_json<T>() && detail::check_names<T, F>()) {
+      detail::check_captures(*graph_, function, "write_json_by", where);
       detail::write_files_by(*this, path, std::move(function), detail::operator_name("write_json_by", where),
                              detail::type_name<std::pair<detail::JsonSource<T>, F>>(), detail::json_printer<T>(format),
                              compression);
+    }
   }
   template <class F>
   void write_parquet_by(const std::string& path, F function, const ParquetFormat& format = {},
                         Where where = Where::current()) const {
-    if constexpr (detail::check_write_parquet<T>() && detail::check_names<T, F>() && detail::check_stored<T>())
+    if constexpr (detail::check_write_parquet<T>() && detail::check_names<T, F>() && detail::check_stored<T>()) {
+      detail::check_captures(*graph_, function, "write_parquet_by", where);
       detail::write_parquet_by(*this, path, std::move(function), detail::operator_name("write_parquet_by", where), format);
+    }
   }
   /// Files of bare records: text without separators, other types as their fixed-size encoding (what read_records<T> reads).
   void write_records(const std::string& path, Where where = Where::current()) const {

@@ -182,6 +182,10 @@ class Flow {
           detail::kEncodes<T>,
           "weft broadcast: the value (F's result) has no codec, so it cannot be sent to the tasks; make it of numbers, strings, "
           "pairs, vectors and plain structs of those (a sorted vector of pairs in place of a map), or specialise weft::Codec<T>");
+      static_assert(
+          !kHoldsViews<T>,
+          "weft broadcast: the value (F's result) has std::string_view in a struct, and would refer to text that is gone; "
+          "make the fields std::string");
       if constexpr (Encodable<T>) {
         const Buffer value = graph_->value([&] { return detail::encoded(T(std::invoke(make))); });
         return Broadcast<T>(std::make_shared<const T>(detail::decoded<T>(value)));

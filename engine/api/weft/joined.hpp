@@ -27,6 +27,8 @@ struct Joined {
 
 namespace detail {
 template <class L, class R>
+struct HoldsView<Joined<L, R>> : std::bool_constant<HoldsView<L>::value || HoldsView<R>::value> {};
+template <class L, class R>
 struct FixedBytes<Joined<L, R>> : FixedParts<L, R> {};
 template <class L, class R>
 struct FixedForm<Joined<L, R>> {

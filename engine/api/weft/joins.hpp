@@ -61,6 +61,7 @@ class JoinOperators {
   template <class R, class Other, class P = HashPartitions>
   auto cogroup(const Dataset<R, Other>& right, P how = {}, Where where = Where::current()) const {
     if constexpr (detail::check_join<T, R, Partitioning<P, KeyOrSelf<T>>>()) {
+      detail::check_partitioning_captures(*self().graph(), how, where);
       return detail::cogroup(self(), right, detail::partitioning(how), detail::operator_name("cogroup", where));
     } else {
       return detail::Refused();
@@ -73,6 +74,7 @@ class JoinOperators {
   template <template <class, class, class> class Shape, class R, class Other, class How>
   auto joined(std::string_view what, const Dataset<R, Other>& right, JoinKind kind, const How& how, const Where& where) const {
     if constexpr (detail::check_join<T, R, detail::kIsJoinHow<KeyOrSelf<T>, How>>()) {
+      detail::check_partitioning_captures(*self().graph(), how, where);
       return detail::join_with<Shape>(self(), right, kind, how, detail::operator_name(what, where));
     } else {
       return detail::Refused();

@@ -56,7 +56,7 @@ struct DistinctCount : AggregatorBase {
   static void add_present(State& state, P& part) {
     runtime::make_canonical(part);
     if constexpr (std::is_same_v<State, DistinctSketch>) {
-      state.add(key_hash(part));
+      state.add(mix64(key_hash(part)));  // hashes of short keys are even, not random
     } else if constexpr (TextLike<P>) {
       state.add(as_bytes(part));
     } else {

@@ -212,4 +212,23 @@ struct LineFormat<T> {
   }
 };
 
+namespace detail {
+std::string hive_directory(std::string_view key, const std::optional<std::string>& value);
+}
+
+/// The name of a directory that is read as a column, for write_csv_by and its like: "city=Bern". What would end the name, or mean
+/// something else in it, is written as %2F and the like, an absent optional as __HIVE_DEFAULT_PARTITION__; read_csv and its like,
+/// Hive, Spark and DuckDB give the value back. Several of them with a slash between them: `hive_partition("year", row.year) + "/" +
+/// hive_partition("city", row.city)`.
+template <LineFormattable T>
+std::string hive_partition(std::string_view key, const T& value) {
+  std::string text;
+  LineFormat<T>::append(text, value);
+  return detail::hive_directory(key, text);
+}
+template <LineFormattable T>
+std::string hive_partition(std::string_view key, const std::optional<T>& value) {
+  return value ? hive_partition(key, *value) : detail::hive_directory(key, std::nullopt);
+}
+
 }  // namespace weft

@@ -10,6 +10,7 @@
 
 #include "base/sanitized.hpp"
 #include "tests/support/checks.hpp"
+#include "tests/support/process.hpp"
 
 namespace weft::test {
 namespace {
@@ -95,6 +96,18 @@ TEST(Captures, ByReferenceAreNamedWithTheirOperator) {
     std::uint64_t more = 2;
     const auto pairs = flow.generate(3, [](std::uint64_t i) { return std::pair(i, i); });
     (void)pairs.reduce_by_key([&more](std::uint64_t a, std::uint64_t b) { return a + b + more; }).count();
+  });
+  expect_warning("partition_by", [](Flow& flow) {
+    std::uint32_t more = 2;
+    const auto where = [&more](std::uint64_t key, std::uint32_t count) { return static_cast<std::uint32_t>(key + more) % count; };
+    const auto pairs = flow.generate(3, [](std::uint64_t i) { return std::pair(i, i); });
+    (void)pairs.reduce_by_key(std::plus<>(), partition_by(where, 2)).count();
+  });
+  // Sinks run when the definition has returned: this function looks at what is gone for no record that there is.
+  const ScratchDirectory scratch;
+  expect_warning("write_text_by", [&scratch](Flow& flow) {
+    std::uint64_t more = 2;
+    flow.generate(3, same).write_text_by(scratch / "out", [&more](std::uint64_t i) { return i < 3 ? i : more; });
   });
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -148,6 +149,23 @@ TEST(Failure, OfAnOutputInsideOfAnother) {
     EXPECT_TRUE(mentions(error, "output " + inner + " is inside of the output " + outer + "; write one of them somewhere else"))
         << error.to_string();
     EXPECT_EQ(entries(scratch.path()).size(), first == inner ? 1u : 0u);
+  }
+}
+
+TEST(Failure, OfDatasetsOfTwoFlows) {
+  using Pairs = Dataset<std::pair<std::uint64_t, int>>;
+  const auto sums = [](Flow& flow, int value) {
+    return Pairs(flow.generate(10, [value](std::uint64_t i) { return std::pair(i % 3, value); }).reduce_by_key(std::plus<>()));
+  };
+  std::optional<Pairs> kept;
+  ASSERT_TRUE(run_locally([&](Flow& flow) { kept = sums(flow, 1); }, {.threads = 1}));
+  const std::pair<const char*, std::function<void(const Pairs&)>> uses[] = {
+      {"join (failure_test.cpp:", [&](const Pairs& now) { (void)now.join(*kept).count(); }},
+      {"cogroup (failure_test.cpp:", [&](const Pairs& now) { (void)now.cogroup(*kept).count(); }},
+      {"union_with (failure_test.cpp:", [&](const Pairs& now) { (void)now.union_with(*kept).count(); }}};
+  for (const auto& [name, use] : uses) {
+    const Error error = error_of([&](Flow& flow) { use(sums(flow, 2)); });
+    EXPECT_TRUE(mentions(error, name) && mentions(error, ": the two datasets are of different flows")) << error.to_string();
   }
 }
 

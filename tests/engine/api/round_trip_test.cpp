@@ -428,5 +428,29 @@ TEST_F(RoundTrip, RowsOfAllKindsOfValuesComeBackFromJson) {
     ASSERT_TRUE(read[i] == rows[i]) << "seed " << kSeed << ", row " << i << "\n" << to_json(read[i]) << "\n" << to_json(rows[i]);
 }
 
+struct Stay {
+  int id = 0;
+  std::optional<std::string> city;
+  friend auto operator<=>(const Stay&, const Stay&) = default;
+};
+
+TEST(HivePartitions, GiveBackEveryText) {
+  const ScratchDirectory scratch;
+  std::vector<Stay> stays{{0, std::nullopt}};
+  for (const char* const city :
+       {"Bern", "Biel/Bienne", "50%25", "a%20b", "a=b", "..", "_x", "__HIVE_DEFAULT_PARTITION__", "Zürich", "a\nb", "\"'[]{}*?"})
+    stays.push_back({static_cast<int>(stays.size()), city});
+  const auto written = run_locally([&](Flow& flow) {
+    flow.from_vector(stays).write_csv_by(
+        scratch / "out", [](const Stay& stay) { return hive_partition("year", 2026) + "/" + hive_partition("city", stay.city); });
+  });
+  ASSERT_TRUE(written) << written.error().to_string();
+  std::vector<Stay> read;
+  const auto ran = run_locally([&](Flow& flow) { read = flow.read_csv<Stay>(scratch / "out", {.multiline = true}).collect(); });
+  ASSERT_TRUE(ran) << ran.error().to_string();
+  std::sort(read.begin(), read.end());
+  EXPECT_EQ(read, stays);
+}
+
 }  // namespace
 }  // namespace weft::test

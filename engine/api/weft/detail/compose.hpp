@@ -161,6 +161,7 @@ constexpr bool check_aggregators() {
 template <class A>
 void check_aggregator_captures(const Graph& graph, const A& part, std::string_view what) {
   if constexpr (requires { part.function; }) check_captures(graph, part.function, what, part.where);
+  if constexpr (requires { part.what; }) check_captures(graph, part.what, what, part.where);
 }
 
 /// The results for each key.

@@ -278,6 +278,17 @@ void check_captures(const Graph& graph, const F& function, std::string_view what
   }
 }
 
+/// Those of a partitioning.
+template <class P>
+void check_partitioning_captures(const Graph& graph, const P& how, const std::source_location& where) {
+  if constexpr (requires { how.function; }) check_captures(graph, how.function, "partition_by", where);
+  if constexpr (requires { how.partitions.function; }) check_captures(graph, how.partitions.function, "partition_by", where);
+}
+
+/// Datasets of two flows cannot be combined: each flow is a job of its own, whose shuffles the other does not have. Throws
+/// JobFailure.
+void check_same_flow(const std::shared_ptr<Graph>& one, const std::shared_ptr<Graph>& other, const std::string& name);
+
 /// "map (wordcount.cpp:14)".
 std::string operator_name(std::string_view what, const std::source_location& where);
 

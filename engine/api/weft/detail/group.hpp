@@ -126,6 +126,7 @@ auto group_locally(const D& in, std::string name) {
 template <class D, class Other, class P>
 auto cogroup(const D& left, const Other& right, P how, std::string name) {
   using Read = CoGroupRead<KeyedInput<typename D::ChainType>, KeyedInput<typename Other::ChainType>>;
+  check_same_flow(left.graph(), right.graph(), name);
   const std::uint32_t count = partitions_for(how, left, right);
   auto lefts = gather_by_key(left, how, count, name + " left");
   auto rights = gather_by_key(right, how, count, name + " right");

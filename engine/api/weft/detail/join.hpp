@@ -309,6 +309,7 @@ inline constexpr bool kIsJoinHow<K, JoinHow<P>> = Partitioning<P, K>;
 
 template <template <class, class, class> class ShapeOf, class D, class Other, class P>
 auto join(const D& left, const Other& right, JoinKind kind, JoinStrategy strategy, P how, std::string name) {
+  check_same_flow(left.graph(), right.graph(), name);
   if (strategy == JoinStrategy::broadcast) return broadcast_join<ShapeOf>(left, right, kind, std::move(name));
   return hash_join<ShapeOf>(left, right, kind, how, std::move(name), strategy);
 }
