@@ -30,7 +30,8 @@ Result<EventLogFile> EventLogFile::create(const std::string& path, const std::st
 }
 
 void EventLogFile::add(master::Time at, const master::Event& event) {
-  if (std::holds_alternative<master::WorkerHeartbeat>(event)) return;  // a replay has its own measurements
+  const auto* beat = std::get_if<master::WorkerHeartbeat>(&event);
+  if (beat != nullptr && !beat->capacity) return;  // a replay has its own measurements
   add_line(master::event_json(at, event));
 }
 

@@ -49,7 +49,8 @@ void replay_events(workloads::Recording& recording, Setting& setting) {
   setting.recorded_launches = std::move(recording.launches);
   for (const NodeGroup& group : setting.model.groups) setting.recorded_nodes.push_back(group.hosts.front());
   for (workloads::RecordedEvent& event : recording.events) {
-    if (setting.model.network.flows && std::holds_alternative<master::WorkerHeartbeat>(event.event)) continue;
+    const auto* beat = std::get_if<master::WorkerHeartbeat>(&event.event);
+    if (setting.model.network.flows && beat != nullptr && !beat->capacity) continue;
     setting.injected.push_back({event.at, event.node, std::move(event.event)});
   }
 }
@@ -179,15 +180,17 @@ Result<std::unique_ptr<schedulers::Scheduler>> make_scheduler(const std::shared_
   return catalogue->make(scheduler, files);
 }
 
-/// The events to inject. Configurations are among them only under the scheduler of the log, and if the factory can make them.
+/// The events to inject. Configurations are among them only under the scheduler of the log, and if the factory can make them; with
+/// `own_speculation` they leave it as the options say.
 std::vector<InjectedEvent> injected_under(const Setting& setting, const std::string& scheduler,
-                                          const master::SchedulerFactory& factory) {
+                                          const master::SchedulerFactory& factory, bool own_speculation) {
   std::vector<InjectedEvent> injected;
   for (const InjectedEvent& event : setting.injected) {
     const auto* configured = std::get_if<master::SchedulerConfigured>(&event.event);
     if (configured != nullptr && (scheduler != setting.recorded_scheduler || !factory(configured->spec, configured->files)))
       continue;
     injected.push_back({event.at, event.machine, master::copy_of(event.event)});
+    if (configured != nullptr && own_speculation) std::get<master::SchedulerConfigured>(injected.back().event).speculation.reset();
   }
   return injected;
 }
@@ -197,7 +200,7 @@ Result<RunResult> run_once(const Options& options, const std::shared_ptr<const s
   WEFT_ASSIGN(auto made, make_scheduler(catalogue, setting, scheduler));
   RunOptions run;
   run.factory = scheduling::Catalogue::factory(catalogue);
-  run.injected = injected_under(setting, scheduler, run.factory);
+  run.injected = injected_under(setting, scheduler, run.factory, !options.cluster.speculation.empty());
   run.series_step = options.series_step > Time{0} ? options.series_step : series_step(setting);
   run.until = options.until;
   std::optional<EventLogFile> log;

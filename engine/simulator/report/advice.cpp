@@ -84,14 +84,15 @@ double least_ratio(const ComparedFigure& figure) {
   return figure.paired->ratio->mean - figure.paired->ratio->half_width;
 }
 
-std::size_t not_finished(const SchedulerRuns& runs) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(runs.runs.front().jobs, [](const JobResult& job) { return job.outcome != Outcome::finished; }));
+std::ptrdiff_t not_finished(const RunResult& run) {
+  return std::ranges::count_if(run.jobs, [](const JobResult& job) { return job.outcome != Outcome::finished; });
 }
 
 std::string objection_to(const Candidate& candidate, const SchedulerRuns& present, const SchedulerRuns& runs) {
-  const std::size_t lost = not_finished(runs), lost_now = not_finished(present);
-  if (lost > lost_now) return fmt::format("{} more jobs do not finish", lost - lost_now);
+  std::ptrdiff_t lost = 0;  // in all orders of the jobs
+  for (std::size_t seed = 0; seed < std::min(runs.runs.size(), present.runs.size()); ++seed)
+    lost += std::max<std::ptrdiff_t>(0, not_finished(runs.runs[seed]) - not_finished(present.runs[seed]));
+  if (lost > 0) return fmt::format("{} more jobs do not finish", lost);
   if (candidate.missed && candidate.missed->paired && candidate.missed->paired->difference.mean > kMoreMissed)
     return fmt::format("misses {:.0f} points more deadlines", 100 * candidate.missed->paired->difference.mean);
   if (least_ratio(candidate.tail) > kMostTail)

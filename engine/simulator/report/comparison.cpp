@@ -14,7 +14,16 @@ double Replay::mean_absolute_error() const {
 }
 
 Time time_alone(const JobSpec& job) {
-  return longest_path(job, [](const StageSpec& stage) { return stage.longest_duration(); });
+  std::vector<Time> ends;
+  Time longest{0}, part_begins{0};
+  for (const StageSpec& stage : job.stages) {
+    if (stage.planned && !ends.empty()) part_begins = longest + *stage.planned;  // when all before it has ended (plans.cpp)
+    Time begin = part_begins;
+    for (const std::uint32_t parent : stage.parents) begin = std::max(begin, ends[parent]);
+    ends.push_back(begin + stage.longest_duration());
+    longest = std::max(longest, ends.back());
+  }
+  return longest;
 }
 
 Replay compare_with_recording(const RunResult& run, const std::vector<std::optional<Time>>& recorded_ends) {

@@ -169,7 +169,13 @@ class EventLogReader {
 
   Result<void> joined(const EventLine& event) {
     auto& nodes = run_.recording.nodes;
-    const auto same = std::find_if(nodes.begin(), nodes.end(), [&](const RecordedNode& node) { return node.name == event.name; });
+    auto same = std::find_if(nodes.begin(), nodes.end(), [&](const RecordedNode& node) { return node.name == event.name; });
+    if (same == nodes.end()) {  // a worker without a name of its own has another one when it is started again
+      same = std::find_if(nodes.begin(), nodes.end(), [&](const RecordedNode& node) {
+        return node.host == event.host && node.rack == event.rack && node.capacity == event.capacity &&
+               node.attributes == event.attributes && !node.absences.empty() && !node.absences.back().until;
+      });
+    }
     run_.node_of[event.node] = static_cast<std::size_t>(same - nodes.begin());
     if (same == nodes.end()) {
       nodes.push_back({event.name,
@@ -266,7 +272,7 @@ class EventLogReader {
       stage.merged = true;
     }
     LoggedTask& task = stage.tasks[event.task];
-    if (event.event == "task_failed") return failed(event, task);
+    if (event.event == "task_failed") return failed(*job, stage, event, task);
     if (event.event != "task_finished") {
       const bool first = task.started.emplace(event.attempt, event.at).second;  // the launch comes first, and takes the slot
       const auto node = run_.node_of.find(event.node);
@@ -278,7 +284,10 @@ class EventLogReader {
     if (task.finished) return {};  // its output was lost, and made again
     task.finished = true;
     const auto started = task.started.find(event.attempt);
-    if (started != task.started.end()) task.duration = event.at - began(*job, stage, started->second);
+    if (started != task.started.end())
+      task.duration = event.at - began(*job, stage, started->second);
+    else if (event.usage.run > Time(0))  // its master was killed before it had written the launch
+      task.duration = event.at - began(*job, stage, event.at - event.usage.run);
     if (task.duration && transfers_apart_) {
       const Time read = input_here(stage.plan, event) ? Time(0) : event.usage.read;
       task.duration = std::max(Time(0), *task.duration - read - event.shuffle_read.value_or(Time(0)));
@@ -321,10 +330,10 @@ class EventLogReader {
   }
 
   /// An attempt that was killed, or could not fetch a lost output, did not fail by itself.
-  static Result<void> failed(const EventLine& event, LoggedTask& task) {
+  static Result<void> failed(const JobLog& job, const StageLog& stage, const EventLine& event, LoggedTask& task) {
     const auto started = task.started.find(event.attempt);
     if (started == task.started.end() || event.kind == "killed" || event.kind == "fetch_failed") return {};
-    task.failures.push_back({std::max(Time{0}, event.at - started->second), event.kind == "environment"});
+    task.failures.push_back({std::max(Time{0}, event.at - began(job, stage, started->second)), event.kind == "environment"});
     task.started.erase(started);
     return {};
   }

@@ -120,9 +120,16 @@ void stretch(std::vector<T>& values, std::uint32_t tasks) {
 Result<void> scale_stage(StageSpec& stage, double scale) {
   const double tasks = std::max(1.0, std::round(stage.tasks * scale));
   if (tasks > static_cast<double>(kMaxTasks)) return fail(Code::invalid_argument, "--scale: a stage would have too many tasks");
+  const std::uint64_t tasks_before = stage.tasks;
   stage.tasks = static_cast<std::uint32_t>(tasks);
   stretch(stage.durations, stage.tasks);
   stretch(stage.hosts, stage.tasks);
+  decltype(stage.failures) failures;
+  for (std::uint64_t i = 0; i < stage.tasks && !stage.failures.empty(); ++i) {
+    const auto before = stage.failures.find(static_cast<std::uint32_t>(i * tasks_before / stage.tasks));
+    if (before != stage.failures.end()) failures.emplace(static_cast<std::uint32_t>(i), before->second);
+  }
+  stage.failures = std::move(failures);
   stage.input_bytes = scaled(stage.input_bytes, scale);
   stage.shuffle_bytes = scaled(stage.shuffle_bytes, scale);
   stage.output_bytes = scaled(stage.output_bytes, scale);

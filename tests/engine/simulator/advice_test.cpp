@@ -99,6 +99,9 @@ TEST(Advice, HarmIsAnObjection) {
   const Advice incomplete = advise(comparison_of({{"fair", {run_of({10, 10})}}, {"new", {lost}}}), Goal::mean, "fsp");
   EXPECT_EQ(incomplete.candidates[0].objection, "1 more jobs do not finish");
   EXPECT_THAT(to_text(incomplete), HasSubstr("no: 1 more jobs do not finish"));
+  const Advice in_another_order =
+      advise(comparison_of({{"fair", {run_of({10, 10}), run_of({10, 10})}}, {"new", {run_of({1, 1}), lost}}}), Goal::mean, "fsp");
+  EXPECT_EQ(in_another_order.candidates[0].objection, "1 more jobs do not finish");
 }
 
 TEST(Advice, AUsersLossIsAnObjectionThoughTheTailIsNot) {

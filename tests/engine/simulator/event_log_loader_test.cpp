@@ -306,6 +306,49 @@ TEST(EventLogLoader, CountsOutputsOnceThatWereLostAndMadeAgain) {
   EXPECT_TRUE(stages[1].failures.empty()) << "it did not fail by itself";
 }
 
+TEST(EventLogLoader, AWorkerThatWasStartedAgainUnderAnotherNameIsTheMachineThatItWas) {
+  LogText log;
+  const std::string of = R"("host":"h9","rack":"r","capacity":{"cpu":1})";
+  log.add(1, "worker_joined", R"("node":8,"name":"h9-100",)" + of);
+  log.add(2, "worker_joined", R"("node":9,"name":"h9-101",)" + of);
+  log.add(3, "worker_lost", R"("node":8,"reason":"gone")");
+  log.add(4, "worker_joined", R"("node":10,"name":"h9-200",)" + of);
+  log.job(5, 1);
+  log.add(10, "plan_extended", R"("job":1,"targets":[0],"stages":[{"stage":0,"tasks":1}])");
+  log.ran(20, 30, 0, 0);
+  const auto recording = log.read();
+  ASSERT_TRUE(recording) << recording.error().to_string();
+  const auto on_host =
+      std::count_if(recording->nodes.begin(), recording->nodes.end(), [](const auto& node) { return node.host == "h9"; });
+  EXPECT_EQ(on_host, 2) << "the second one was there all the time";
+}
+
+TEST(EventLogLoader, AnEarlyReaderThatFailsHasNotWorkedWhileItWaited) {
+  LogText log;
+  log.job(5, 1);
+  log.add(10, "plan_extended", R"("job":1,"targets":[1],"stages":[{"stage":0,"tasks":1},{"stage":1,"tasks":1,"inputs":[0]}])");
+  log.add(20, "task_launched", R"("job":1,"stage":1,"task":0,"attempt":0,"node":1)");
+  log.ran(20, 100, 0, 0, 0, R"(,"partition_bytes":[5])");
+  log.add(110, "task_failed", R"("job":1,"stage":1,"task":0,"attempt":0,"node":1,"kind":"user_code","message":"no")");
+  log.ran(120, 125, 1, 0, 1);
+  const auto recording = log.read();
+  ASSERT_TRUE(recording) << recording.error().to_string();
+  const auto& failures = recording->workload.jobs.at(0).stages.at(1).failures;
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures.at(0).at(0).after, 10ms);
+}
+
+TEST(EventLogLoader, TakesTheTimeThatATaskRanWhereItsLaunchIsMissing) {
+  LogText log;
+  log.job(5, 1);
+  log.add(10, "plan_extended", R"("job":1,"targets":[0],"stages":[{"stage":0,"tasks":1}])");
+  log.add(700, "task_finished", R"("job":1,"stage":0,"task":0,"attempt":0,"node":1,"run_ns":600000000)");
+  const auto recording = log.read();
+  ASSERT_TRUE(recording) << recording.error().to_string();
+  EXPECT_THAT(recording->workload.jobs.at(0).stages.at(0).durations, ElementsAre(600ms));
+  EXPECT_THAT(recording->workload.notes, IsEmpty());
+}
+
 TEST(EventLogLoader, TakesPiecesOfHotPartitionsForTasks) {
   LogText log;
   log.job(5, 1);

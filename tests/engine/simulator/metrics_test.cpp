@@ -174,6 +174,9 @@ TEST(Metrics, TimeAloneIsTheLongestPath) {
   spec.stages[3].parents = {1};
   spec.stages[3].duration = 6s;
   EXPECT_EQ(time_alone(spec), 15s);
+  spec.stages[0].planned = 2s;
+  spec.stages[2].planned = 1s;
+  EXPECT_EQ(time_alone(spec), 17s) << "a part begins when the one before has ended, and its driver has planned it";
 }
 
 TEST(Metrics, AreFormattedForPeople) {

@@ -96,6 +96,19 @@ TEST(CarbyneLoader, JobsOfOneSecondMayEnterAsInTheAuthorsSimulator) {
   EXPECT_FALSE(load("carbyne:" + path + ",hash_order=-1", {}));
 }
 
+TEST(Resize, TasksThatFailAreInTheSamePlaces) {
+  Workload workload;
+  StageSpec& stage = workload.jobs.emplace_back().stages.emplace_back();
+  stage.tasks = 10;
+  stage.failures = {{6, {{std::chrono::seconds(1)}}}};
+  ASSERT_TRUE(resize(workload, {.scale = 0.5}));
+  EXPECT_EQ(stage.tasks, 5u);
+  ASSERT_EQ(stage.failures.size(), 1u);
+  EXPECT_EQ(stage.failures.begin()->first, 3u);
+  ASSERT_TRUE(resize(workload, {.scale = 2}));
+  EXPECT_EQ(stage.failures.size(), 2u) << "as many of them in proportion";
+}
+
 TEST(CarbyneLoader, SortsStagesAndScalesDemands) {
   Context context;
   context.machine = {.cpu = 20, .memory = 1000, .disk_read = 100, .network_in = 10, .disk_write = 100, .network_out = 10};
