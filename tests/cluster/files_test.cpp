@@ -69,6 +69,24 @@ TEST_F(Files, AreKeptByTheCommandLine) {
   EXPECT_EQ(read_file(files / "copy/one"), "1\n2\n3\n");
   good({"put", "-r", files / "copy", "/again"});
   EXPECT_TRUE(reads("/again/one", "1\n2\n3\n"));
+  // A directory behind ".." and a link; a pipe, and a link to where it is.
+  const std::string deep = files / "real/deep";
+  std::filesystem::create_directories(deep + "/a");
+  std::filesystem::create_directories(deep + "/b");
+  write_file(deep + "/a/f", "a\n");
+  write_file(deep + "/b/f", "b\n");
+  std::filesystem::create_directory_symlink(deep, files / "copy/link");
+  const std::string behind = files / "copy/link/../deep";
+  EXPECT_TRUE(has(refusal({"cp", behind, "weft://copied"}), "is a directory; say --recursive"));
+  good({"cp", "-r", behind, "weft://copied"});
+  EXPECT_TRUE(reads("/copied/a/f", "a\n") && reads("/copied/b/f", "b\n"));
+  good({"rm", "-r", "/copied"});
+  std::filesystem::create_directory_symlink(".", deep + "/self");
+  EXPECT_TRUE(has(refusal({"put", "-r", deep, "/loop"}), "/self leads to a directory that it is in"));
+  std::filesystem::remove(deep + "/self");
+  ASSERT_EQ(::mkfifo((deep + "/pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(has(refusal({"put", "-r", deep, "/pipe"}), "/pipe is neither a file nor a directory"));
+  good({"rm", "-r", "/loop", "/pipe"});
   good({"setrep", "2", "/words"});
   EXPECT_TRUE(eventually([&] { return FileCluster::number(good({"fsck", "/words", "--blocks", "--json"}).out, "replicas") == 2; }));
   EXPECT_TRUE(has(refusal({"rm", "/moved"}), "not empty"));

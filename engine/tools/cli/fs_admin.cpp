@@ -25,12 +25,18 @@ constexpr std::chrono::minutes kLongestStandstill{10};
 
 Result<void> fs_balance(const FsOptions& options) {
   WEFT_ASSIGN(const auto files, connect(options));
-  WEFT_TRY(files->balance(options.threshold));
-  while (true) {
-    WEFT_ASSIGN(const auto report, files->report());
-    if (!report.storage.balancing) return {};
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  // A master that was started again has forgotten the order: it is given until there is nothing to do for it.
+  for (bool copied = true; copied;) {
+    WEFT_TRY(files->balance(options.threshold));
+    copied = false;
+    while (true) {
+      WEFT_ASSIGN(const auto report, files->report());
+      copied = copied || report.storage.safe_mode || (report.storage.balancing && report.storage.copies > 0);
+      if (!report.storage.balancing && !report.storage.safe_mode) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
   }
+  return {};
 }
 
 Result<void> fs_report(const FsOptions& options) {

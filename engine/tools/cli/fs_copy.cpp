@@ -119,6 +119,21 @@ struct CopySource {
   storage::FileVersion version;
 };
 
+/// ".." behind a symbolic link means the parent of where the link leads, as where inputs are read (storage/inputs.hpp): so that
+/// what is found begins with what was written.
+std::string without_dots(const std::string& written) {
+  const fs::path path(written);
+  if (storage::is_remote(written) || std::find(path.begin(), path.end(), "..") == path.end()) return written;
+  const auto special = written.find_first_of("*?[{");
+  const auto slash = special == std::string::npos ? special : written.rfind('/', special);
+  const fs::path fixed = slash == std::string::npos ? fs::path(without_slash(written)) : fs::path(written.substr(0, slash));
+  const bool whole = slash != std::string::npos || fixed.filename() == "..";
+  std::error_code error;
+  const fs::path real = fs::canonical(whole ? fixed : fixed.parent_path(), error);
+  if (error) return written;
+  return whole ? real.string() + (slash == std::string::npos ? "" : written.substr(slash)) : (real / fixed.filename()).string();
+}
+
 /// What comes before the names that a pattern, or a directory, means.
 Result<std::string> base_of(RemoteFiles& files, const std::string& written) {
   std::string whole = without_slash(written);
@@ -196,7 +211,8 @@ Result<void> fs_copy(const FsOptions& options) {
   }
   std::vector<CopySource> sources;
   bool one_file = written.size() == 1;
-  for (const std::string& path : written) {
+  for (const std::string& argument : written) {
+    const std::string path = without_dots(argument);
     WEFT_ASSIGN(auto some, sources_of(stores.files(), path, options.recursive));
     WEFT_ASSIGN(const std::string base, base_of(stores.files(), path));
     one_file = one_file && some.size() == 1 && !some.front().path.starts_with(base);

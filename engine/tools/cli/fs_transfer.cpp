@@ -120,16 +120,32 @@ Result<void> put_file(FileSystem& files, const fs::path& from, const std::string
   return put_stream(files, file.get(), from, static_cast<std::uint64_t>(info.st_size), to, options);
 }
 
-Result<void> put_tree(FileSystem& files, const fs::path& from, const std::string& to, const FsOptions& options) {
+/// A directory, as the file system knows it whatever its names are.
+using Place = std::pair<dev_t, ino_t>;
+
+/// `above`: the directories that it is in. What is in a directory must have an end: of a pipe that is named itself all is stored.
+Result<void> put_tree(FileSystem& files, const fs::path& from, const std::string& to, const FsOptions& options,
+                      std::vector<Place> above = {}) {
+  struct stat info {};
+  if (::stat(from.c_str(), &info) != 0) return fail(errno_error("cannot read " + from.string(), errno));
+  if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode) && !above.empty())
+    return fail(Code::invalid_argument,
+                fmt::format("{} is neither a file nor a directory; nothing after it was stored", from.string()));
+  if (!S_ISDIR(info.st_mode)) return put_file(files, from, to, options);
+  const Place place{info.st_dev, info.st_ino};
+  if (std::find(above.begin(), above.end(), place) != above.end())
+    return fail(Code::invalid_argument,
+                fmt::format("{} leads to a directory that it is in; nothing after it was stored", from.string()));
+  above.push_back(place);
   std::error_code error;
-  if (!fs::is_directory(from, error)) return put_file(files, from, to, options);
   if (!options.recursive) return fail(Code::invalid_argument, fmt::format("{} is a directory; say --recursive", from.string()));
   WEFT_TRY(files.make_directory(to, true));
   std::vector<fs::path> entries;
   for (fs::directory_iterator at(from, error), end; !error && at != end; at.increment(error)) entries.push_back(at->path());
   if (error) return fail(Code::io, fmt::format("cannot read {}: {}", from.string(), error.message()));
   std::sort(entries.begin(), entries.end());
-  for (const fs::path& entry : entries) WEFT_TRY(put_tree(files, entry, storage::joined(to, entry.filename().string()), options));
+  for (const fs::path& entry : entries)
+    WEFT_TRY(put_tree(files, entry, storage::joined(to, entry.filename().string()), options, above));
   return {};
 }
 

@@ -171,13 +171,14 @@ Result<void> follow_logs(const MasterOption& master, std::uint64_t job, std::uin
   WEFT_ASSIGN(const auto admin, asked_again(options));
   LogTail logs;
   int ignored = 0;
+  Result<void> read;  // how the last look at the logs went
   const auto ended = follow(*admin, options, ignored, [&](const client::JobList&) -> Result<void> {
-    if (const auto pieces = admin->logs(JobId(job), bytes)) print(logs.add(*pieces));
+    read = admin->logs(JobId(job), bytes).map([&](const auto& pieces) { print(logs.add(pieces)); });
     std::fflush(stdout);
     return check_reader();
   });
   print(logs.rest());
-  return ended.map([](auto&&) {});
+  return ended ? read : ended.map([](auto&&) {});
 }
 
 void add_job_watch(CLI::App& job, Action& action, int& exit_status) {

@@ -72,7 +72,7 @@ Result<void> show_known(const SchedulingOptions& options) {
 
 Result<void> show(const SchedulingOptions& options) {
   auto admin = options.master_given ? admin_at(options.master) : client::Admin::connect(options.master.address);
-  if (!admin && !options.master_given) return show_known(options);
+  if (!admin && !options.master_given && admin.error().code() == Code::unavailable) return show_known(options);
   if (!admin) return fail(std::move(admin).error());
   WEFT_ASSIGN(const auto info, (*admin)->scheduler());
   return print(options.json ? scheduler_json(info) : scheduler_text(info));

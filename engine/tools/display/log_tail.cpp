@@ -10,7 +10,8 @@ namespace weft::tools {
 
 namespace {
 
-constexpr std::size_t kRecognised = 4096;  // bytes of a log's end
+constexpr std::size_t kRecognised = 4096;        // bytes of a log's end
+constexpr std::size_t kLongestLine = 64u << 10;  // is shown before it ends, in pieces
 
 /// How many bytes of the text were shown before, when they are the end of the same log; nothing: this is not known. Where lines
 /// repeat, several numbers are possible. The smallest is given, so that a line may be shown twice, but none is left out.
@@ -42,6 +43,7 @@ std::string LogTail::add(const std::vector<client::JobLog>& logs) {
     for (std::size_t end; (end = fresh.find('\n')) != std::string_view::npos; fresh.remove_prefix(end + 1))
       ((lines += title) += "| ").append(std::exchange(seen.line, {})).append(fresh.substr(0, end + 1));
     seen.line += fresh;
+    if (seen.line.size() > kLongestLine) ((lines += title) += "| ").append(std::exchange(seen.line, {})).append("\n");
     seen.text = text;
   }
   return lines;

@@ -13,7 +13,8 @@ namespace weft::tools {
 class LogTail {
  public:
   /// The whole lines that are new, each behind the name of its worker: "w1| line", "driver on w1| line". Where more was written
-  /// than the logs show, a line says so. Workers that do not answer are left out until they do.
+  /// than the logs show, a line says so. A line of more than 64 KiB comes in pieces. Workers that do not answer are left out until
+  /// they do.
   std::string add(const std::vector<client::JobLog>& logs);
   /// The lines that have no end yet.
   std::string rest();

@@ -41,6 +41,7 @@ std::string cause_of(const LoggedAttempt& attempt) {
   if (attempt.kind == "timed_out") return "timeout";
   if (attempt.kind == "fetch_failed") return "lost_output";
   if (attempt.kind == "plan_mismatch") return "plan_mismatch";
+  if (attempt.kind == "refused") return cause_in(attempt.why, "unreadable_input");
   return cause_in(attempt.why, attempt.kind == "environment" ? "environment" : "user_code");
 }
 

@@ -133,7 +133,7 @@ void ClusterSamples::note_jobs(TimePoint at, const client::JobList& jobs) {
     const bool ended_since = running_.contains(job.id) || job.id > latest_;
     if (ended_since && (job.state == master::JobState::failed || job.state == master::JobState::killed))
       note(at, job.state == master::JobState::failed ? "job_failed" : "job_killed",
-           fmt::format("job {} {} of {} {}", job.id.value(), client::shown_name(job), job.user,
+           fmt::format("job {} {} of {} {}", job.id.value(), job.name, job.user,
                        job.state == master::JobState::failed ? "failed" : "was killed"),
            job.id.value());
   }

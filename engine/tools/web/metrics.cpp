@@ -1,5 +1,6 @@
 #include "engine/tools/web/metrics.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +12,7 @@
 
 #include "base/assert.hpp"
 #include "base/file.hpp"
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "engine/tools/display/master_text.hpp"
@@ -22,14 +24,19 @@ namespace {
 
 constexpr std::size_t kMostLabelled = 1000;
 
+/// What is no UTF-8 becomes U+FFFD: Prometheus takes nothing of a page that has a single byte of it.
 std::string label_value(std::string_view text) {
   std::string made;
-  for (const char c : text) {
-    if (c == '\n') {
+  for (std::size_t size = 0; !text.empty(); text.remove_prefix(std::max<std::size_t>(1, size))) {
+    size = utf8_length(text);
+    const char c = text.front();
+    if (size == 0) {
+      made += "\uFFFD";
+    } else if (c == '\n') {
       made += "\\n";
     } else {
       if (c == '"' || c == '\\') made += '\\';
-      made += c;
+      made += text.substr(0, size);
     }
   }
   return made;

@@ -136,6 +136,14 @@ TEST(LogTail, TellsEachLineOnceAndWhole) {
   EXPECT_EQ(tail.rest(), "w1| e\n");
 }
 
+TEST(LogTail, TellsALineWithoutAnEndInPieces) {
+  LogTail tail;
+  std::string text, told;
+  for (int i = 0; i < 100; ++i) told += add(tail, text += std::string(4000, 'x') + "\r");
+  EXPECT_GT(told.size(), 300'000u);
+  EXPECT_LT(tail.rest().size(), 70'000u);
+}
+
 TEST(LogTail, TellsADriverFromTheTasksOfItsWorker) {
   LogTail tail;
   std::vector<client::JobLog> logs;

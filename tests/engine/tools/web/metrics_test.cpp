@@ -114,6 +114,8 @@ ClusterReadings two_workers() {
   pool.status.name = "nightly";
   pool.pending = 7;
   state.groups.push_back(pool);
+  pool.status.name = "ni\xffght";  // what is no UTF-8 makes the whole page unreadable for Prometheus
+  state.groups.push_back(pool);
   state.scheduler.trouble.refused = 3;
   return state;
 }
@@ -148,6 +150,7 @@ TEST(MetricsText, IsWhatTheSpecificationSays) {
   EXPECT_EQ(value("weft_worker_devices_excluded", "weft_worker_devices_excluded" + second), 1);
   EXPECT_EQ(value("weft_worker_slots", "weft_worker_slots{worker=\"w\\\"1\\\\\\n\",rack=\"r1\",node=\"1\"}"), 4);
   EXPECT_EQ(value("weft_pool_waiting_tasks", "weft_pool_waiting_tasks{pool=\"nightly\"}"), 7);
+  EXPECT_EQ(value("weft_pool_waiting_tasks", "weft_pool_waiting_tasks{pool=\"ni\uFFFDght\"}"), 7);
   EXPECT_EQ(value("weft_scheduler_refused_decisions", "weft_scheduler_refused_decisions_total"), 3);
   EXPECT_GT(value("process_resident_memory_bytes", "process_resident_memory_bytes"), 0);
   EXPECT_FALSE(parsed.families.contains("weft_files"));
