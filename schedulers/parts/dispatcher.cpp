@@ -46,7 +46,7 @@ void Dispatcher::begin_call(const ClusterView& view, const Trigger& trigger, Dec
       return ends != nullptr && ends->overdue(job.id);
     });
   };
-  call_.kept.update(view, overdue);
+  call_.kept.update(view, overdue, decisions);
   call_.by_node = call_.one = false;  // the call before may have been cut off
   call_.farthest = Locality::any;
   const bool all = trigger.kind != Trigger::Kind::node || parts_.all_nodes ||

@@ -1,5 +1,8 @@
 #include "schedulers/parts/kept_nodes.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace weft::schedulers {
 
 namespace {
@@ -17,14 +20,47 @@ double filled(const NodeInfo& node, const Resources& demand) {
 }  // namespace
 
 void KeptNodes::on_event(const Notice& notice) {
+  if (notice.kind == Notice::Kind::job_ended)
+    given_up_.erase(given_up_.lower_bound({notice.job, StageId(0)}), given_up_.upper_bound({notice.job, StageId(UINT32_MAX)}));
   if (notice.kind != Notice::Kind::task_launched) return;
   const auto kept = kept_.find(notice.node);
   if (kept != kept_.end() && kept->second.job == notice.job && kept->second.stage == notice.stage) kept_.erase(kept);
 }
 
-const StageInfo* KeptNodes::pending_stage(const ClusterView& view, const Task& task) {
-  const JobInfo* const job = view.job(task.job);
-  return job != nullptr && job->runnable.contains(task.stage) ? job->stage(task.stage) : nullptr;
+void KeptNodes::update(const ClusterView& view, const std::function<bool(const JobInfo&)>& overdue, Decisions& decisions) {
+  for (auto kept = kept_.begin(); kept != kept_.end();) {
+    const JobInfo* const job = view.job(kept->second.job);
+    const bool stays = job != nullptr && overdue(*job) && still_kept(view, kept->first, kept->second, decisions);
+    kept = stays ? std::next(kept) : kept_.erase(kept);
+  }
+  if (looked_ && view.now() - *looked_ < kLook) return;
+  looked_ = view.now();
+  const std::size_t most = std::max<std::size_t>(1, view.nodes().size() / kPart);
+  std::vector<Resources> fitting;
+  for (const JobOrder& order : view.runnable_jobs()) {
+    if (kept_.size() >= most) return;
+    const JobInfo& job = *view.job(order.id);
+    if (!has_node(job.id) && overdue(job)) keep_for(view, job, fitting);
+  }
+}
+
+bool KeptNodes::still_kept(const ClusterView& view, NodeId id, Task& task, Decisions& decisions) {
+  const JobInfo& job = *view.job(task.job);
+  const NodeInfo* const node = view.node(id);
+  if (!job.runnable.contains(task.stage) || node == nullptr || !node->usable()) return false;
+  const Resources& demand = job.stage(task.stage)->demand;
+  if (!fits(demand, {}, node->capacity)) return false;
+  if (!fits(demand, node->used, node->capacity)) {
+    task.room_since.reset();
+    return true;
+  }
+  if (!task.room_since) task.room_since = view.now();
+  if (view.now() - *task.room_since < kLongestRoom) {
+    decisions.wake_at(*task.room_since + kLongestRoom);
+    return true;
+  }
+  given_up_.emplace(task.job, task.stage);
+  return false;
 }
 
 bool KeptNodes::has_node(JobId job) const {
@@ -33,12 +69,12 @@ bool KeptNodes::has_node(JobId job) const {
 
 void KeptNodes::keep_for(const ClusterView& view, const JobInfo& job, std::vector<Resources>& fitting) {
   for (const StageId id : job.runnable) {
-    const Resources& demand = job.stage(id)->demand;
-    if (std::ranges::find(fitting, demand) != fitting.end()) continue;
-    if (fits_somewhere(view, job.id, demand)) {
-      fitting.push_back(demand);
-    } else if (const auto node = node_for(view, demand)) {
-      kept_.emplace(*node, Task{job.id, id});
+    const StageInfo& stage = *job.stage(id);
+    if (given_up_.contains({job.id, id}) || std::ranges::find(fitting, stage.demand) != fitting.end()) continue;
+    if (fits_somewhere(view, job.id, stage.demand)) {
+      fitting.push_back(stage.demand);
+    } else if (const auto node = node_for(view, stage)) {
+      kept_.emplace(*node, Task{job.id, id, {}});
       return;
     }
   }
@@ -51,12 +87,13 @@ bool KeptNodes::fits_somewhere(const ClusterView& view, JobId job, const Resourc
   });
 }
 
-std::optional<NodeId> KeptNodes::node_for(const ClusterView& view, const Resources& demand) const {
+std::optional<NodeId> KeptNodes::node_for(const ClusterView& view, const StageInfo& stage) const {
   std::optional<NodeId> best;
   double least = 0;
   for (const auto& [id, node] : view.nodes()) {
-    if (!node.usable() || kept_.contains(id) || !fits(demand, {}, node.capacity)) continue;
-    const double part = filled(node, demand);
+    if (!node.usable() || kept_.contains(id) || !fits(stage.demand, {}, node.capacity)) continue;
+    if (!stage.pending.pick(id, node.host, node.rack)) continue;  // all have failed there
+    const double part = filled(node, stage.demand);
     if (best && part >= least) continue;
     best = id;
     least = part;
