@@ -90,12 +90,6 @@ template <class A, class B>
 struct HoldsView<std::pair<A, B>>
     : std::bool_constant<HoldsView<std::remove_cv_t<A>>::value || HoldsView<std::remove_cv_t<B>>::value> {};
 template <class T>
-struct HoldsView<std::optional<T>> : HoldsView<T> {};
-template <class T, std::size_t N>
-struct HoldsView<std::array<T, N>> : HoldsView<T> {};
-template <class T, class Allocator>
-struct HoldsView<std::vector<T, Allocator>> : HoldsView<T> {};
-template <class T>
 struct HoldsView {
   static constexpr bool test() {
     if constexpr (std::is_array_v<T>) {
@@ -104,13 +98,8 @@ struct HoldsView {
       return true;
     } else if constexpr (PlainAggregate<T>) {
       return HoldsView<decltype(fields_of(std::declval<T&>()))>::value;
-    } else if constexpr (requires {
-                           typename T::key_type;
-                           typename T::mapped_type;
-                         }) {
-      return HoldsView<typename T::key_type>::value || HoldsView<typename T::mapped_type>::value;
-    } else if constexpr (requires { typename T::key_type; }) {
-      return HoldsView<typename T::key_type>::value;
+    } else if constexpr (requires { typename T::value_type; }) {  // an optional, or a container
+      return HoldsView<std::remove_cv_t<typename T::value_type>>::value;
     } else {
       return false;
     }

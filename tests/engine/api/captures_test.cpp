@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <weft/chosen.hpp>
 #include <weft/weft.h>
 
 #include "base/sanitized.hpp"
@@ -102,6 +103,10 @@ TEST(Captures, ByReferenceAreNamedWithTheirOperator) {
     const auto where = [&more](std::uint64_t key, std::uint32_t count) { return static_cast<std::uint32_t>(key + more) % count; };
     const auto pairs = flow.generate(3, [](std::uint64_t i) { return std::pair(i, i); });
     (void)pairs.reduce_by_key(std::plus<>(), partition_by(where, 2)).count();
+  });
+  expect_warning("aggregate", [](Flow& flow) {
+    std::uint64_t factor = 2;
+    (void)flow.generate(3, same).aggregate(weft::max_by(std::identity(), [&factor](std::uint64_t i) { return factor * i; }));
   });
   // Sinks run when the definition has returned: this function looks at what is gone for no record that there is.
   const ScratchDirectory scratch;

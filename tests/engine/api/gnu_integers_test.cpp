@@ -1,4 +1,4 @@
-// Integers of 128 bits, which there are where a program is compiled with GNU's extensions, as CMake does unless told otherwise.
+// Integers of 128 bits. CMake compiles programs with GNU's extensions unless told otherwise, and with those they are integers.
 #include <type_traits>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Keys of 128 bits: integers where a program is compiled with GNU's extensions, as CMake does unless told otherwise.
+// Keys of 128 bits. CMake compiles programs with GNU's extensions unless told otherwise, and with those they are integers.
 #include <type_traits>
 #include <utility>
 #include <vector>
