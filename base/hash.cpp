@@ -29,7 +29,7 @@ Result<Hash128> hash_file(const std::string& path) {
   if (!file.valid()) return fail(errno_error("cannot open " + path, errno));
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
-  Buffer block(256u << 10);
+  Buffer block(32u << 10);  // a process that only starts pays for each page that it touches first
   while (true) {
     const ssize_t got = ::read(file.get(), block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
