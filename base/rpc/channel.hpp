@@ -87,6 +87,7 @@ class Channel final : public Connection {
   void enqueue(FrameKind kind, MessageType type, std::uint64_t id, Payload payload);
   void schedule_flush();
   void flush();
+  void unsendable(Error error);
 
   // Deadlines and ends.
   void arm_deadline();

@@ -107,7 +107,7 @@ void Channel::flush() {
   for (int turn = 0; turn < kSendsPerTurn && watch_ != nullptr && left(); ++turn) {
     const auto batch = queue_.batch();
     const auto put = stream_.send(batch.pieces, batch.fds);
-    if (!put) return break_off(put.error());
+    if (!put) return unsendable(put.error());
     queue_.sent(put->bytes);
     sent_ += put->bytes;
     // A question that the peer has not got yet, since it takes what stands before it.
@@ -120,6 +120,12 @@ void Channel::flush() {
   if (watch_ == nullptr) return;
   if (left()) return schedule_flush();
   if (state_ == State::draining) ::shutdown(watch_->fd(), SHUT_WR);  // then the peer closes, or end_timer_ does
+}
+
+/// The peer has closed. What it sent before says why: a goodbye, though the kernel resets a connection that has something unread.
+void Channel::unsendable(Error error) {
+  if (state_ == State::open) receive_what_came();
+  break_off(std::move(error));
 }
 
 // ---- deadlines

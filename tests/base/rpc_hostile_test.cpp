@@ -224,6 +224,22 @@ TEST_P(HostileTest, AnswersToNothingAreIgnored) {
   expect_alive();
 }
 
+/// Its kernel resets the connection, because something was not read.
+TEST_P(HostileTest, AGoodbyeCountsThoughTheNextMessageCannotBeSent) {
+  serve_and_watch();
+  Fd leaving = plain_socket();
+  put(leaving, hello_bytes());
+  const ConnectionPtr connection = accepted_.get();
+  reactor_->run([&] { connection->notify(1, text_payload("not read")); });
+  reactor_->run([&] {
+    put(leaving, frame_bytes(head_of(FrameKind::goodbye), {}));
+    leaving.reset();
+    connection->notify(1, text_payload("to nobody"));
+  });
+  EXPECT_EQ(closed_.get().code(), Code::cancelled) << closed_.get().to_string();
+  expect_alive();
+}
+
 TEST_P(HostileTest, AMalformedErrorReplyIsAnErrorAllTheSame) {
   const auto parts = split_endpoint(any_endpoint().text).value();
   const Fd listening = listen_on(resolve_blocking(parts).value().front()).value();
