@@ -18,6 +18,7 @@ namespace weft::master {
 namespace {
 
 constexpr Duration kLogDeadline = std::chrono::seconds(10);
+constexpr std::uint64_t kMostLogBytes = 128u << 20;  // of all workers, for one request
 constexpr std::size_t kMostCapacityText = 256;
 constexpr std::uint64_t kMostValueBytes = 256u << 20;  // of one job
 // For a driver to attach again: after a restart of the master, and after its connection broke.
@@ -438,13 +439,14 @@ void ClientRequests::on_job_logs(const rpc::Message& message, rpc::Responder res
     std::size_t missing = 0;
     rpc::Responder responder;
   };
-  auto gathering = std::make_shared<Gathering>(Gathering{{}, 2 * parts_.workers.context.table.all().size(), std::move(responder)});
-  if (parts_.workers.context.table.all().empty()) return gathering->responder.reply(client::encode(client::JobLogs{}));
+  const auto& workers = parts_.workers.context.table.all();
+  if (workers.empty()) return responder.reply(client::encode(client::JobLogs{}));
+  auto gathering = std::make_shared<Gathering>(Gathering{{}, 2 * workers.size(), std::move(responder)});
+  const std::uint64_t most = std::min(wanted->max_bytes, kMostLogBytes / gathering->missing);
   for (const bool of_driver : {true, false})
-    for (const auto& [id, worker] : parts_.workers.context.table.all())
-      worker.connection->request(protocol::kReadLog,
-                                 protocol::encode(protocol::LogRequest{wanted->job, wanted->max_bytes, of_driver}), kLogDeadline,
-                                 [gathering, of_driver, name = worker.info.name](Result<rpc::Message> answer) {
+    for (const auto& [id, worker] : workers)
+      worker.connection->request(protocol::kReadLog, protocol::encode(protocol::LogRequest{wanted->job, most, of_driver}),
+                                 kLogDeadline, [gathering, of_driver, name = worker.info.name](Result<rpc::Message> answer) {
                                    client::JobLog log{name, {}, answer || of_driver ? "" : answer.error().to_string(), of_driver};
                                    if (answer) log.text = std::move(answer->bulk);
                                    if (!log.error.empty() || !log.text.empty()) gathering->logs.push_back(std::move(log));

@@ -82,7 +82,8 @@ void add_job(CLI::App& app, Action& action, int& exit_status) {
   add_value(log.app(), "--task", log.options().task, "STAGE.TASK",
             "Only what task STAGE.TASK printed, such as 3.17, and others at the same time")
       ->check(parsed_by(parse_task_name));
-  add_value(log.app(), "--bytes", log.options().log_bytes, "SIZE", "At most this much of each worker's log, from its end")
+  add_value(log.app(), "--bytes", log.options().log_bytes, "SIZE",
+            "At most this much of each worker's log, from its end, and of all 128 MiB")
       ->check(parsed_by(parse_size))
       ->capture_default_str();
   for (const char* name : {"cancel", "kill"}) {

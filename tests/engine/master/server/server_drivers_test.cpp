@@ -1,4 +1,5 @@
 // Detached jobs as clients and workers see them: a master behind its socket, and peers that are a few lines of this test.
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -41,7 +42,7 @@ class ServerDrivers : public testing::Test {
   /// A worker that has every file but those of /missing, whose drivers print "hello", and whose commands are kept.
   rpc::ConnectionPtr join(const std::string& name) {
     rpc::Handler handler;
-    handler.on_request = [](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
+    handler.on_request = [this](const rpc::ConnectionPtr&, const rpc::Message& message, rpc::Responder responder) {
       if (message.type == protocol::kFindFiles) {
         protocol::FileAnswer answer;
         const auto query = protocol::decode<protocol::FileQuery>(message).value();
@@ -51,8 +52,11 @@ class ServerDrivers : public testing::Test {
         return responder.reply(protocol::encode(answer));
       }
       rpc::Payload payload;
-      if (message.type == protocol::kReadLog && protocol::decode<protocol::LogRequest>(message).value().driver)
-        payload.bulk.emplace_back(Buffer::copy_of(as_bytes(std::string_view("hello\n"))));
+      if (message.type == protocol::kReadLog) {
+        const auto wanted = protocol::decode<protocol::LogRequest>(message).value();
+        log_bytes = wanted.max_bytes;
+        if (wanted.driver) payload.bulk.emplace_back(Buffer::copy_of(as_bytes(std::string_view("hello\n"))));
+      }
       responder.reply(std::move(payload));
     };
     handler.on_notify = [this, name](const rpc::ConnectionPtr&, const rpc::Message& message) {
@@ -119,8 +123,9 @@ class ServerDrivers : public testing::Test {
   std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("test");
   std::unique_ptr<Server> server;
   std::vector<rpc::ConnectionPtr> peers;
-  rpc::ConnectionPtr asking;  // of status()
-  std::mutex mutex;           // guards what follows
+  rpc::ConnectionPtr asking;                // of status()
+  std::atomic<std::uint64_t> log_bytes{0};  // that the master asked a worker for, last
+  std::mutex mutex;                         // guards what follows
   std::condition_variable changed;
   std::vector<std::pair<std::string, protocol::StartDriver>> starts;
 };
@@ -157,6 +162,9 @@ TEST_F(ServerDrivers, ADetachedJobIsRunByADriverOnAWorker) {
   EXPECT_TRUE(logs->logs[0].driver);
   EXPECT_EQ(logs->logs[0].node, "w1");
   EXPECT_EQ(as_chars(logs->logs[0].text.view()), "hello\n");
+  EXPECT_EQ(log_bytes, 100u);
+  ASSERT_TRUE(call(process, client::kJobLogs, client::encode(client::LogsWanted{job.job, UINT64_MAX})));
+  EXPECT_EQ(log_bytes, 64u << 20) << "all of a cluster are no more than the master can hold";
 }
 
 TEST_F(ServerDrivers, AnotherDriverTakesThePlaceOfTheFirst) {
