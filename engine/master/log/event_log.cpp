@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
 #include "base/version.hpp"
 #include "engine/master/log/event_line.hpp"
 
@@ -30,20 +31,23 @@ EventLine first_line(const char* event, Time at) {
 Result<EventLog> EventLog::open(const std::string& path, Time at, const std::string& scheduler, const LogRotation& rotation,
                                 bool continues) {
   WEFT_ASSIGN(LogFile file, LogFile::open(path, "event log", rotation));
-  WEFT_TRY(file.begin_period());
+  file.begin_period();
   WEFT_ASSIGN(const std::uint32_t piece, file.piece());
   const LogPlace began{piece, file.size()};
   file.begin_archive();
   EventLog log(std::move(file), began);
   EventLine first = first_line(continues ? "log_continued" : "log_started", at);
   first.scheduler = scheduler;
-  log.add(to_json(std::move(first)));
-  WEFT_TRY(log.flush(at));
+  log.add(log.begin_ = to_json(std::move(first)));
+  if (auto written = log.flush(at); !written) {
+    if (log.file_.ended()) return fail(std::move(written).error());
+    Log("master").warn("{}", written.error().to_string());
+  }
   return log;
 }
 
 std::string EventLog::first_lines(Time at) const {
-  std::string text = to_json(first_line("log_continued", at)) + '\n';
+  std::string text = (begin_.empty() ? to_json(first_line("log_continued", at)) : begin_) + '\n';
   if (configured_) {
     EventLine configured = *configured_;
     configured.at = at;
@@ -56,6 +60,7 @@ std::string EventLog::first_lines(Time at) const {
 Result<void> EventLog::flush(Time at) {
   auto written = file_.append(text_, [this, at] { return first_lines(at); });
   text_.clear();
+  if (!file_.losing()) begin_.clear();
   return written;
 }
 

@@ -45,8 +45,8 @@ struct LogPlace {
 class EventLog {
  public:
   /// Continues the file when it exists, after its last whole line; a line that a crash cut off is removed. The first line says that
-  /// a master began here, or with `continues` that another one went on with what ran. unavailable when another master writes to the
-  /// file.
+  /// a master began here, or with `continues` that another one went on with what ran; on a full disk it is written when there is
+  /// room, and a warning says so. unavailable when another master writes to the file.
   static Result<EventLog> open(const std::string& path, Time at, const std::string& scheduler, const LogRotation& rotation = {},
                                bool continues = false);
 
@@ -71,6 +71,7 @@ class EventLog {
   LogFile file_;
   LogPlace began_;
   std::string text_;
+  std::string begin_;  // the first line, until it is written
   std::map<NodeId, std::string> repeated_;
   std::optional<EventLine> configured_;
 };

@@ -48,10 +48,11 @@ Result<LogFile> LogFile::open(const std::string& path, std::string what, const L
   return log;
 }
 
-Result<void> LogFile::begin_period() {
-  if (size_ > 0 && period_ != period_of(calendar_now())) WEFT_TRY(rotate());
+void LogFile::begin_period() {
+  if (size_ > 0 && period_ != period_of(calendar_now())) {
+    if (const auto rotated = rotate(); !rotated) Log("master").warn("{}; the {} goes on in {}", rotated.error().to_string(), what_, path_);
+  }
   continues_ = false;  // what is written next is the first of a new file anyway
-  return {};
 }
 
 Result<std::uint32_t> LogFile::piece() const {
@@ -119,6 +120,7 @@ Result<void> LogFile::write(std::string_view lines, const FirstLines& first_line
 Result<void> LogFile::lose(std::string_view lines, Error why) {
   const bool first = lost_ == 0;
   lost_ += static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+  continues_ = true;
   const bool cut = ::ftruncate(file_.get(), static_cast<off_t>(size_)) == 0;
   if (!cut) file_ = Fd();
   if (!cut) return fail(std::move(why).wrap(fmt::format("the {} {} ends here", what_, path_)));

@@ -24,13 +24,14 @@ class LogFile {
   /// messages: "event log". unavailable when another process writes to the file; other errors name the file.
   static Result<LogFile> open(const std::string& path, std::string what, const LogRotation& rotation);
 
-  /// Rotates the file when what it has is of an earlier period.
-  Result<void> begin_period();
+  /// Rotates the file when what it has is of an earlier period. A warning is logged where that fails, as on a full disk: the file
+  /// goes on for now.
+  void begin_period();
   /// Tends the pieces that are no longer written, on a thread of their own.
   void begin_archive() { archive_ = std::make_unique<LogArchive>(path_, rotated_); }
   /// Appends whole lines, after rotating the file when it is large or old. They are lost when that fails, as on a full disk; an
-  /// error says so once, and the log goes on when there is room. When it cannot go on, as with a pipe that nobody reads any more,
-  /// the error says so, and nothing more is written.
+  /// error says so once, and the log goes on when there is room, with the first lines again. When it cannot go on, as with a pipe
+  /// that nobody reads any more, the error says so, and nothing more is written.
   Result<void> append(std::string_view lines, const FirstLines& first_lines);
 
   /// Bytes of the piece that is written, and its number.
@@ -38,6 +39,8 @@ class LogFile {
   Result<std::uint32_t> piece() const;
   /// What was appended last is not in it.
   bool losing() const { return lost_ > 0 || !file_.valid(); }
+  /// It cannot go on.
+  bool ended() const { return !file_.valid(); }
   /// Waits until the pieces of before are compressed.
   void settle() { archive_->settle(); }
 
@@ -61,7 +64,7 @@ class LogFile {
   Fd file_;
   std::uint64_t size_ = 0;
   std::int64_t period_ = 0;  // of the calendar, in which what is in the file was written
-  bool continues_ = false;   // the file is new, and begins with the first lines
+  bool continues_ = false;   // what is written next stands behind the first lines: the file is new, or lacks lines
   std::uint64_t lost_ = 0;   // lines, since one was last written
   std::unique_ptr<LogArchive> archive_;
 };

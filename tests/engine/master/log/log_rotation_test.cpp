@@ -152,6 +152,25 @@ TEST_F(RotatedLog, GoesOnWhenTheDiskHasRoomAgain) {
   EXPECT_TRUE(text.ends_with(line(4) + "\n")) << text;
 }
 
+TEST_F(RotatedLog, IsOpenedOnAFullDiskAndBeginsWhenThereIsRoom) {
+  weft::test::SmallDisk disk(directory_.path() / "disk", 1);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+  const std::string file = disk.path() + "/events";
+  ASSERT_TRUE(write_file(file, std::string(4095, 'x') + '\n'));  // a whole page
+  disk.fill();
+  auto log = open(file, kNever).value();
+  log.add(line(2));
+  EXPECT_TRUE(log.flush(Time(2))) << "it was said";
+  EXPECT_EQ(fs::file_size(file), 4096u);
+  disk.clear();
+  for (const std::uint64_t job : {3, 4}) write(log, job);
+  const std::string text = read_file(file).value().substr(4096);
+  EXPECT_EQ(text.find("{\"time_ns\":0,\"event\":\"log_started\""), 0u) << text;
+  EXPECT_EQ(text.find("log_", text.find("log_started") + 1), std::string::npos) << "once";
+  EXPECT_EQ(text.find(line(2)), std::string::npos);
+  EXPECT_TRUE(text.ends_with(line(3) + "\n" + line(4) + "\n")) << text;
+}
+
 TEST_F(RotatedLog, ALogOfYesterdayIsRotatedWhenAMasterStarts) {
   const LogRotation daily{.bytes = 0, .period = 24h, .keep = 0, .keep_bytes = 0};
   { auto log = open(path(), daily).value(); }
