@@ -50,7 +50,8 @@ Result<LogFile> LogFile::open(const std::string& path, std::string what, const L
 
 void LogFile::begin_period() {
   if (size_ > 0 && period_ != period_of(calendar_now())) {
-    if (const auto rotated = rotate(); !rotated) Log("master").warn("{}; the {} goes on in {}", rotated.error().to_string(), what_, path_);
+    if (const auto rotated = rotate(); !rotated)
+      Log("master").warn("{}; the {} goes on in {}", rotated.error().to_string(), what_, path_);
   }
   continues_ = false;  // what is written next is the first of a new file anyway
 }
