@@ -176,11 +176,18 @@ void BinaryCache::answer_waiting() {
   for (const rpc::Peers::Done& done : std::exchange(for_master_, {})) connect(done);
 }
 
+bool BinaryCache::has(const Hash128& binary) const {
+  if (!ready_.contains(binary)) return false;
+  const std::uint64_t bytes = size_of(path_of(binary));
+  return bytes > 0 && bytes == kept_.at(binary).bytes;
+}
+
 void BinaryCache::get(const Hash128& binary, Done done) {
-  if (const auto found = ready_.find(binary); found != ready_.end()) {
+  if (has(binary)) {
     needed(binary);
-    return done(found->second);
+    return done(path_of(binary));
   }
+  ready_.erase(binary);
   const auto [waiting, fresh] = waiting_.try_emplace(binary);
   waiting->second.push_back(std::move(done));
   if (!fresh) return;
@@ -188,7 +195,7 @@ void BinaryCache::get(const Hash128& binary, Done done) {
   fetch(binary);
 }
 
-/// One of an earlier worker. It may be large, and no longer in memory.
+/// One of an earlier worker, or one that was changed. It may be large, and no longer in memory.
 void BinaryCache::check_kept(const Hash128& binary) {
   auto then = guarded(alive_, [this, binary](bool intact) { intact ? finish(binary, path_of(binary)) : fetch(binary); });
   background_.post([&reactor = reactor_, binary, path = path_of(binary), then = std::move(then)]() mutable {
@@ -212,7 +219,7 @@ std::string BinaryCache::path_of(const Hash128& binary) const { return fmt::form
 
 void BinaryCache::finish(const Hash128& binary, const Result<std::string>& path) {
   if (path) {
-    ready_[binary] = *path;
+    ready_.insert(binary);
     needed(binary);
     make_room(binary);
   }

@@ -33,8 +33,11 @@ class BinaryCache {
   /// ago and are not `in_use`, which is called only then.
   void bound(std::uint64_t most, InUse in_use);
 
-  /// Calls `done` with the path of the program, fetching it from the master first when it is not here. May call it at once.
+  /// Calls `done` with the path of the program, fetching it from the master first when it is not here, or not here any more. May
+  /// call it at once.
   void get(const Hash128& binary, Done done);
+  /// Whether the program was checked and its file has been neither removed nor cut off since: then get() calls at once.
+  bool has(const Hash128& binary) const;
 
   /// The connection is lost. With `wait`, what is being fetched, and what is requested from now on, waits for master_found().
   /// May be repeated.
@@ -65,7 +68,7 @@ class BinaryCache {
   std::uint64_t kept_bytes_ = 0;  // of these
   std::uint64_t most_ = std::numeric_limits<std::uint64_t>::max();
   InUse in_use_;
-  std::map<Hash128, std::string> ready_;          // those of them that were checked
+  std::set<Hash128> ready_;                       // those of them that were checked
   std::map<Hash128, std::vector<Done>> waiting_;  // for what is being fetched, or checked
   const std::function<rpc::ConnectionPtr()> master_;
   bool wait_ = false;                         // fetches wait for the master

@@ -143,7 +143,7 @@ protocol::ExecutorSetup WorkerJob::executor_setup() const {
 
 void WorkerJob::launch(std::vector<protocol::Launch> launches) {
   if (launches.empty() || ended_) return;
-  if (binary_path_.empty()) {
+  if (lacks_program(launches)) {
     std::move(launches.begin(), launches.end(), std::back_inserter(waiting_));
     return prepare();  // again, if that failed: a full disk may have room by now
   }
@@ -160,6 +160,14 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
       refuse({std::move(launch)}, place.error().to_string());
   }
   for (auto& [place, of_place] : by_place) launch_on(place, std::move(of_place));
+}
+
+/// The program was not fetched yet, or its file was removed since and one of these may need an executor that does not run yet.
+bool WorkerJob::lacks_program(const std::vector<protocol::Launch>& launches) const {
+  if (binary_path_.empty()) return true;
+  if (setup_.same_binary || worker_.binaries->has(setup_.binary)) return false;
+  const bool runs = executors_.contains(Place());
+  return std::any_of(launches.begin(), launches.end(), [runs](const auto& launch) { return launch.device || !runs; });
 }
 
 void WorkerJob::launch_waiting() { launch(std::exchange(waiting_, {})); }

@@ -54,6 +54,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void refuse(std::vector<protocol::Launch> launches, const std::string& why);
   /// It demands a device, and all are held.
   bool waits_for_device(const protocol::Launch& launch) const;
+  bool lacks_program(const std::vector<protocol::Launch>& launches) const;
   /// Where it runs: on a device that it holds from now on, if it is to hold one. Without a free one it runs the operators' own
   /// functions; unavailable: it demands a device.
   Result<Place> place_of(protocol::Launch& launch);

@@ -247,6 +247,29 @@ TEST_F(BinaryCacheTest, WhatAnEarlierWorkerLeftIsCheckedInTheBackground) {
   EXPECT_FALSE(get(damaged)) << "it is fetched again, and this master has another one";
 }
 
+TEST_F(BinaryCacheTest, AProgramWhoseFileIsGoneOrCutOffIsFetchedAgain) {
+  const auto has = [this] {
+    bool here = false;
+    worker_->run([&] { here = cache_->has(binary_); });
+    return here;
+  };
+  EXPECT_FALSE(has());
+  expect_whole(get());
+  EXPECT_TRUE(has());
+  std::filesystem::remove(file(binary_));
+  EXPECT_FALSE(has());
+  expect_whole(get());
+  EXPECT_EQ(requests_, 8);
+  for (const std::uintmax_t left : {100'000u, 0u}) {
+    std::filesystem::resize_file(file(binary_), left);
+    EXPECT_FALSE(has()) << left;
+    expect_whole(get());
+  }
+  EXPECT_EQ(requests_, 16);
+  expect_whole(get());
+  EXPECT_EQ(requests_, 16) << "it is there";
+}
+
 TEST_F(BinaryCacheTest, AProgramThatIsLargerThanTheBoundIsKeptAllTheSame) {
   worker_->run([&] { cache_->bound(1000, [] { return std::set<Hash128>(); }); });
   expect_whole(get());

@@ -235,6 +235,20 @@ TEST_F(WorkerTest, AJobThatCouldNotBePreparedIsPreparedForTheNextTask) {
   EXPECT_FALSE(std::filesystem::is_symlink(jobs / "7"));
 }
 
+TEST_F(WorkerTest, AJobWhoseProgramWasRemovedFetchesItForItsNextExecutor) {
+  const auto file = directory_.path() / "worker" / "binaries" / to_string(setup().binary);
+  command(setup(), launch(0));
+  EXPECT_EQ(ended(0).kind, TaskEnd::finished);
+  ASSERT_TRUE(std::filesystem::remove(file));
+  command(launch(2));
+  EXPECT_EQ(ended(2).kind, TaskEnd::crashed);
+  EXPECT_FALSE(std::filesystem::exists(file)) << "the executor that ran needs none";
+  command(launch(8));
+  const auto event = ended(8);
+  EXPECT_EQ(event.kind, TaskEnd::finished) << event.message;
+  EXPECT_TRUE(std::filesystem::exists(file));
+}
+
 /// Another worker, node 9, that keeps whoever asks for its map outputs waiting.
 class SilentWorker {
  public:
