@@ -29,10 +29,14 @@ Error out_of_order() {
 std::string BinaryStore::path(const Hash128& binary) const { return fmt::format("{}/{}", directory_, to_string(binary)); }
 
 bool BinaryStore::knows(const Hash128& binary) {
-  if (sizes_.contains(binary)) return true;
   const std::string file = path(binary);
   struct stat info {};
-  if (stat(file.c_str(), &info) != 0) return false;
+  const bool there = stat(file.c_str(), &info) == 0;
+  if (const auto known = sizes_.find(binary); known != sizes_.end()) {
+    if (there && known->second == static_cast<std::uint64_t>(info.st_size)) return true;
+    sizes_.erase(known);
+  }
+  if (!there) return false;
   auto hash = hash_file(file);
   if (!hash || *hash != binary) return false;
   sizes_[binary] = static_cast<std::uint64_t>(info.st_size);

@@ -49,6 +49,8 @@ class BinaryStore {
     wanted_ = std::move(wanted);
   }
 
+  /// Whether the program is complete and its file is there, as workers can fetch it. One whose file was removed, or has another
+  /// size than before, is forgotten, so that it is uploaded again.
   bool knows(const Hash128& binary);
   /// Removes what uploads of earlier masters left and, while the programs take more than `most` bytes together, those that were
   /// needed the longest ago and are not `wanted`, which is called only then. Errors of the disk are passed over.

@@ -335,13 +335,17 @@ void ClientRequests::restore(JobId id, RunningJob job, std::optional<DriverState
 /// Another driver can be started in the cluster when the job's own is gone: the job is to go on, and its program is there.
 bool ClientRequests::may_be_taken_over(const RunningJob& job) const {
   const client::Submit& submit = job.submit;
-  return submit.options.on_disconnect == OnDisconnect::go_on && !submit.same_binary && parts_.binaries.knows(submit.binary);
+  return submit.options.on_disconnect == OnDisconnect::go_on && !submit.same_binary && has_program(job);
+}
+
+/// Its program is there, or was when the job began. A job that has begun does not end because the master's file was removed.
+bool ClientRequests::has_program(const RunningJob& job) const {
+  return job.submit.same_binary || job.had_program || parts_.binaries.knows(job.submit.binary);
 }
 
 /// Its submission has a name, and was cut off before its program was there: it may be repeated.
 bool ClientRequests::may_be_completed(const RunningJob& job) const {
-  const client::Submit& submit = job.submit;
-  return !submit.options.request_id.empty() && !submit.same_binary && !parts_.binaries.knows(submit.binary);
+  return !job.submit.options.request_id.empty() && !has_program(job);
 }
 
 void ClientRequests::await_driver(JobId id, Duration longest) {
@@ -358,8 +362,8 @@ Result<RunningJob*> ClientRequests::running_job(JobId id) {
 
 Result<rpc::Payload> ClientRequests::on_run_part(JobId id, ByteView encoded) {
   WEFT_ASSIGN(RunningJob * job, running_job(id));
-  if (!job->submit.same_binary && !parts_.binaries.knows(job->submit.binary))
-    return fail(Code::invalid_argument, "the job's program was not uploaded");
+  job->had_program = has_program(*job);
+  if (!job->had_program) return fail(Code::invalid_argument, "the job's program was not uploaded");
   WEFT_TRY(check_part(encoded.size(), *job));
   WEFT_ASSIGN(plan::PlanPart part, plan::decode_part(encoded));
   const ActionId action = part.action;

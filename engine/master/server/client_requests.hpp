@@ -76,6 +76,7 @@ class ClientRequests {
   Result<rpc::Payload> on_recorded(const client::ValueRecord& wanted);
   Result<rpc::Payload> on_close_job(JobId id);
   bool may_be_taken_over(const RunningJob& job) const;
+  bool has_program(const RunningJob& job) const;
   bool may_be_completed(const RunningJob& job) const;
   void await_driver(JobId id, Duration longest);
   void end_job(JobId id, bool failed);

@@ -35,6 +35,7 @@ struct RunningJob {
   std::vector<WaitingPoll> waiting;
   std::uint32_t slots = 0;            // of the cluster, as its driver heard
   std::unique_ptr<rpc::Timer> alone;  // how long it may yet be without a driver
+  bool had_program = false;           // when a part of its plan came: workers may have it, also when the master lost it since
 };
 using RunningJobs = std::map<JobId, RunningJob>;
 

@@ -146,6 +146,25 @@ TEST_F(BinaryStoreTest, PiecesLieInsideTheirProgram) {
   EXPECT_EQ(store.read(Hash128{}, 0, 1).error().code(), Code::not_found);
 }
 
+TEST_F(BinaryStoreTest, AProgramWhoseFileIsGoneOrCutOffIsTakenAgain) {
+  BinaryStore store(dir_.path() / "store", BinaryStore::Keep::durably);
+  const fs::path file = dir_.path() / "store" / to_string(hash_);
+  int calls = 0;
+  store.on_new([&calls](const Hash128&) { ++calls; });
+  ASSERT_TRUE(upload(store, 0, 2000));
+  fs::remove(file);
+  EXPECT_FALSE(store.knows(hash_));
+  EXPECT_EQ(store.read(hash_, 0, 10).error().code(), Code::not_found);
+  ASSERT_TRUE(upload(store, 0, 2000));
+  EXPECT_EQ(*read_file(file), content_);
+  EXPECT_EQ(calls, 2) << "followers hear of it";
+  fs::resize_file(file, 1000);
+  ASSERT_TRUE(upload(store, 0, 700)) << "without knows() before it";
+  ASSERT_TRUE(upload(store, 700, 2000));
+  EXPECT_EQ(*read_file(file), content_);
+  EXPECT_TRUE(store.knows(hash_));
+}
+
 TEST_F(BinaryStoreTest, KeepsWhatIsWantedAndOfTheRestTheLatest) {
   const auto hash = [](std::uint64_t number) { return Hash128{number, number}; };
   const auto at = [&](std::uint64_t number) { return dir_.path() / "store" / to_string(hash(number)); };

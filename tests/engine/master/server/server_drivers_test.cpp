@@ -1,6 +1,7 @@
 // Detached jobs as clients and workers see them: a master behind its socket, and peers that are a few lines of this test.
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 
@@ -8,9 +9,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.hpp"
 #include "engine/master/protocol/protocol.hpp"
 #include "engine/master/server/server.hpp"
 #include "runtime/protocol/worker.hpp"
+#include "tests/engine/master/core/core_driver.hpp"
 
 namespace weft::master {
 namespace {
@@ -26,6 +29,7 @@ class ServerDrivers : public testing::Test {
     ServerOptions options;
     options.listen = "127.0.0.1:0";
     options.core.heartbeat_timeout = Time(0);
+    options.directory = programs.path() / "programs";
     server = Server::start(options).value();
   }
   ~ServerDrivers() override {
@@ -119,7 +123,16 @@ class ServerDrivers : public testing::Test {
     return holds();
   }
 
+  /// As when somebody cleans up the master's disk.
+  void remove_program() const {
+    ASSERT_TRUE(std::filesystem::remove(programs.path() / "programs" / to_string(submission().binary)));
+  }
+  Result<rpc::Message> attach(const rpc::ConnectionPtr& driver, JobId job, std::uint64_t key) {
+    return call(driver, client::kAttachJob, client::encode(client::Attach{job, key}));
+  }
+
   static constexpr std::string_view kProgram = "#!/bin/sh\n";
+  TempDir programs = TempDir::create().value();
   std::unique_ptr<rpc::Reactor> reactor = rpc::Reactor::start("test");
   std::unique_ptr<Server> server;
   std::vector<rpc::ConnectionPtr> peers;
@@ -330,6 +343,47 @@ TEST_F(ServerDrivers, AJobWithoutItsProgramCannotContinue) {
       client::decode<client::Submitted>(call(terminal, client::kSubmitJob, client::encode(submit)).value()).value().job;
   reactor->run([&] { terminal->close(); });
   EXPECT_TRUE(eventually([&] { return status(job).state == JobState::killed; }));
+}
+
+TEST_F(ServerDrivers, AProgramThatTheMasterLostIsUploadedAgain) {
+  const auto worker = join("w1");
+  const auto client = connect();
+  upload(client);
+  remove_program();
+  const auto job = detach(client, submission()).value();
+  EXPECT_FALSE(job.binary_known);
+  EXPECT_FALSE(start(client, job));
+  upload(client);
+  ASSERT_TRUE(start(client, job));
+  remove_program();
+  const auto driver = connect();
+  const auto attached = attach(driver, job.job, started(1).second.key);
+  ASSERT_TRUE(attached);
+  EXPECT_FALSE(client::decode<client::Submitted>(*attached)->binary_known);
+  upload(driver);
+  EXPECT_TRUE(detach(client, submission()).value().binary_known);
+}
+
+/// Its workers have it.
+TEST_F(ServerDrivers, AJobThatHasBegunGoesOnWhenTheMasterLosesItsProgram) {
+  const auto worker = join("w1");
+  const auto terminal = connect();
+  auto submit = submission();
+  submit.options.on_disconnect = OnDisconnect::go_on;
+  const auto job =
+      client::decode<client::Submitted>(call(terminal, client::kSubmitJob, client::encode(submit)).value()).value().job;
+  const auto extend = [&](std::uint32_t action) {
+    Buffer part = plan::encode(test::part(action, {test::result(test::source(action, 1, action))}));
+    return call(terminal, client::kRunPart, rpc::with_bulk(client::encode(client::JobRequest{job}), SharedBytes(std::move(part))));
+  };
+  EXPECT_FALSE(extend(0)) << "it was never there";
+  upload(terminal);
+  ASSERT_TRUE(extend(0));
+  remove_program();
+  const auto more = extend(1);
+  EXPECT_TRUE(more) << more.error().to_string();
+  reactor->run([&] { terminal->close(); });
+  EXPECT_EQ(started(1).second.job, job);
 }
 
 }  // namespace
