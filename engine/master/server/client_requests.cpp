@@ -137,6 +137,7 @@ Result<rpc::Payload> ClientRequests::on_explain(JobId id) {
     expectations_.add(parts_.shell.core(), parts_.shell.now(), *status, log_);
     explanation.summary += "; " + outlook_text(*status);
   }
+  if (const std::string why = parts_.drivers.why_not_started(id); !why.empty()) explanation.summary += "; " + why;
   return client::encode(std::move(explanation));
 }
 

@@ -71,6 +71,11 @@ bool Drivers::wanted(JobId job) const {
   return found != drivers_.end() && found->second.state.wanted;
 }
 
+std::string Drivers::why_not_started(JobId job) const {
+  const auto found = drivers_.find(job);
+  return found == drivers_.end() || found->second.failed.empty() ? "" : found->second.why_failed;
+}
+
 // ---- beginnings ---------------------------------------------------------------------------------------------------
 
 void Drivers::add(JobId job, std::vector<std::string> files) {
@@ -331,7 +336,10 @@ void Drivers::not_started(JobId job, const std::string& why) {
   driver.lost = shell_.now();  // its worker, which may be the only one with its files, may come back
   if (driver.failed.empty()) driver.first_failed = shell_.now();
   ++driver.failed[driver.state.node];
-  log_.warn("job {}: its driver could not be started: {}", job.value(), why);
+  const RegisteredWorker* const worker = workers_.table.find(driver.state.node);
+  driver.why_failed =
+      fmt::format("its driver could not be started{}: {}", worker == nullptr ? "" : " on " + worker->info.name, printable(why));
+  log_.warn("job {}: {}", job.value(), driver.why_failed);
   unsigned failed = 0;
   for (const auto& [node, times] : driver.failed) failed += times;
   if (failed > kMostDriverDeaths && shell_.now() - driver.first_failed >= times_.starts)

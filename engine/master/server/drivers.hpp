@@ -87,6 +87,9 @@ class Drivers {
   bool knows(JobId job) const { return drivers_.contains(job); }
   /// It was to be started, here or by its worker.
   bool wanted(JobId job) const;
+  /// Why the last start of the job's driver failed, and on which worker, in words that follow "job 7: ". Empty when none failed
+  /// since a driver attached, or when the job has no driver here.
+  std::string why_not_started(JobId job) const;
   /// A driver has attached to the job.
   void attached(JobId job);
   /// The connection of the job's driver, or of the client that submits it, is closed.
@@ -116,6 +119,7 @@ class Drivers {
     std::uint32_t pauses = 0;           // in a row
     std::map<NodeId, unsigned> failed;  // how often a worker could not start it, since one could
     Time first_failed{0};               // of these
+    std::string why_failed;             // the last of these
     Time lost{0};                       // when its worker was, or it ended there, or one did not say which files it has; 0: not
     Started started;                    // hears of the first start
   };

@@ -130,6 +130,12 @@ class ServerDrivers : public testing::Test {
   Result<rpc::Message> attach(const rpc::ConnectionPtr& driver, JobId job, std::uint64_t key) {
     return call(driver, client::kAttachJob, client::encode(client::Attach{job, key}));
   }
+  std::string summary(JobId job) {
+    if (!asking) asking = connect();
+    return client::decode<JobExplanation>(call(asking, client::kExplainJob, client::encode(client::JobRequest{job})).value())
+        .value()
+        .summary;
+  }
 
   static constexpr std::string_view kProgram = "#!/bin/sh\n";
   TempDir programs = TempDir::create().value();
@@ -384,6 +390,22 @@ TEST_F(ServerDrivers, AJobThatHasBegunGoesOnWhenTheMasterLosesItsProgram) {
   EXPECT_TRUE(more) << more.error().to_string();
   reactor->run([&] { terminal->close(); });
   EXPECT_EQ(started(1).second.job, job);
+}
+
+TEST_F(ServerDrivers, AnExplanationSaysWhyItsDriverWasNotStarted) {
+  const auto worker = join("w1");
+  const auto client = connect();
+  upload(client);
+  const auto job = detach(client, submission()).value();
+  ASSERT_TRUE(start(client, job));
+  const auto key = started(1).second.key;
+  reactor->run([&] {
+    worker->notify(protocol::kDriverEnded, protocol::encode(protocol::DriverEnded{job.job, key, -1, "there is no room"}));
+  });
+  const std::string why = "its driver has not submitted a stage yet; its driver could not be started on w1: there is no room";
+  EXPECT_TRUE(eventually([&] { return summary(job.job) == why; })) << summary(job.job);
+  ASSERT_TRUE(attach(connect(), job.job, started(2).second.key));
+  EXPECT_EQ(summary(job.job), "its driver has not submitted a stage yet");
 }
 
 }  // namespace
