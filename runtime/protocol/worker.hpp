@@ -71,7 +71,7 @@ struct Register {
   std::uint64_t seen_epoch = 0;  // the highest Registered::epoch that it has been given
 };
 
-/// Registered::numbering of masters that keep their jobs.
+/// Registered::numbering of a journal that an earlier release has begun: it named all of them so.
 inline constexpr std::uint64_t kKeptNumbering = 1;
 
 struct Registered {
@@ -88,9 +88,10 @@ struct Registered {
   /// Of several masters: how many have led before this one, and itself; 0: there is a single one. The worker refuses an answer with
   /// a lower epoch than it has seen: that master was replaced and does not know it yet.
   std::uint64_t epoch = 0;
-  /// Which series of job ids these are: a master that keeps no jobs begins them again, and another job has the id of one that may
-  /// have left something on the worker. kKeptNumbering: those of a master that keeps its jobs. 0: the master's release does not
-  /// say.
+  /// Which series of job ids these are. In another series another job has the id of one that may have left something on the worker.
+  /// A series begins with a master that keeps no jobs, and with a new or emptied journal; it is given a random number then, and has
+  /// it as long as masters go on with the journal. kKeptNumbering: a journal of an earlier release. 0: the master's release does
+  /// not say.
   std::uint64_t numbering = 0;
 };
 

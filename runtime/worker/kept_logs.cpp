@@ -57,7 +57,7 @@ void KeptLogs::numbered(std::uint64_t numbering) {
   const std::string mark = directory / "numbering", now = std::to_string(numbering);
   const auto before = read_file(mark);
   if (before && *before == now) return;
-  if (before || numbering != protocol::kKeptNumbering) {  // otherwise a worker of an earlier release has left them
+  if (before || numbering != protocol::kKeptNumbering) {  // otherwise both are of an earlier release, and go on
     std::vector<fs::path> logs, earlier;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(directory, ignored)) {

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "base/unguessable.hpp"
+#include "runtime/protocol/worker.hpp"
+
 namespace weft::master {
 
 namespace {
@@ -40,15 +43,27 @@ void end_by_restart(JobStatus& job, Time at, const std::string& why) {
 
 }  // namespace
 
+JobRecorder::JobRecorder(CoreShell& shell, rpc::Reactor& reactor, std::function<Result<JobStatus>(JobId)> status)
+    : shell_(shell),
+      reactor_(reactor),
+      status_(std::move(status)),
+      numbering_(unguessable_number() | 2) {}  // unlike 0 and kKeptNumbering
+
 Result<JournalHistory> JobRecorder::open(const std::string& path, const JournalOptions& options,
                                          std::function<void(const Error&)> give_up) {
   WEFT_ASSIGN(JournalFile file, JournalFile::open(path, options));
   WEFT_ASSIGN(JournalHistory history, file.history());
   masters_ = ++history.masters;
+  if (history.numbering != 0) {
+    numbering_ = history.numbering;
+  } else if (history.marks.next_job > 1) {  // an earlier release has begun the series, and named it so to workers
+    numbering_ = runtime::protocol::kKeptNumbering;
+  }
   JournalRecord another;  // on the disk before anything is decided: numbers of attempts depend on it
   another.marks = history.marks;
   another.masters = masters_;
   another.cluster = options.cluster;
+  another.numbering = numbering_;
   WEFT_TRY(file.commit_first(another));
   journal_ = std::make_unique<Journal>(std::move(file), reactor_, std::move(give_up));
   next_job_ = history.marks.next_job;

@@ -21,8 +21,7 @@ namespace weft::master {
 class JobRecorder {
  public:
   /// `status` tells how a job that the core knows stands.
-  JobRecorder(CoreShell& shell, rpc::Reactor& reactor, std::function<Result<JobStatus>(JobId)> status)
-      : shell_(shell), reactor_(reactor), status_(std::move(status)) {}
+  JobRecorder(CoreShell& shell, rpc::Reactor& reactor, std::function<Result<JobStatus>(JobId)> status);
   JobRecorder(const JobRecorder&) = delete;
   JobRecorder& operator=(const JobRecorder&) = delete;
 
@@ -36,6 +35,8 @@ class JobRecorder {
   void fail_orphan(JobStatus& job, Time at, const std::string& why);
   /// Whether jobs, and what workers do for them, go on after a restart of the master.
   bool keeps_jobs() const { return journal_ != nullptr; }
+  /// Which series of job ids these are (runtime::protocol::Registered): that of the journal, or of this master alone.
+  std::uint64_t numbering() const { return numbering_; }
 
   /// Ids that were never given before. A worker hears its id when no later master can give it to another (when_durable).
   JobId new_job() { return JobId(next_job_++); }
@@ -85,6 +86,7 @@ class JobRecorder {
   ReplicationLog* log_ = nullptr;     // null: nobody follows
   FactRecorder facts_{shell_, [this](JournalRecord record, Journal::Keep keep) { append(std::move(record), keep); }};
   std::optional<JobId> changed_;                // whose status the present event may change
+  std::uint64_t numbering_;                     // of the series of job ids
   std::uint32_t masters_ = 0;                   // that have had the journal, with this one
   std::set<JobId> unrecorded_;                  // jobs that went on since the journal heard of them
   std::unique_ptr<rpc::Timer> progress_timer_;  // until it hears of those

@@ -22,6 +22,7 @@ struct Record {
   node @13 :NodeFact;        # that joined
   nodeGone @14 :UInt32;      # that left or was lost; 0: none
   cluster @15 :Text;         # whose files the master keeps beside the journal; empty: not said
+  numbering @16 :UInt64;     # of the series of job ids: runtime/protocol/protocol.capnp, Registered; 0: not said
 }
 
 struct JobFact {

@@ -21,6 +21,7 @@ void count(JournalReport& report, const JournalRecord& record) {
   if (report.records++ == 0) report.checkpoint = record.checkpoint;
   report.marks.merge(record.marks);
   if (!record.cluster.empty()) report.cluster = record.cluster;
+  if (record.numbering != 0) report.numbering = record.numbering;
   if (!record.job) return;
   if (record.ended) {
     report.running.erase(*record.job);
@@ -41,6 +42,7 @@ Result<void> look_behind(JournalReader& reader, JournalReport& report) {
       damage.bytes += reader.frame().size();
       damage.marks.merge((*record)->marks);
       if (report.cluster.empty()) report.cluster = (*record)->cluster;
+      if (report.numbering == 0) report.numbering = (*record)->numbering;
       if ((*record)->job) damage.jobs.insert(*(*record)->job);
     }
   }
@@ -82,6 +84,7 @@ Result<void> cut(int fd, const JournalReport& report) {
   ids.marks = report.marks;
   ids.marks.merge(report.damage->marks);
   ids.cluster = report.cluster;
+  ids.numbering = report.numbering;
   WEFT_TRY(write_all(fd, as_bytes(to_frame(ids))));
   if (::fdatasync(fd) != 0) return fail(errno_error("cannot sync it", errno));
   return {};

@@ -26,7 +26,8 @@ struct JournalReport {
   bool checkpoint = false;                   // it begins with one
   JournalMarks marks;
   std::set<JobId> ended, running;
-  std::string cluster;  // whose files the master keeps; empty: it does not say
+  std::string cluster;          // whose files the master keeps; empty: it does not say
+  std::uint64_t numbering = 0;  // which series of job ids these are; 0: it does not say
 
   /// At byte whole_bytes. Without it, what follows whole_bytes is what a crash leaves, and the next master cuts it off.
   std::optional<JournalDamage> damage;

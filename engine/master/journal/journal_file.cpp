@@ -173,6 +173,7 @@ Result<JournalHistory> JournalFile::history() const {
   JournalHistory history;
   history.marks = fold_.marks();
   history.masters = fold_.masters();
+  history.numbering = fold_.numbering();
   for (const Extent& where : fold_.ended()) history.ended.push_back(status_at(where));
   for (const auto& [id, job] : fold_.running()) {
     WEFT_ASSIGN(JournaledJob read, job_at(id, job));
@@ -272,6 +273,7 @@ Result<std::pair<Fd, JournalFold>> JournalFile::write_beside(const std::string& 
   first.checkpoint = true;
   first.masters = fold_.masters();
   first.cluster = fold_.cluster();
+  first.numbering = fold_.numbering();
   std::string bytes = journal_header() + to_frame(first);
   std::uint64_t size = bytes.size();
   JournalFold moved = fold_;

@@ -34,6 +34,7 @@ struct JournalHistory {
   std::vector<NodeSetting> settings;
   std::vector<NodeFact> nodes;  // that were there, by id
   std::uint32_t masters = 0;    // that have had the journal
+  std::uint64_t numbering = 0;  // which series of job ids these are; 0: it does not say
 };
 
 class JournalFile {

@@ -44,6 +44,7 @@ void JournalFold::add(const JournalRecord& record, Extent where) {
   marks_.merge(record.marks);
   masters_ = std::max(masters_, record.masters);
   if (!record.cluster.empty()) cluster_ = record.cluster;
+  if (record.numbering != 0) numbering_ = record.numbering;
   if (const NodeSetting& set = record.setting; !set.worker.empty())
     set.capacity.empty() ? drop(settings_, set.worker) : replace(settings_[set.worker], where);
   if (record.node) replace(nodes_[record.node->node], where);

@@ -19,8 +19,8 @@ struct Extent {
   std::uint32_t length = 0;  // 0: there is none
 };
 
-/// Kept are: the latest marks; the cluster; of each job that runs its last status and its facts; of the jobs that ended last, their
-/// last status; the nodes that are there; what operators have set of workers' capacities.
+/// Kept are: the latest marks; the cluster; the series of job ids; of each job that runs its last status and its facts; of the jobs
+/// that ended last, their last status; the nodes that are there; what operators have set of workers' capacities.
 class JournalFold {
  public:
   /// Of a running job. A later fact about the same thing takes the place of the earlier one.
@@ -42,6 +42,8 @@ class JournalFold {
   std::uint32_t masters() const { return masters_; }
   /// Whose files the masters keep that have the journal; empty: no record says that.
   const std::string& cluster() const { return cluster_; }
+  /// Which series of job ids these are; 0: no record says that.
+  std::uint64_t numbering() const { return numbering_; }
   /// Of all records that are kept.
   std::uint64_t bytes() const { return bytes_; }
   const std::map<JobId, Job>& running() const { return running_; }
@@ -62,6 +64,7 @@ class JournalFold {
   JournalMarks marks_;
   std::uint32_t masters_ = 0;
   std::string cluster_;
+  std::uint64_t numbering_ = 0;
   std::map<JobId, Job> running_;
   std::map<JobId, Extent> ended_;
   std::deque<JobId> order_;  // of ends

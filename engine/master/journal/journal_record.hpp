@@ -50,8 +50,9 @@ struct JournalRecord {
   std::uint32_t masters = 0;   // that have had the journal; 0: not said
   std::optional<JobFact> fact{};
   std::optional<NodeFact> node{};
-  NodeId node_gone{};     // 0: none
-  std::string cluster{};  // whose files the master keeps; empty: not said
+  NodeId node_gone{};           // 0: none
+  std::string cluster{};        // whose files the master keeps; empty: not said
+  std::uint64_t numbering = 0;  // which series of job ids these are (runtime::protocol::Registered); 0: not said
 };
 
 /// A status too large for a record is kept without its stages and counters, its texts shortened.

@@ -183,7 +183,7 @@ void WorkerAdmission::warn_without_keys(const RegisteredWorker& worker) const {
 protocol::Registered WorkerAdmission::answer_to(NodeId id, const RegisteredWorker& worker, bool resumed) const {
   const JobRecorder& recorder = context_.recorder;
   return {id,      context_.options.heartbeat, worker.info.rack, worker.info.name,
-          resumed, recorder.keeps_jobs(),      epoch(),          recorder.keeps_jobs() ? protocol::kKeptNumbering : numbering_};
+          resumed, recorder.keeps_jobs(),      epoch(),          recorder.numbering()};
 }
 
 std::uint64_t WorkerAdmission::epoch() const {

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/log.hpp"
-#include "base/unguessable.hpp"
 #include "engine/master/server/worker_capacities.hpp"
 #include "engine/master/server/worker_context.hpp"
 #include "engine/master/server/worker_losses.hpp"
@@ -44,7 +43,6 @@ class WorkerAdmission {
   WorkerContext& context_;
   WorkerCapacities& capacities_;
   WorkerLosses& losses_;
-  const std::uint64_t numbering_ = unguessable_number() | 2;  // unlike 0 and kKeptNumbering
   Log log_{"master"};
 };
 

@@ -86,7 +86,7 @@ TEST_F(KeptLogsTest, WhenAMasterBeginsItsIdsAgainTheLogsSoFarAreOutOfTheWay) {
   EXPECT_FALSE(earlier("earlier-job-1.log")) << "they are not gathered without end";
 }
 
-TEST_F(KeptLogsTest, LogsOfAMasterThatKeepsItsJobsStay) {
+TEST_F(KeptLogsTest, LogsOfAJournalOfAnEarlierReleaseStay) {
   write(1);
   KeptLogs logs(context, 2);
   logs.numbered(protocol::kKeptNumbering);

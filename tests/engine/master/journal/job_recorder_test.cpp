@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
+#include "runtime/protocol/worker.hpp"
 #include "tests/engine/master/server/lone_core.hpp"
 
 namespace weft::master {
@@ -53,6 +54,38 @@ TEST(JobRecorder, GivesNoIdTwiceOverRestartsAndFailsWhatRan) {
   }
   EXPECT_THAT(jobs, ElementsAre(1u, 2u));
   EXPECT_THAT(nodes, ElementsAre(1u, 2u));
+}
+
+TEST(JobRecorder, ASeriesOfJobIdsIsKnownAgainAsLongAsMastersGoOnWithItsJournal) {
+  const TempDir directory = TempDir::create("weft-recorder-").value();
+  const std::string path = (directory.path() / "journal").string();
+  LoneCore shell;
+  const auto numbering = [&](bool takes_a_job) {
+    const auto reactor = rpc::Reactor::start("recorder");
+    JobRecorder recorder(shell, *reactor, [](JobId) -> Result<JobStatus> { return fail(Code::not_found, "none"); });
+    reactor->run([&] {
+      EXPECT_TRUE(recorder.open(path, {}, [](const Error&) {}));
+      if (takes_a_job) recorder.record(recorder.new_job(), SubmissionFact{});
+      recorder.end(true);
+    });
+    reactor->stop();
+    recorder.close();
+    return recorder.numbering();
+  };
+  const std::uint64_t first = numbering(false);
+  EXPECT_GT(first, runtime::protocol::kKeptNumbering);
+  EXPECT_EQ(numbering(true), first);
+  ASSERT_TRUE(JournalFile::open(path, {})->checkpoint());
+  EXPECT_EQ(numbering(false), first);
+  ASSERT_TRUE(write_file(path, std::string()));
+  const std::uint64_t emptied = numbering(false);
+  EXPECT_GT(emptied, runtime::protocol::kKeptNumbering);
+  EXPECT_NE(emptied, first);
+  ASSERT_TRUE(write_file(path, std::string()));
+  JournalRecord of_a_job;  // of a release that did not say
+  of_a_job.marks.next_job = 2;
+  ASSERT_TRUE(JournalFile::open(path, {})->commit({of_a_job}));
+  EXPECT_EQ(numbering(false), runtime::protocol::kKeptNumbering) << "what workers know it by";
 }
 
 /// Its facts have the number of the master that recorded them: numbers of attempts depend on it.

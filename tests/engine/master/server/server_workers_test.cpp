@@ -202,7 +202,7 @@ TEST_F(ServerWorkers, NamesThatNobodyGaveBecomeNamesOfTheirOwn) {
   EXPECT_EQ(alive(nodes([](const auto&) { return true; })), (std::vector<std::string>{"host-1", "host-1-2", "host-1-3"}));
 }
 
-TEST_F(ServerWorkers, AMasterWithoutAJournalSaysThatItsJobIdsAreOthersThanBefore) {
+TEST_F(ServerWorkers, AMasterWithoutAJournalOrWithAnotherSaysThatItsJobIdsAreOthersThanBefore) {
   const auto restart = [this](const std::string& journal) {
     peers.clear();
     server.reset();
@@ -222,7 +222,14 @@ TEST_F(ServerWorkers, AMasterWithoutAJournalSaysThatItsJobIdsAreOthersThanBefore
   EXPECT_NE(second, first);
   const TempDir directory = TempDir::create().value();
   restart(directory.path() / "journal");
-  EXPECT_EQ(join(connect(), "w1")->numbering, protocol::kKeptNumbering);
+  const std::uint64_t kept = join(connect(), "w1")->numbering;
+  EXPECT_GT(kept, protocol::kKeptNumbering);
+  restart(directory.path() / "journal");
+  EXPECT_EQ(join(connect(), "w1")->numbering, kept) << "its jobs are those of before";
+  restart(directory.path() / "another");
+  const std::uint64_t another = join(connect(), "w1").value().numbering;
+  EXPECT_GT(another, protocol::kKeptNumbering);
+  EXPECT_NE(another, kept);
   server.reset();
 }
 
