@@ -90,6 +90,11 @@ Result<JournalFile> JournalFile::open(const std::string& path, const JournalOpti
   ::unlink(beside(file.path_).c_str());  // of a checkpoint that a crash cut short
   WEFT_TRY(file.read());
   WEFT_TRY(file.check_cluster());
+  if (options.must_exist && file.size_ <= kJournalHeaderBytes)
+    file.log_.warn(
+        "the journal {} is empty: this master begins with no jobs, and their numbers with 1; if the jobs of cluster {} are not to "
+        "be forgotten, end this master and put its whole journal there",
+        file.path_, options.cluster);
   if (file.size_ == 0) {
     (void)::fchmod(file.fd_.get(), 0600);  // also one that was made by hand
     WEFT_TRY(file.append(as_bytes(journal_header()), Room::free));

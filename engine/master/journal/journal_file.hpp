@@ -40,8 +40,9 @@ struct JournalHistory {
 class JournalFile {
  public:
   /// Locks the file for as long as the object lives, and creates it when there is none. What a crash left at its end is cut off,
-  /// with a line in the log. Errors, each naming the file: unavailable (another master has it), corrupt (with the offset and what
-  /// to do), version_mismatch, invalid_argument (it is of another cluster, or is to exist and does not), io.
+  /// with a line in the log, and another says so when a file that is to exist is empty. Errors, each naming the file: unavailable
+  /// (another master has it), corrupt (with the offset and what to do), version_mismatch, invalid_argument (it is of another
+  /// cluster, or is to exist and does not), io.
   static Result<JournalFile> open(const std::string& path, const JournalOptions& options);
 
   /// Reads what is kept. Errors of the disk, and records that are no more what they were.

@@ -206,8 +206,24 @@ TEST_F(JournalFiles, ThatWereThereAreNotBegunAnew) {
   EXPECT_FALSE(std::filesystem::exists(path));
   write("");
   std::filesystem::permissions(path, std::filesystem::perms::all);
+  testing::internal::CaptureStderr();
   EXPECT_TRUE(JournalFile::open(path, options)) << "that was made by hand";
+  EXPECT_TRUE(JournalFile::open(path, options)) << "it has a header now";
+  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string warning = "the journal " + path + " is empty: this master begins with no jobs, and their numbers with 1";
+  EXPECT_NE(said.find(warning), std::string::npos) << said;
+  EXPECT_NE(said.find(warning), said.rfind(warning)) << "each time: " << said;
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(JournalFiles, OfANewMasterOrWithJobsAreNotCalledEmpty) {
+  testing::internal::CaptureStderr();
+  options.cluster = "one";
+  (void)open();
+  write_some();
+  options.must_exist = true;
+  (void)open();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(JournalFiles, OfAnyBytesAreReadOrRefused) {
