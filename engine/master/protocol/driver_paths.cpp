@@ -4,19 +4,23 @@
 #include <filesystem>
 #include <string_view>
 
+#include "storage/scheme.hpp"
+
 namespace weft::client {
 namespace {
 
 constexpr std::size_t kLongestPath = 4096;
 
-/// Empty: it is no path.
+/// Of a local file, without the file:// that may be in front. Empty: it is no path of this machine.
 std::string_view path_of(std::string_view word) {
   if (word.starts_with('-')) {
     const std::size_t equals = word.find('=');
     word = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
   }
-  const bool path = !word.empty() && word.size() <= kLongestPath && !word.starts_with('-') &&
-                    word.find("://") == std::string_view::npos && word.find('\0') == std::string_view::npos;
+  const bool local = word.starts_with(storage::kFileScheme) || word.find("://") == std::string_view::npos;
+  const bool path =
+      local && !word.empty() && word.size() <= kLongestPath && !word.starts_with('-') && word.find('\0') == std::string_view::npos;
+  if (path && word.starts_with(storage::kFileScheme)) word.remove_prefix(storage::kFileScheme.size());
   return path ? word : std::string_view();
 }
 

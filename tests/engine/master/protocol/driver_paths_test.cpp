@@ -34,6 +34,14 @@ TEST(DriverPaths, NeedTheDirectoryOfTheSubmissionWhereOneIsRelative) {
   EXPECT_FALSE(need_directory({"--input", "/a", "weft://b", "--output", "/o", "word", "--top", "10", "--outputs=o", "--stats=/s"}));
 }
 
+TEST(DriverPaths, OfFileUrlsAreThoseOfTheirFiles) {
+  EXPECT_THAT(paths_in({"--input", "file:///tmp/x.txt", "--input=file:///a/b", "file://in", "file://"}, "/d"),
+              ElementsAre("/tmp/x.txt", "/a/b", "/d/in"));
+  EXPECT_THAT(inputs_in({"--input", "file:///a/*.txt", "file://b", "--input=file:///c"}), ElementsAre("/a/*.txt", "b", "/c"));
+  EXPECT_TRUE(need_directory({"--output=file://o"}));
+  EXPECT_FALSE(need_directory({"--input", "file:///a", "--output", "file:///o"}));
+}
+
 TEST(DriverPaths, AreNotTooMany) {
   std::vector<std::string> words;
   for (int i = 0; i < 1000; ++i) words.push_back(std::to_string(i));
