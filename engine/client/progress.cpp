@@ -40,13 +40,26 @@ Progress::Progress(std::string job_name, bool quiet)
   next_lines_ = started_ + kLinesInterval;
 }
 
+void Progress::watch_since(TimePoint submitted) {
+  started_ = submitted;
+  from_start_ = false;
+}
+
+/// " after 3.1 s", since the job began; empty where that is not known.
+std::string Progress::stage_time(TimePoint now, const master::JobStatus& status, const master::StageStatus& stage) const {
+  if (from_start_ || running_.contains(stage.id)) return " after " + human_duration(now - started_);
+  const master::Time ended = stage.usage.ended;
+  return ended > status.submitted ? " after " + human_duration(ended - status.submitted) : std::string();
+}
+
 void Progress::report_finished_stages(TimePoint now, const master::JobStatus& status) {
   for (const master::StageStatus& stage : status.stages) {
     if (stage.finished != stage.tasks || !reported_.insert(stage.id).second) continue;
+    const std::string after = stage_time(now, status, stage);
     running_.erase(stage.id);
     if (reported_.size() <= kStageLines) {
-      print(fmt::format("{}: stage {} {}: {} tasks done after {}{}\n", name_, stage.id.value(), stage.name, stage.tasks,
-                        human_duration(now - started_), failures(stage.failed_attempts)));
+      print(fmt::format("{}: stage {} {}: {} tasks done{}{}\n", name_, stage.id.value(), stage.name, stage.tasks, after,
+                        failures(stage.failed_attempts)));
       continue;
     }
     ++unreported_.stages;

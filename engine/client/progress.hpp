@@ -23,6 +23,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// The job has run since `submitted`, or ran then: times count from there, and not from when this was made. Of a stage that ended
+  /// before it was seen to run, the time is given only where the job's status has it. Before the first update().
+  void watch_since(TimePoint submitted);
   /// True when enough time has passed for another update(); asking is cheap.
   bool due(TimePoint now) const { return !quiet_ && now >= next_; }
   void update(TimePoint now, const master::JobStatus& status);
@@ -43,6 +46,7 @@ class Progress {
     std::uint64_t tasks = 0, failed_attempts = 0;
   };
 
+  std::string stage_time(TimePoint now, const master::JobStatus& status, const master::StageStatus& stage) const;
   void report_finished_stages(TimePoint now, const master::JobStatus& status);
   void report_rest(TimePoint now);
   void report_running(TimePoint now, const master::JobStatus& status);
@@ -55,6 +59,7 @@ class Progress {
   bool quiet_;
   LiveLines live_;
   TimePoint started_;
+  bool from_start_ = true;           // all of the job was seen
   TimePoint next_{}, next_lines_{};  // update; lines every ten seconds
   std::set<StageId> reported_;
   std::map<StageId, Began> running_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -118,50 +119,63 @@ Result<void> wait(const WatchOptions& options, int& exit_status) {
   return report_end(options, ended, exit_status);
 }
 
-/// The last of the progress, and the end.
-Result<void> report_end(const WatchOptions& options, const client::JobList& ended, client::Progress& progress, int& exit_status) {
-  if (ended.jobs[0].state == master::JobState::finished) {
-    progress.finish(SystemClock().now(), ended.jobs[0]);
-    return {};
-  }
-  progress.fail(ended.jobs[0]);
-  return report_end(options, ended, exit_status);
-}
+/// Progress of a job whose times are those of the job, on the master's clock, however late this looks.
+class WatchedProgress {
+ public:
+  explicit WatchedProgress(const WatchOptions& options) : progress_(fmt::format("job {}", options.job), options.quiet) {}
 
-void show(client::Progress& progress, const master::JobStatus& job) {
-  if (const TimePoint now = SystemClock().now(); progress.due(now)) progress.update(now, job);
-}
+  void show(const client::JobList& found) {
+    const TimePoint now = SystemClock().now();
+    if (!submitted_) progress_.watch_since(submitted_.emplace(now - age(found.jobs[0], found.now)));
+    if (found.jobs[0].state == master::JobState::running && progress_.due(now)) progress_.update(now, found.jobs[0]);
+  }
+  void pause() { progress_.pause(); }
+  /// The last of the progress, and the end, after a show() of it.
+  Result<void> report_end(const WatchOptions& options, const client::JobList& ended, int& exit_status) {
+    const master::JobStatus& job = ended.jobs[0];
+    if (job.state == master::JobState::finished) {
+      progress_.finish(*submitted_ + age(job, ended.now), job);
+      return {};
+    }
+    progress_.fail(job);
+    return tools::report_end(options, ended, exit_status);
+  }
+
+ private:
+  client::Progress progress_;
+  std::optional<TimePoint> submitted_;  // on this machine's clock
+};
 
 Result<void> attach(const WatchOptions& options, int& exit_status) {
   WEFT_ASSIGN(const auto admin, asked_again(options));
-  client::Progress progress(fmt::format("job {}", options.job), options.quiet);
+  WatchedProgress progress(options);
   const auto ended = follow(*admin, options, exit_status, [&](const client::JobList& found) -> Result<void> {
-    show(progress, found.jobs[0]);
+    progress.show(found);
     return {};
   });
   progress.pause();
-  if (ended) return report_end(options, *ended, progress, exit_status);
+  if (ended) return progress.report_end(options, *ended, exit_status);
   if (ended.error().code() == Code::cancelled) exit_status = kStillRunning;
   return fail(ended.error());
 }
 
 Result<void> tail(const WatchOptions& options, int& exit_status) {
   WEFT_ASSIGN(const auto admin, asked_again(options));
-  client::Progress progress(fmt::format("job {}", options.job), options.quiet);
+  WatchedProgress progress(options);
   LogTail logs;
   const auto look = [&](const client::JobList& found) -> Result<void> {
     // Logs of a job that has ended may be gone with its workers; its end is reported anyway.
     if (const auto pieces = admin->logs(JobId(options.job), kLogBytes)) print(logs.add(*pieces));
     std::fflush(stdout);
     WEFT_TRY(check_reader());
-    show(progress, found.jobs[0]);
+    progress.show(found);
     return {};
   };
   const auto ended = follow(*admin, options, exit_status, look);
   progress.pause();
   print(logs.rest());
   if (!ended) return fail(ended.error());
-  return report_end(options, *ended, progress, exit_status);
+  return progress.report_end(options, *ended, exit_status);
 }
 
 }  // namespace

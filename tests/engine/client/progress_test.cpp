@@ -278,6 +278,25 @@ TEST_F(PlainProgress, OfALongIterativeJobIsShort) {
   EXPECT_EQ(told, 270u);
 }
 
+TEST_F(PlainProgress, OfAJobThatIsWatchedLateHasTheTimesOfTheJob) {
+  const Redirected redirected(in_.get());
+  Progress progress("job 1", false);
+  const TimePoint submitted = SystemClock().now() - seconds(3600);
+  progress.watch_since(submitted);
+  auto status = job({stage(1, 6, 6, 0), stage(2, 4, 4, 0), stage(3, 0, 8, 1)});
+  status.submitted = seconds(100);
+  status.stages[0].usage.ended = seconds(107);  // not known of the second
+  progress.update(submitted + seconds(20), status);
+  status.stages[2].finished = 8;
+  progress.finish(submitted + seconds(30), status);
+  const auto said = lines();
+  ASSERT_EQ(said.size(), 4u);
+  EXPECT_EQ(said[0], "job 1: stage 1 map: 6 tasks done after 7.0 s");
+  EXPECT_EQ(said[1], "job 1: stage 2 map: 4 tasks done");
+  EXPECT_EQ(said[2], "job 1: stage 3 map: 8 tasks done after 30.0 s") << "it was seen to run";
+  EXPECT_TRUE(said[3].starts_with("job 1: finished in 30.0 s: ")) << said[3];
+}
+
 TEST_F(PlainProgress, NamesAWorkerWhenItIsLostAndAgainAtTheEnd) {
   const Redirected redirected(in_.get());
   Progress progress("count", false);
