@@ -28,8 +28,7 @@ Result<JournalReader> JournalReader::start(int fd) {
   const std::size_t there = std::min<std::size_t>(reader.size_, header.size());
   WEFT_TRY(reader.read(0, std::span(header).first(there)));
   if (there < header.size()) {
-    if (!journal_header().starts_with(as_chars(std::span(header).first(there))))
-      return fail(Code::corrupt, "this is no weft journal");
+    if (!journal_header().starts_with(as_chars(std::span(header).first(there)))) return fail(no_journal());
     return reader;
   }
   WEFT_ASSIGN(reader.version_, read_journal_header(header));

@@ -16,6 +16,10 @@ namespace weft::master {
 namespace {
 
 constexpr std::string_view kMagic = "WEFTJRNL";
+constexpr std::string_view kOfLaterRelease = "a later release of weft wrote it; start that release, or one after it";
+constexpr std::string_view kOfEarlierRelease =
+    "an earlier release of weft wrote it; start a release in between first, which reads it and rewrites it, or, when its jobs do "
+    "not matter, move it away and put an empty file in its place";
 constexpr std::size_t kMaxStatusBytes = 64u << 20;
 constexpr std::size_t kMostWords = 64u << 10;  // of each text of a status that is too large
 
@@ -110,14 +114,15 @@ std::string journal_header() {
   return text;
 }
 
+Error no_journal() { return {Code::corrupt, "this is no weft journal; name the file that is one, or restore it from a copy"}; }
+
 Result<std::uint32_t> read_journal_header(ByteView bytes) {
-  if (as_chars(bytes.first(kMagic.size())) != kMagic) return fail(Code::corrupt, "this is no weft journal");
+  if (as_chars(bytes.first(kMagic.size())) != kMagic) return fail(no_journal());
   const std::uint32_t version = get_u32(bytes, kMagic.size());
   if (version < kOldestJournalVersion || version > kJournalVersion)
-    return fail(Code::version_mismatch,
-                fmt::format("this journal has version {}, and this weft reads versions {} and {}; move it away, and "
-                            "put an empty file in its place, with which a master begins",
-                            version, kOldestJournalVersion, kJournalVersion));
+    return fail(Code::version_mismatch, fmt::format("this journal has version {}, and this weft reads versions {} and {}: {}",
+                                                    version, kOldestJournalVersion, kJournalVersion,
+                                                    version > kJournalVersion ? kOfLaterRelease : kOfEarlierRelease));
   if (get_u32(bytes, kMagic.size() + 4) != 0) return fail(Code::corrupt, "reserved bytes of the header are not zero");
   return version;
 }

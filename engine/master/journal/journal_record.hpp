@@ -73,6 +73,8 @@ Result<JournalRecord> decode_record(ByteView payload);
 
 /// The first bytes of a journal.
 std::string journal_header();
+/// Of a file that does not begin as journals do.
+Error no_journal();
 /// The version of the journal with this header. Code::corrupt when it is no journal, version_mismatch when it cannot be read.
 Result<std::uint32_t> read_journal_header(ByteView bytes);
 

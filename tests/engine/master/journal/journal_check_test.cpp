@@ -136,12 +136,21 @@ TEST_F(JournalFiles, OfAnotherVersionOrNoneAtAllAreRefusedWithWhatToDo) {
   const auto refused = JournalFile::open(path, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::version_mismatch);
-  EXPECT_NE(refused.error().to_string().find("version 1, and this weft reads versions 2 and 3; move it away"), std::string::npos)
+  EXPECT_NE(refused.error().to_string().find("version 1, and this weft reads versions 2 and 3: an earlier release"),
+            std::string::npos)
       << refused.error().to_string();
   EXPECT_EQ(repair_journal(path).error().code(), Code::version_mismatch);
+  old[8] = kJournalVersion + 1;
+  write(old);
+  const std::string later = JournalFile::open(path, options).error().to_string();
+  EXPECT_NE(later.find("and this weft reads versions 2 and 3: a later release of weft wrote it; start that release"),
+            std::string::npos)
+      << later;
+  EXPECT_EQ(later.find("empty file"), std::string::npos) << "its jobs need not go";
   for (const std::string other : {"of something else\n", "x"}) {
     write(other);
-    EXPECT_NE(JournalFile::open(path, options).error().to_string().find("this is no weft journal"), std::string::npos);
+    EXPECT_NE(JournalFile::open(path, options).error().to_string().find("this is no weft journal; name the file"),
+              std::string::npos);
     EXPECT_FALSE(repair_journal(path));
     EXPECT_EQ(bytes(), other);
   }
