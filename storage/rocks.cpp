@@ -18,7 +18,8 @@ namespace weft::storage {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kRetry = 400ms;                  // between two tries to write again
+constexpr auto kRetry = 400ms;  // between two tries to write again
+constexpr std::string_view kTwice = "Corruption: Corruption: ";
 constexpr std::uint64_t kLeastRoom = 2u << 20;  // to open with, beside what is in the logs
 
 /// What a disk does not give is as lost as what it gives wrongly. Errors of writing are no damage.
@@ -42,8 +43,17 @@ Code code_of(const rocksdb::Status& status) {
 }
 
 std::string words_of(const rocksdb::Status& status) {
-  if (!status.IsNoSpace()) return escaped(status.ToString());
-  return fmt::format("its disk is full; make room there, and it goes on by itself ({})", escaped(status.ToString()));
+  std::string text = escaped(status.ToString());
+  if (status.IsNoSpace()) return fmt::format("its disk is full; make room there, and it goes on by itself ({})", text);
+  // Some of RocksDB's functions report what another one returned under its name again.
+  while (text.starts_with(kTwice)) text.erase(0, kTwice.size() / 2);
+  if (text.find(std::strerror(ENOENT)) != std::string::npos)
+    return text +
+           "; a file of it is missing, so it was copied in part: copy it again, with its process stopped, or restore it from a "
+           "copy";
+  return code_of(status) == Code::corrupt
+             ? text + "; it is damaged: copy it again, with its process stopped, or restore it from a copy"
+             : text;
 }
 
 struct RocksStore::Opening {

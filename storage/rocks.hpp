@@ -19,7 +19,7 @@ namespace weft::storage {
 /// already_exists: another process has the database open. resource_exhausted: its disk is full. corrupt: it is damaged, or its disk
 /// does not give it. io: anything else; that is no damage (too many open files, no permission).
 Code code_of(const rocksdb::Status& status);
-/// The status in one line. A full disk comes first, with what to do.
+/// The status in one line, with what to do where the disk is full (that comes first), a file is missing, or one is damaged.
 std::string words_of(const rocksdb::Status& status);
 
 /// A RocksDB database. When its disk refuses a write it takes no more of them and is read as before; the process goes on,

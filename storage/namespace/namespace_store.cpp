@@ -37,7 +37,7 @@ rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()};
 Error error_of(const rocksdb::Status& status, const std::string& directory, std::string_view what) {
   const Code code = code_of(status);
   std::string_view remedy;
-  if (code == Code::corrupt) remedy = "; it is damaged: restore it from a copy, or try RocksDB's `ldb repair`";
+  if (code == Code::corrupt) remedy = "; RocksDB's `ldb repair` may save what is left";
   if (code == Code::already_exists) remedy = "; another master has it open";
   return Error(code, fmt::format("{} the namespace in {}: {}{}", what, directory, words_of(status), remedy));
 }
@@ -278,9 +278,11 @@ Result<std::unique_ptr<NamespaceStore>> NamespaceStore::open(const std::string& 
     for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
       const std::string name = at->path().filename().string();
       if (name == "IDENTITY" || name == kFirstManifest || name.ends_with(".dbtmp")) continue;
-      if (name.starts_with("MANIFEST") || name.ends_with(".sst") || name.ends_with(".log"))
+      if (name.starts_with("MANIFEST") || name.starts_with("OPTIONS-") || name.ends_with(".sst") || name.ends_with(".log"))
         return fail(Code::corrupt,
-                    fmt::format("the namespace in {} is damaged: its file CURRENT is missing; restore it from a copy", directory));
+                    fmt::format("the namespace in {} is incomplete: its file CURRENT is missing, so it was copied in "
+                                "part; copy it again, with the master stopped, or restore it from a copy",
+                                directory));
       if (name != "LOCK" && name != "LOG" && !name.starts_with("LOG.old"))
         return fail(Code::version_mismatch,
                     fmt::format("{} is no namespace of weft and not empty ({}); name another directory", directory, name));

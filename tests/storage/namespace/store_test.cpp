@@ -171,6 +171,32 @@ TEST_F(NamespaceStoreTest, DamageIsAnErrorThatNamesTheDirectory) {
   EXPECT_EQ(refusal().code(), Code::corrupt);
 }
 
+TEST_F(NamespaceStoreTest, ThatWasCopiedInPartIsRefusedWithWhatToDo) {
+  fill(500);
+  open();  // writes the log of the last one into a table
+  const auto without = [this](const std::string& beginning, const std::string& end) {
+    std::vector<std::pair<fs::path, fs::path>> moved;
+    for (const auto& entry : fs::directory_iterator(path()))
+      if (const std::string name = entry.path().filename(); name.starts_with(beginning) && name.ends_with(end))
+        moved.emplace_back(entry.path(), fs::path(path() + ".away-" + name));
+    EXPECT_FALSE(moved.empty());
+    for (const auto& [from, to] : moved) fs::rename(from, to);
+    const std::string said = refusal().to_string();
+    for (const auto& [from, to] : moved) fs::rename(to, from);
+    return said;
+  };
+  EXPECT_TRUE(has(without("CURRENT", ""), "is incomplete: its file CURRENT is missing, so it was copied in part; copy it again"));
+  for (const auto& [beginning, end] : {std::pair("MANIFEST", ""), std::pair("", ".sst")}) {
+    const std::string said = without(beginning, end);
+    EXPECT_TRUE(has(said, "a file of it is missing, so it was copied in part: copy it again")) << said;
+    EXPECT_FALSE(has(said, "Corruption: Corruption")) << said;
+  }
+  fs::remove(path() + "/CURRENT");
+  for (const auto& entry : fs::directory_iterator(path()))
+    if (!entry.path().filename().string().starts_with("OPTIONS-")) fs::remove(entry.path());
+  EXPECT_TRUE(has(refusal().to_string(), "is incomplete: its file CURRENT is missing"));
+}
+
 TEST_F(NamespaceStoreTest, EveryFlippedByteOfATableIsNoticedOrHarmless) {
   const std::string before = fill(2000);
   open();  // writes the log of the last one into a table
