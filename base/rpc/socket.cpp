@@ -95,6 +95,12 @@ void attach_fds(msghdr& message, std::span<const Fd> fds, Control& control) {
   }
 }
 
+Error cannot_listen(const Address& address, int code) {
+  Error error = errno_error(fmt::format("cannot listen on {}", address.to_string()), code);
+  if (code != EADDRINUSE) return error;
+  return {error.code(), error.to_string() + "; another process listens there: choose another port, or end that process"};
+}
+
 }  // namespace
 
 Address Address::of(const void* address, std::size_t size) {
@@ -185,13 +191,13 @@ Result<Fd> bind_socket(const Address& address) {
   WEFT_ASSIGN(Fd fd, open_socket(address.family()));
   const int on = 1;
   if (address.family() != AF_UNIX) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (!bind_to(fd.get(), address)) return fail(errno_error(fmt::format("cannot listen on {}", address.to_string()), errno));
+  if (!bind_to(fd.get(), address)) return fail(cannot_listen(address, errno));
   return fd;
 }
 
 Result<Fd> listen_on(const Address& address) {
   WEFT_ASSIGN(Fd fd, bind_socket(address));
-  if (::listen(fd.get(), SOMAXCONN) != 0) return fail(errno_error(fmt::format("cannot listen on {}", address.to_string()), errno));
+  if (::listen(fd.get(), SOMAXCONN) != 0) return fail(cannot_listen(address, errno));
   return fd;
 }
 

@@ -279,6 +279,19 @@ TEST_F(BadDirectory, BelongsToOneMasterAtATime) {
   EXPECT_EQ(run(cluster.job("cluster_probe", {"noop"})).exit_code, 0) << "the first goes on";
 }
 
+/// Neither where the address is taken, nor beside the journal of another master.
+TEST_F(BadDirectory, IsNotMadeByAMasterThatCannotBegin) {
+  KeptCluster cluster(1);
+  const std::string data = files / "other", journal = files / "journal";
+  expect_refused({program("weft"), "master", "--listen", cluster.address(), "--http", "none", "--data-dir", data},
+                 "; another process listens there: choose another port, or end that process");
+  EXPECT_FALSE(exists(data));
+  std::filesystem::create_hard_link(cluster.journal(), journal);
+  expect_refused({program("weft"), "master", "--listen", "127.0.0.1:0", "--http", "none", "--journal", journal},
+                 "is in use by a master that runs");
+  for (const std::string beside : {".history", ".profiles", ".programs"}) EXPECT_FALSE(exists(journal + beside)) << beside;
+}
+
 TEST_F(BadDirectory, OfALaterReleaseIsRefusedAndAnEndThatWasCutOffIsNot) {
   KeptCluster cluster(1);
   ASSERT_EQ(run(cluster.job("cluster_probe", {"noop"})).exit_code, 0);

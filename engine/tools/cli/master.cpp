@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "base/fd.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/named_file.hpp"
@@ -19,6 +20,7 @@
 #include "base/text.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/master/journal/journal_check.hpp"
+#include "engine/master/journal/journal_file.hpp"
 #include "engine/master/profiles/profile_database.hpp"
 #include "engine/master/server/server.hpp"
 #include "engine/master/storage/file_service.hpp"
@@ -69,12 +71,21 @@ Result<void> check_whole(const std::string& data, const std::string& journal, bo
                   data, journal, cluster.empty() ? "is there" : "is of cluster " + escaped(cluster)));
 }
 
+/// Another master's journal is refused before anything is made beside it. Whether one begins to use it now is seen later, when it
+/// is opened.
+Result<void> check_unused(const std::string& journal) {
+  std::error_code error;
+  if (!std::filesystem::exists(journal, error)) return {};
+  return master::open_locked_journal(journal, false).map([](const Fd&) {});
+}
+
 /// A master with a directory of its own keeps its jobs there: they go on when it is started again.
 Result<void> keep_jobs(MasterOptions& options) {
   master::ServerOptions& server = options.server;
   const std::string& data = options.files.data_directory;
   const bool beside = !server.journal.empty();
   if (!beside && data.empty()) return {};
+  if (beside && !options.group.wanted()) WEFT_TRY(check_unused(server.journal));
   if (server.directory.empty()) server.directory = beside ? server.journal + ".programs" : data + "/programs";
   if (!beside) server.journal = data + "/journal";
   if (data.empty()) return {};
@@ -191,12 +202,27 @@ Result<void> serve_in_group(MasterOptions& options, const client::StopSignal& st
   return {};
 }
 
+/// The address is kept before anything is made in the directories of the user, so that a master which cannot have it leaves nothing
+/// there. Nothing is kept of a Unix socket and of what listen() refuses by its form.
+Result<std::optional<rpc::ReservedAddress>> reserve_listen(const master::ServerOptions& server) {
+  WEFT_ASSIGN(const rpc::Endpoint listen, rpc::Endpoint::parse(server.listen));
+  if (listen.text.starts_with("unix:") || !listen.alternatives.empty()) return std::nullopt;
+  return rpc::reserve_address(listen, server.security).map([](rpc::ReservedAddress reserved) {
+    return std::optional(std::move(reserved));
+  });
+}
+
 Result<void> run(MasterOptions options) {
   keep_files_private();
   WEFT_ASSIGN(options.server.security, rpc::security_of_environment());
   rpc::raise_descriptor_limit();
   const client::StopSignal stop(client::StopSignal::Hangup::reloads);
   const std::string beside = options.server.journal;
+  std::optional<rpc::ReservedAddress> reserved;
+  if (!options.group.wanted()) {
+    WEFT_ASSIGN(reserved, reserve_listen(options.server));
+    if (reserved) options.server.listen = reserved->endpoint.text;
+  }
   WEFT_TRY(complete(options));
   WEFT_ASSIGN(const EventLogPlace log, event_log_of(options.event_log, options.files.data_directory, beside));
   options.server.event_log = log.file;
