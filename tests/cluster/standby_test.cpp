@@ -3,7 +3,10 @@
 #include <filesystem>
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include "base/fd.hpp"
 #include "tests/cluster/master_group.hpp"
 
 namespace weft::test {
@@ -47,6 +50,20 @@ class Standby : public testing::Test {
     std::vector<std::string> command{program("weft"), "master", "--listen", "127.0.0.1:0", "--http", "none"};
     command.insert(command.end(), words.begin(), words.end());
     return run(command, {.environment = {}, .deadline = std::chrono::seconds(60)});
+  }
+
+  /// A socket of this process that listens there, where a follower has bound the address.
+  static Fd listening_on(const std::string& address) {
+    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    EXPECT_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+    EXPECT_EQ(::listen(socket.get(), 1), 0);
+    return socket;
   }
 
   ScratchDirectory files;
@@ -155,6 +172,37 @@ TEST_F(Standby, TheLeaderGoesOnWithoutAStandbyThatIsGone) {
   group->kill_master(0);
   ASSERT_TRUE(group->leads(1)) << group->log_of(1);
   expect_file();
+}
+
+/// A follower binds its address and does not listen there, so another process of the machine can take it.
+TEST_F(Standby, AFollowerWhoseAddressIsTakenLeadsWhenItIsFree) {
+  put_file();
+  std::optional<Fd> taken = listening_on(group->address_of(1));
+  group->master(0).signal(SIGKILL);
+  group->master(0).wait();
+  const std::string waits = "this master cannot take the lead: it could not serve: cannot listen on " + group->address_of(1);
+  ASSERT_TRUE(eventually([&] { return has(group->log_of(1), waits); })) << group->log_of(1);
+  EXPECT_TRUE(group->master(1).running());
+  taken.reset();
+  ASSERT_TRUE(group->leads(1)) << group->log_of(1);
+  expect_file();
+}
+
+TEST_F(Standby, ALeaderWhosePageIsTakenServesWithoutItUntilItIsFree) {
+  group->kill_master(1);
+  const std::string page = "127.0.0.1:" + free_port();
+  std::vector<std::string> command = group->master_command(1);
+  *std::find(command.begin(), command.end(), "none") = page;
+  Process master(command, {.environment = {}, .deadline = std::chrono::seconds(300), .daemon = true});
+  ASSERT_TRUE(eventually([&] { return has(master.err_so_far(), "this master has everything"); })) << master.err_so_far();
+  std::optional<Fd> taken = listening_on(page);
+  group->kill_master(0);
+  ASSERT_TRUE(eventually([&] { return has(master.err_so_far(), "there is no page until its address is free"); }))
+      << master.err_so_far();
+  EXPECT_TRUE(group->has_nodes(2));
+  taken.reset();
+  EXPECT_TRUE(eventually([&] { return has(master.out_so_far(), "weft master's page is at http://" + page); }))
+      << master.err_so_far();
 }
 
 TEST_F(Standby, WhatCannotBeAMasterOfTheGroupIsRefused) {

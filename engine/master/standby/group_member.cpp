@@ -91,6 +91,9 @@ Result<void> GroupMember::check(const Election::Seen& seen) const {
 
 /// Null: another master was quicker.
 Result<std::unique_ptr<Leadership>> GroupMember::take(const Election::Seen& seen) {
+  // With the record of a leader that cannot serve nobody else could lead.
+  if (options_.can_serve)
+    if (auto can = options_.can_serve(); !can) return fail(std::move(can).error().wrap(Code::unavailable, "it could not serve"));
   LeaderRecord record = next_record(membership_, options_.address, seen, new_id());
   const Membership before = membership_;
   // Before the lead is taken, and with it the others' right to it: what is here is whole, and is this cluster's.

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include <fmt/core.h>
 
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
@@ -95,22 +97,49 @@ Result<void> keep_jobs(MasterOptions& options) {
   return options.group.wanted() ? Result<void>() : check_whole(data, server.journal, beside);  // a member looks before it leads
 }
 
-/// Null: none is wanted, or the default address cannot be had.
-Result<std::unique_ptr<web::Service>> serve(const MasterOptions& options, master::Server& server) {
-  if (options.http == "none") return nullptr;
-  auto service =
-      web::Service::start({options.http, server.address(), options.server.event_log, server.log_began(), options.submit_dir,
-                           options.files.data_directory.empty() ? std::string() : options.files.data_directory + "/samples"});
-  if (service) {
-    server.set_past((*service)->past());
-    std::printf("weft master's page is at %s/\n", (*service)->url().c_str());
-    return service;
+/// The page of a master that serves. One thread.
+class Page {
+ public:
+  /// Both outlive it.
+  Page(const MasterOptions& options, master::Server& server) : options_(options), server_(server) {}
+
+  /// Serves it, if it is wanted. An error only when the address was asked for and cannot be had, by a master that is the only one.
+  Result<void> start() {
+    if (options_.http == "none") return {};
+    const auto tried = try_to_serve();
+    if (tried) return {};
+    if (options_.http_given && !options_.group.wanted())
+      return fail(Error(tried.error()).wrap(fmt::format("--http {}", options_.http)));
+    Log("master").warn("there is no page{}: {}; choose another address by --http HOST:PORT, or --http none",
+                       options_.group.wanted() ? " until its address is free" : "", tried.error().to_string());
+    return {};
   }
-  if (options.http_given) return fail(std::move(service).error().wrap(fmt::format("--http {}", options.http)));
-  Log("master").warn("there is no page: {}; choose another address by --http HOST:PORT, or --http none",
-                     service.error().to_string());
-  return nullptr;
-}
+  /// Of one of several masters: the address may be free by now. Does nothing more often than every few seconds.
+  void try_again() {
+    if (service_ || options_.http == "none" || !options_.group.wanted() || SystemClock().now() < tried_ + kTryAgain) return;
+    (void)try_to_serve();
+  }
+
+ private:
+  static constexpr Duration kTryAgain = std::chrono::seconds(5);
+
+  Result<void> try_to_serve() {
+    const std::string& data = options_.files.data_directory;
+    tried_ = SystemClock().now();
+    WEFT_ASSIGN(service_,
+                web::Service::start({options_.http, server_.address(), options_.server.event_log, server_.log_began(),
+                                     options_.submit_dir, data.empty() ? std::string() : data + "/samples"}));
+    server_.set_past(service_->past());
+    std::printf("weft master's page is at %s/\n", service_->url().c_str());
+    std::fflush(stdout);
+    return {};
+  }
+
+  const MasterOptions& options_;
+  master::Server& server_;
+  std::unique_ptr<web::Service> service_;  // null: there is none
+  TimePoint tried_{};
+};
 
 /// Writers renew the lease after a third of it, over slow networks and at slow masters.
 Result<void> check_lease(const master::FileServiceOptions& files) {
@@ -152,8 +181,8 @@ Result<void> write_port_file(const MasterOptions& options, const std::string& ad
   return {};
 }
 
-/// Serves until a signal comes; an error is why the master cannot go on.
-Result<void> serve_until_stopped(MasterOptions& options, const client::StopSignal& stop, master::GroupMember* member = nullptr) {
+/// Serves until a signal comes; an error is why the master cannot go on. Calls `began` when it listens.
+Result<void> serve_until_stopped(MasterOptions& options, const client::StopSignal& stop, const std::function<void()>& began = {}) {
   std::atomic<bool> broken{false};
   std::optional<Error> why;  // written before `broken` is
   options.server.on_fatal = [&](const Error& error) {
@@ -161,17 +190,19 @@ Result<void> serve_until_stopped(MasterOptions& options, const client::StopSigna
     broken = true;
   };
   WEFT_ASSIGN(auto server, master::Server::start(options.server));
-  if (member != nullptr) member->stores_are_made();
+  if (began) began();
   WEFT_TRY(write_port_file(options, ""));
   std::printf("weft master listens on %s\n", server->address().c_str());
-  WEFT_ASSIGN(auto service, serve(options, *server));
   std::fflush(stdout);
+  std::optional<Page> page(std::in_place, options, *server);
+  WEFT_TRY(page->start());
   WEFT_TRY(write_port_file(options, server->address()));
   while (!stop.requested() && !broken) {
     if (stop.take_reload()) server->reload();
+    page->try_again();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  service.reset();
+  page.reset();
   server.reset();
   if (why) return fail(*why);
   return {};
@@ -194,8 +225,18 @@ Result<void> serve_in_group(MasterOptions& options, const client::StopSignal& st
     WEFT_ASSIGN(const auto leadership, member->lead([&stop] { return stop.requested(); }));
     if (!leadership) break;
     options.server.leadership = leadership.get();
-    const auto served = serve_until_stopped(options, stop, member.get());
+    bool began = false;
+    const auto served = serve_until_stopped(options, stop, [&] {
+      began = true;
+      member->stores_are_made();
+    });
     if (served) break;
+    // The record names this member alone from now on, so nobody could lead if it ended.
+    if (!began && !try_to_listen(options.server.listen, options.server.security)) {
+      Log("master").error("{}; this master gives the lead back, and takes it when that address is free",
+                          served.error().to_string());
+      continue;
+    }
     if (!leadership->lost()) return served;
     Log("master").error("{}; it follows from now on", served.error().to_string());
   }

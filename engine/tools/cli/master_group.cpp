@@ -123,6 +123,21 @@ std::string page_url(const MasterGroupOptions& options, const std::string& http,
   return fmt::format("{}://{}{}", encrypted ? "https" : "http", is_any(host) ? host_for(options, host) : host, http.substr(colon));
 }
 
+Result<void> try_to_listen(const std::string& where, const rpc::Security& security) {
+  WEFT_ASSIGN(const rpc::Endpoint endpoint, rpc::Endpoint::parse(where));
+  const auto reactor = rpc::Reactor::start("weft-listen", security);
+  Result<void> tried;
+  reactor->run([&] {
+    auto listener = reactor->listen(endpoint, {}, [](const rpc::ConnectionPtr&) { return rpc::Handler(); });
+    if (listener)
+      (*listener)->close();
+    else
+      tried = fail(std::move(listener).error());
+  });
+  reactor->stop();
+  return tried;
+}
+
 Result<std::unique_ptr<master::GroupMember>> join_group(const MasterGroupOptions& options, const std::string& listen,
                                                         std::string page, const std::string& data_directory,
                                                         const master::StorePaths& paths) {
@@ -134,6 +149,7 @@ Result<std::unique_ptr<master::GroupMember>> join_group(const MasterGroupOptions
   group.lease = options.lease;
   WEFT_ASSIGN(group.security, rpc::security_of_environment());
   WEFT_ASSIGN(group.address, advertised(options, listen));
+  group.can_serve = [listen, security = group.security] { return try_to_listen(listen, security); };
   return master::GroupMember::open(std::move(group), [&](const std::string& member) { return election(options, member); });
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "base/rpc/rpc.hpp"
 #include "engine/master/standby/group_member.hpp"
 
 namespace CLI {
@@ -33,6 +34,8 @@ Result<void> check(const MasterGroupOptions& options, const std::string& data_di
 /// URL of the page of a master that serves it at `http` (--http), for the pages of the others; empty where it cannot be known
 /// before.
 std::string page_url(const MasterGroupOptions& options, const std::string& http, bool encrypted);
+/// Listens there for a moment. An error says why a master with that security could not. Blocks while the name is looked up.
+Result<void> try_to_listen(const std::string& where, const rpc::Security& security);
 /// `listen` is where the master listens when it leads, `page` the URL of its page then.
 Result<std::unique_ptr<master::GroupMember>> join_group(const MasterGroupOptions& options, const std::string& listen,
                                                         std::string page, const std::string& data_directory,

@@ -29,6 +29,7 @@ class AMember : public testing::Test {
     options.paths = {directory + "/journal", directory + "/namespace", directory + "/programs", directory + "/profiles"};
     options.address = "h:1";
     options.standby = standby;
+    options.can_serve = [this] { return address_taken ? Result<void>(fail(Code::io, "the address is taken")) : Result<void>(); };
     return GroupMember::open(options, [this](const std::string& member) -> Result<std::unique_ptr<Election>> {
       id = member;
       return std::unique_ptr<Election>(std::make_unique<PretendedElection>(store, member));
@@ -65,6 +66,7 @@ class AMember : public testing::Test {
   const std::string directory = scratch / "data";
   ElectionStore store;
   std::string id;
+  bool address_taken = false;
 };
 
 TEST_F(AMember, LeadsWhereNobodyHasLedYet) {
@@ -200,6 +202,21 @@ TEST_F(AMember, WaitsForAStoreThatIsAway) {
   store.away = true;
   EXPECT_EQ(member->lead(after(3)).value(), nullptr);
   store.away = false;
+  EXPECT_NE(member->lead(after(1)).value(), nullptr);
+}
+
+/// With the record of a leader that cannot serve no other member could lead.
+TEST_F(AMember, LeavesTheLeadToOthersWhileItCouldNotServe) {
+  std::filesystem::create_directory(directory);
+  write({"m", "c", 8, true});
+  make_stores();
+  store.record = LeaderRecord{"c", 8, "other", "h:2", {"other", "m"}};
+  const auto member = open().value();
+  address_taken = true;
+  EXPECT_EQ(member->lead(after(3)).value(), nullptr);
+  EXPECT_EQ(store.record->leader, "other");
+  EXPECT_THAT(store.record->in_sync, ElementsAre("other", "m"));
+  address_taken = false;
   EXPECT_NE(member->lead(after(1)).value(), nullptr);
 }
 
