@@ -205,6 +205,22 @@ TEST_F(Standby, ALeaderWhosePageIsTakenServesWithoutItUntilItIsFree) {
       << master.err_so_far();
 }
 
+TEST_F(Standby, AMasterOnACopyOfADirectoryInUseSaysSoAndLeavesTheOtherAlone) {
+  group->kill_master(1);
+  std::filesystem::copy(group->data(1), files / "copy", std::filesystem::copy_options::recursive);
+  group->start_master(1);
+  ASSERT_TRUE(group->is_in_sync(1)) << group->log_of(1);
+  std::vector<std::string> command = group->master_command(1);
+  *std::find(command.begin(), command.end(), group->data(1)) = files / "copy";
+  *std::find(command.begin(), command.end(), group->address_of(1)) = "127.0.0.1:" + free_port();
+  Process twin(command, {.environment = {}, .deadline = std::chrono::seconds(300), .daemon = true});
+  ASSERT_TRUE(eventually([&] { return has(twin.err_so_far(), "this data directory was copied; empty it"); })) << twin.err_so_far();
+  EXPECT_FALSE(has(group->log_of(0), "it begins again")) << group->log_of(0);
+  group->kill_master(0);
+  ASSERT_TRUE(group->leads(1)) << group->log_of(1) << twin.err_so_far();
+  EXPECT_FALSE(has(twin.err_so_far(), "this master leads")) << twin.err_so_far();
+}
+
 TEST_F(Standby, WhatCannotBeAMasterOfTheGroupIsRefused) {
   const std::string etcd = group->etcd().url();
   EXPECT_THAT(refused({"--data-dir", group->data(1), "--etcd", etcd}).err, HasSubstr("another master"));

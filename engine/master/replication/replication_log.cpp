@@ -11,6 +11,7 @@ namespace {
 constexpr Duration kTick = std::chrono::milliseconds(100);
 constexpr Duration kMostSilence = std::chrono::seconds(3);     // of a follower; promises wait for it that long
 constexpr Duration kMostDelay = std::chrono::seconds(30);      // until a follower that is alive has written what it was sent
+constexpr Duration kThere = std::chrono::milliseconds(1500);   // a follower that was heard of since then is there, and no remnant
 constexpr std::uint64_t kMostQueued = std::uint64_t{1} << 30;  // bytes of the log for a follower that does not keep up
 constexpr std::size_t kMostFollowers = 16, kMostName = 256, kMostAddress = 1024;
 
@@ -56,6 +57,17 @@ ReplicationLog::Session* ReplicationLog::session_on(const rpc::ConnectionPtr& co
   return found != followers_.end() && found->second.connection == connection ? &found->second : nullptr;
 }
 
+/// A process that follows under the same id and listens elsewhere; null: there is none. One that begins again, and whose connection
+/// of before has not ended here, has its address.
+const ReplicationLog::Session* ReplicationLog::twin_of(const Follow& follow, const rpc::ConnectionPtr& connection) const {
+  const TimePoint now = SystemClock().now();
+  for (const auto& [id, session] : followers_)
+    if (session.member == follow.member && session.connection != connection && session.address != follow.address &&
+        now - session.heard < kThere)
+      return &session;
+  return nullptr;
+}
+
 void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder) {
   const auto follow = from_message<Follow>(message);
   if (!follow) return responder.fail(follow.error());
@@ -66,6 +78,11 @@ void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::
         Error(Code::invalid_argument,
               fmt::format("this is a master of cluster {}, not of {}; name another data directory or another group",
                           leadership_.cluster(), escaped(follow->cluster))));
+  if (const Session* const other = twin_of(*follow, connection))
+    return responder.fail(Error(Code::already_exists,
+                                fmt::format("another process, at {}, has the member id {}: this data directory was copied; empty "
+                                            "it, so that this master gets an id of its own",
+                                            escaped(other->address), escaped(follow->member))));
   for (auto at = followers_.begin(); at != followers_.end();) {
     const auto session = at++;
     if (session->second.member == follow->member || session->second.connection == connection)

@@ -77,6 +77,7 @@ class ReplicationLog {
   };
   using Sessions = std::map<std::uint64_t, Session>;
 
+  const Session* twin_of(const Follow& follow, const rpc::ConnectionPtr& connection) const;
   Session* session_on(const rpc::ConnectionPtr& connection, std::uint64_t id);
   void begin(std::uint64_t id, Session& session);
   void add_snapshot(std::uint64_t id, Result<std::unique_ptr<StoreSnapshot>> snapshot);

@@ -23,6 +23,7 @@ namespace {
 
 constexpr Duration kLook = std::chrono::milliseconds(200);  // between two looks at who leads
 constexpr Duration kFollowAgain = std::chrono::seconds(5);  // after this member's disk has failed
+constexpr Duration kTwinAgain = std::chrono::seconds(10);   // after it was refused, because another process has its member id
 constexpr Duration kSayAgain = std::chrono::seconds(10);    // the same line in the log
 
 std::string new_id() { return fmt::format("{:016x}", unguessable_number()); }
@@ -65,7 +66,7 @@ Result<std::unique_ptr<Leadership>> GroupMember::lead(const std::function<bool()
       say(fmt::format("it cannot be seen who leads: {}", seen.error().to_string()));
     } else {
       WEFT_TRY(check(*seen));
-      if (may_lead(membership_, options_.standby, *seen)) {
+      if (!twin_ && may_lead(membership_, options_.standby, *seen)) {
         auto leadership = take(*seen);
         if (!leadership && !may_pass(leadership.error())) return leadership;
         if (leadership && *leadership) return leadership;
@@ -179,6 +180,8 @@ Error GroupMember::follow_until_gone(const LeaderRecord& leader, const std::func
                              options_.data_directory));
   auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster, options_.address, options_.page},
                                options_.security);
+  twin_ = !link && link.error().code() == Code::already_exists;
+  if (twin_) follow_at_ = SystemClock().now() + kTwinAgain;
   if (!link) return link.error();
   const Following& found = (*link)->leader();
   if (found.epoch != leader.epoch)  // a master of before, which does not count on this one's copy
@@ -220,7 +223,14 @@ void GroupMember::say_what_is_awaited(const Election::Seen& seen) {
     return say(membership_.copying
                    ? "no master has led yet, and what is in this one's data directory may be incomplete: it waits for another"
                    : "no master has led yet, and this one was started with --standby: it waits for another");
-  if (seen.led) return say("this member's own lease of before has not ended yet");
+  if (seen.led)
+    return say(fmt::format("this member's own lease of before has not ended yet; if that lasts, another process leads with the "
+                           "member id {}: then this data directory was copied; empty it, so that this master gets an id of its own",
+                           membership_.member));
+  if (twin_)
+    return say(fmt::format("another process has the member id {}, and this one does not lead with its copy: empty this data "
+                           "directory, so that this master gets an id of its own",
+                           membership_.member));
   say(fmt::format("only masters {} have everything that was acknowledged, and none of them is there: this one waits for them",
                   escaped(fmt::format("{}", fmt::join(seen.record->in_sync, ", ")))));
 }

@@ -68,7 +68,8 @@ class GroupMember {
   Membership membership_;
   Fd claim_;
   std::unique_ptr<Election> election_;
-  TimePoint follow_at_{};  // not before: this member could not keep what it was sent
+  TimePoint follow_at_{};  // not before: this member could not keep what it was sent, or was refused
+  bool twin_ = false;      // another process with its member id followed when it wanted to: it must not lead with its copy
   std::string said_;       // last
   TimePoint said_at_{};
   Log log_{"master"};

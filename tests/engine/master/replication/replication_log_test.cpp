@@ -26,7 +26,7 @@ LogEntry entry(std::string_view text) { return {Store::journal, SharedBytes(Buff
 /// A follower that pulls when the test says so.
 class Peer {
  public:
-  explicit Peer(const rpc::Endpoint& leader, std::string name = "b") : name_(std::move(name)) {
+  explicit Peer(const rpc::Endpoint& leader, std::string name = "b") : listens(name + ":1"), name_(std::move(name)) {
     connection_ = rpc::connect(*reactor_, leader, 10s).value();
   }
   ~Peer() {
@@ -37,7 +37,7 @@ class Peer {
     reactor_->run([this] { connection_->close(); });
   }
   Result<Following> follow(const std::string& cluster = "") {
-    auto answer = rpc::call(*reactor_, connection_, kFollow, to_payload(Follow{name_, cluster, name_ + ":1", page}), 20s);
+    auto answer = rpc::call(*reactor_, connection_, kFollow, to_payload(Follow{name_, cluster, listens, page}), 20s);
     if (!answer) return fail(answer.error());
     auto following = from_message<Following>(*answer);
     if (following) session_ = following->session;
@@ -66,7 +66,8 @@ class Peer {
   void keep() { in_sync = pull(has_).value().in_sync; }
 
   bool in_sync = false;
-  std::string page;  // that it says it has
+  std::string page;     // that it says it has
+  std::string listens;  // address, when it leads
 
  private:
   std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("peer");
@@ -272,6 +273,21 @@ TEST_F(TheLog, IsFollowedAnewByAMemberWhoseFirstConnectionHangs) {
   EXPECT_FALSE(first.pull(0));
   append("a");
   EXPECT_THAT(second.pull_entries(2), ElementsAre("old", "a"));
+}
+
+/// Two processes on copies of one data directory would end each other's sessions for ever.
+TEST_F(TheLog, RefusesASecondProcessWithTheIdOfOneThatIsThere) {
+  Peer first(address), copy_of_it(address);
+  ASSERT_TRUE(first.follow());
+  copy_of_it.listens = "elsewhere:1";
+  const auto refused = copy_of_it.follow();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::already_exists);
+  EXPECT_THAT(refused.error().to_string(), HasSubstr("another process, at b:1, has the member id b: this data directory was co"));
+  append("a");
+  EXPECT_THAT(first.pull_entries(2), ElementsAre("old", "a"));
+  first.leave();
+  EXPECT_TRUE(weft::test::eventually([&] { return copy_of_it.follow().has_value(); }));
 }
 
 TEST_F(TheLog, WaitsForTheSlowestOfTwo) {
