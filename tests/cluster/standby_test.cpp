@@ -205,6 +205,30 @@ TEST_F(Standby, ALeaderWhosePageIsTakenServesWithoutItUntilItIsFree) {
       << master.err_so_far();
 }
 
+TEST_F(Standby, ADataDirectoryThatWasRestoredDoesNotLead) {
+  const auto end = [&](int master) {
+    group->master(master).signal(SIGTERM);
+    group->master(master).wait();
+  };
+  end(1);
+  std::filesystem::copy(group->data(1), files / "backup", std::filesystem::copy_options::recursive);
+  group->start_master(1);
+  ASSERT_TRUE(group->is_in_sync(1)) << group->log_of(1);
+  put_file();
+  for (const int master : {0, 1}) group->master(master).signal(SIGKILL);
+  for (const int master : {0, 1}) group->master(master).wait();
+  std::filesystem::remove_all(group->data(1));
+  std::filesystem::rename(files / "backup", group->data(1));
+  group->start_master(1);
+  ASSERT_TRUE(eventually([&] { return has(group->log_of(1), "is older than what it acknowledged"); })) << group->log_of(1);
+  group->start_master(0);
+  ASSERT_TRUE(group->leads(0)) << group->log_of(0);
+  ASSERT_TRUE(group->is_in_sync(1)) << group->log_of(1);
+  group->kill_master(0);
+  ASSERT_TRUE(group->leads(1)) << group->log_of(1);
+  expect_file();
+}
+
 TEST_F(Standby, AMasterOnACopyOfADirectoryInUseSaysSoAndLeavesTheOtherAlone) {
   group->kill_master(1);
   std::filesystem::copy(group->data(1), files / "copy", std::filesystem::copy_options::recursive);

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct LeaderRecord {
   std::string leader;                // member id of the one that leads, or led last
   std::string address;               // HOST:PORT where it listens
   std::vector<std::string> in_sync;  // member ids that have everything that the leader acknowledged, itself among them
+  /// Of members in sync, by id: with which copy a member came into sync, so that an older copy of its data directory is recognised.
+  /// None of a member of a release before there were marks.
+  std::map<std::string, std::string> marks{};
   friend bool operator==(const LeaderRecord&, const LeaderRecord&) = default;
 };
 

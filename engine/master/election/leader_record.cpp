@@ -27,6 +27,13 @@ Result<void> read_member(JsonReader& json, std::string_view name, LeaderRecord& 
       record.in_sync.push_back(std::move(member));
       return {};
     });
+  } else if (name == "marks") {
+    record.marks.clear();
+    return json.object([&](std::string_view member) -> Result<void> {
+      std::string id(member);  // the view ends with the next token
+      WEFT_ASSIGN(record.marks[std::move(id)], json.text());
+      return {};
+    });
   } else {
     return json.skip();
   }
@@ -53,7 +60,13 @@ std::string text_of(const LeaderRecord& record) {
   json.begin_object().member("cluster", record.cluster).member("epoch", record.epoch).member("leader", record.leader);
   json.member("address", record.address).key("in_sync").begin_array();
   for (const std::string& member : record.in_sync) json.value(member);
-  json.end_array().end_object();
+  json.end_array();
+  if (!record.marks.empty()) {
+    json.key("marks").begin_object();
+    for (const auto& [member, mark] : record.marks) json.member(member, mark);
+    json.end_object();
+  }
+  json.end_object();
   return json.text();
 }
 

@@ -9,7 +9,8 @@
 
 namespace weft::master {
 
-/// {"cluster":"…","epoch":3,"leader":"…","address":"…","in_sync":["…"]}. Equal records have equal texts.
+/// {"cluster":"…","epoch":3,"leader":"…","address":"…","in_sync":["…"],"marks":{"…":"…"}}, without
+/// "marks" where there are none. Equal records have equal texts.
 std::string text_of(const LeaderRecord& record);
 /// Members that are not known are passed over, because a later release may have written them. Otherwise corrupt, with `key`, which
 /// says where the text is.

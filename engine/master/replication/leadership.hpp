@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/result.hpp"
 
@@ -23,9 +23,11 @@ class Leadership {
   virtual std::uint64_t epoch() const = 0;
   /// Nothing while no other master can lead, as far as this one's clock tells; then why it may be otherwise.
   virtual std::optional<Error> lost() const = 0;
+  /// Ids, and the mark of each (LeaderRecord::marks); empty: it keeps none.
+  using MarkedMembers = std::map<std::string, std::string>;
   /// From now on only these members, besides this one, may lead after it. Calls `then` when that is known to all, from a thread of
   /// its own, or with an error when this master does not lead any more. Calls are carried out in order.
-  virtual void set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) = 0;
+  virtual void set_in_sync(MarkedMembers members, std::function<void(const Result<void>&)> then) = 0;
 };
 
 }  // namespace weft::master

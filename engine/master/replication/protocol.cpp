@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/rpc/versioned.hpp"
 #include "engine/master/replication/replication.capnp.h"
 
@@ -31,6 +33,8 @@ struct PulledHeader {
 WEFT_REPLICATION_MESSAGE(Follow, "request to follow")
 WEFT_REPLICATION_MESSAGE(Following, "answer to a follower")
 WEFT_REPLICATION_MESSAGE(Pull, "request for changes")
+
+std::string mark_of(const Following& session) { return fmt::format("{}.{}", session.epoch, session.session); }
 
 rpc::Payload to_payload(Pulled message) {
   PulledHeader header{{}, message.in_sync};

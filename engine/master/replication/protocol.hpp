@@ -26,12 +26,15 @@ inline constexpr Duration kLongestPull = std::chrono::milliseconds(500);
 struct Follow {
   std::string member, cluster, address;
   std::string page{};
+  bool keeps_mark = false;
 };
 struct Following {
   std::uint64_t session = 0;
   std::string cluster;
   std::uint64_t epoch = 0;
 };
+/// Names the copy that a follower gets in a session: no other session of any member has the same (LeaderRecord::marks).
+std::string mark_of(const Following& session);
 struct Pull {
   std::uint64_t session = 0, kept = 0;
 };

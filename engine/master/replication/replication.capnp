@@ -9,6 +9,7 @@ struct Follow {
   cluster @1 :Text;               # that it belongs to; empty: to none yet
   address @2 :Text;               # HOST:PORT where it listens when it leads; empty: not known
   page @3 :Text;                  # URL of its page when it leads; empty: it has none, or it is not known
+  keepsMark @4 :Bool;             # it keeps the mark of its session, so that the record may have it
 }
 
 struct Following {

@@ -96,6 +96,7 @@ void ReplicationLog::on_follow(const rpc::ConnectionPtr& connection, const rpc::
   session.member = follow->member;
   session.address = follow->address.substr(0, kMostAddress);
   if (follow->page.size() <= kMostAddress) session.page = follow->page;  // a part of one leads nowhere
+  session.keeps_mark = follow->keeps_mark;
   session.connection = connection;
   session.following.emplace(std::move(responder));
   session.heard = SystemClock().now();
@@ -192,7 +193,11 @@ void ReplicationLog::settle() {
 }
 
 void ReplicationLog::announce(const std::set<std::string>& members) {
-  leadership_.set_in_sync({members.begin(), members.end()},
+  Leadership::MarkedMembers marked;
+  for (const auto& [id, session] : followers_)  // each of these has one session, in which it came into sync
+    if (members.contains(session.member))
+      marked[session.member] = session.keeps_mark ? mark_of({id, leadership_.cluster(), leadership_.epoch()}) : std::string();
+  leadership_.set_in_sync(std::move(marked),
                           [this, alive = std::weak_ptr(alive_), there = from_threads_](const Result<void>& result) {
                             there.post([this, alive, result] {
                               if (!alive.expired()) announced(result);

@@ -70,6 +70,7 @@ class ReplicationLog {
  private:
   struct Session {
     std::string member, address, page;
+    bool keeps_mark = false;
     rpc::ConnectionPtr connection;
     std::unique_ptr<Follower> follower;       // null: it waits until it is announced that the member is not in sync
     std::optional<rpc::Responder> following;  // until it begins

@@ -100,7 +100,7 @@ Result<std::unique_ptr<Leadership>> GroupMember::take(const Election::Seen& seen
   // Before the lead is taken, and with it the others' right to it: what is here is whole, and is this cluster's.
   WEFT_ASSIGN(const std::string files, check_stores(seen));
   const bool fresh = (membership_.fresh || begins(membership_, seen)) && !has_all_stores();
-  if (auto saved = save({membership_.member, record.cluster, record.epoch, false, fresh, files}); !saved)
+  if (auto saved = save({membership_.member, record.cluster, record.epoch, false, fresh, files, membership_.mark}); !saved)
     return cannot_lead(std::move(saved));
   const TimePoint began = SystemClock().now();
   const auto taken = election_->take(seen, record);
@@ -178,7 +178,7 @@ Error GroupMember::follow_until_gone(const LeaderRecord& leader, const std::func
                  fmt::format("{} has jobs and files of its own, which a copy of that master's would replace; stop the others, "
                              "start this one first, and them with --standby; or name an empty directory",
                              options_.data_directory));
-  auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster, options_.address, options_.page},
+  auto link = LeaderLink::open(leader.address, {membership_.member, membership_.cluster, options_.address, options_.page, true},
                                options_.security);
   twin_ = !link && link.error().code() == Code::already_exists;
   if (twin_) follow_at_ = SystemClock().now() + kTwinAgain;
@@ -186,7 +186,8 @@ Error GroupMember::follow_until_gone(const LeaderRecord& leader, const std::func
   const Following& found = (*link)->leader();
   if (found.epoch != leader.epoch)  // a master of before, which does not count on this one's copy
     return Error(Code::unavailable, fmt::format("the master there is of epoch {}, not of {}", found.epoch, leader.epoch));
-  if (auto saved = save({membership_.member, found.cluster, found.epoch, true}); !saved) return saved.error();
+  if (auto saved = save({membership_.member, found.cluster, found.epoch, true, false, "", mark_of(found)}); !saved)
+    return saved.error();
   auto replica = Replica::begin(
       options_.paths, [&link = **link](const Hash128& program, std::uint64_t offset) { return link.fetch(program, offset); });
   if (!replica) {
@@ -227,6 +228,10 @@ void GroupMember::say_what_is_awaited(const Election::Seen& seen) {
     return say(fmt::format("this member's own lease of before has not ended yet; if that lasts, another process leads with the "
                            "member id {}: then this data directory was copied; empty it, so that this master gets an id of its own",
                            membership_.member));
+  if (is_outdated(membership_, seen))
+    return say(
+        "this master's data directory is older than what it acknowledged (a restored copy?): another member in sync must lead, "
+        "which this one then copies; docs/cluster.md says what to do when all members in sync are lost for ever");
   if (twin_)
     return say(fmt::format("another process has the member id {}, and this one does not lead with its copy: empty this data "
                            "directory, so that this master gets an id of its own",

@@ -27,7 +27,8 @@ struct GroupOptions {
   bool standby = false;  // it does not begin a cluster: where none has led, it waits for another to lead
   Duration lease = std::chrono::seconds(3);
   rpc::Security security{};  // of its connection to the one that leads
-  /// Whether this master could serve now; asked before it takes the lead, which it leaves to others while it could not. Null: it can.
+  /// Whether this master could serve now: asked before it takes the lead, which it leaves to others while it could not. Null: it
+  /// can.
   std::function<Result<void>()> can_serve{};
 };
 

@@ -47,7 +47,7 @@ std::optional<Error> LeaseKeeper::lost() const {
   return ended_;
 }
 
-void LeaseKeeper::set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) {
+void LeaseKeeper::set_in_sync(MarkedMembers members, std::function<void(const Result<void>&)> then) {
   {
     const std::lock_guard lock(mutex_);
     if (!ended_) {
@@ -87,7 +87,10 @@ void LeaseKeeper::pause() {
 bool LeaseKeeper::carry_out(const Change& change) {
   LeaderRecord record = record_;
   record.in_sync = {record.leader};
-  record.in_sync.insert(record.in_sync.end(), change.members.begin(), change.members.end());
+  for (const auto& [member, mark] : change.members) {
+    record.in_sync.push_back(member);
+    if (!mark.empty()) record.marks[member] = mark;
+  }
   const auto replaced = election_.replace(record);
   if (replaced && !*replaced) {
     end(Error(Code::unavailable, "another master leads, or may lead: the lease of this one ended"));

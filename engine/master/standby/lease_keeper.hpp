@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "engine/master/election/election.hpp"
@@ -36,11 +35,11 @@ class LeaseKeeper final : public Leadership {
   const std::string& address() const override { return record_.address; }
   std::uint64_t epoch() const override { return record_.epoch; }
   std::optional<Error> lost() const override;
-  void set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) override;
+  void set_in_sync(MarkedMembers members, std::function<void(const Result<void>&)> then) override;
 
  private:
   struct Change {
-    std::vector<std::string> members;
+    MarkedMembers members;
     std::function<void(const Result<void>&)> then;
   };
   void run();

@@ -40,6 +40,8 @@ Result<std::optional<Membership>> read_membership(const std::string& data_direct
       WEFT_ASSIGN(membership.fresh, json.flag());
     } else if (key == "files") {
       WEFT_ASSIGN(membership.files, json.text());
+    } else if (key == "mark") {
+      WEFT_ASSIGN(membership.mark, json.text());
     } else {
       return json.skip();
     }
@@ -59,6 +61,7 @@ Result<void> write_membership(const std::string& data_directory, const Membershi
       .member("copying", membership.copying)
       .member("fresh", membership.fresh)
       .member("files", membership.files)
+      .member("mark", membership.mark)
       .end_object();
   return write_file(file_in(data_directory), json.text() + "\n");
 }

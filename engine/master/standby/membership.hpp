@@ -16,6 +16,7 @@ struct Membership {
   bool copying = false;     // what else is in the directory is a copy of a leader's, which may not be complete
   bool fresh = false;       // it has begun the cluster with nothing, and its journal and namespace may not have been made yet
   std::string files{};      // id that the namespace in the directory has; empty: it was not known
+  std::string mark{};       // of the session in which it was copied last (mark_of()); empty: none, or an earlier release wrote this
 };
 
 /// Nothing where there is no such file. Errors name the file.

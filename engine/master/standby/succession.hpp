@@ -8,8 +8,13 @@
 
 namespace weft::master {
 
-/// Whether the member has everything that was acknowledged. Where nobody has led, one leads that need not `wait_for_a_leader`.
+/// Whether the member has everything that was acknowledged, as far as can be known. Where nobody has led, one leads that need not
+/// `wait_for_a_leader`.
 bool may_lead(const Membership& member, bool wait_for_a_leader, const Election::Seen& seen);
+
+/// Whether the record names the member as in sync, and its data directory is an older copy of the one that was: it lacks what was
+/// acknowledged since then. What cannot be known, because an earlier release wrote the record, is not so.
+bool is_outdated(const Membership& member, const Election::Seen& seen);
 
 /// The record with which the member leads after what it has seen. `new_cluster`: its id when the member begins one.
 LeaderRecord next_record(const Membership& member, const std::string& address, const Election::Seen& seen,

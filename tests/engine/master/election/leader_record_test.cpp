@@ -13,6 +13,12 @@ TEST(LeaderRecordTest, IsReadAsItWasWritten) {
             R"({"cluster":"c","epoch":2,"leader":"m","address":"h:1","in_sync":["m","n"]})");
 }
 
+TEST(LeaderRecordTest, HasTheMarksOfMembersInSync) {
+  const LeaderRecord record{"c", 2, "m", "h:1", {"m", "n"}, {{"m", "2.0"}, {"n\"", "2.7"}}};
+  EXPECT_EQ(parse_leader_record(text_of(record), "k"), record);
+  EXPECT_FALSE(parse_leader_record(R"({"cluster":"c","epoch":2,"leader":"m","address":"a","in_sync":[],"marks":{"m":1}})", "k"));
+}
+
 TEST(LeaderRecordTest, NeedsAllMembersOfTheirKind) {
   const std::string whole = text_of({"c", 2, "m", "h:1", {"m"}});
   ASSERT_TRUE(parse_leader_record(whole, "k"));

@@ -21,7 +21,7 @@ class PretendedLeadership final : public Leadership {
   const std::string& address() const override { return address_; }
   std::uint64_t epoch() const override { return 7; }
   std::optional<Error> lost() const override { return std::nullopt; }
-  void set_in_sync(std::vector<std::string> members, std::function<void(const Result<void>&)> then) override {
+  void set_in_sync(MarkedMembers members, std::function<void(const Result<void>&)> then) override {
     const std::lock_guard lock(mutex_);
     announcements_.emplace_back(std::move(members), std::move(then));
     wake_.notify_all();
@@ -31,7 +31,14 @@ class PretendedLeadership final : public Leadership {
   std::vector<std::string> announcement() {
     std::unique_lock lock(mutex_);
     if (!wake_.wait_for(lock, std::chrono::seconds(30), [this] { return !announcements_.empty(); })) return {"no announcement"};
-    return announcements_.front().first;
+    std::vector<std::string> members;
+    for (const auto& [member, mark] : announcements_.front().first) members.push_back(member);
+    return members;
+  }
+  /// That the announcement gives the member.
+  std::string mark_of(const std::string& member) {
+    const std::lock_guard lock(mutex_);
+    return announcements_.front().first.at(member);
   }
   bool announces() {
     const std::lock_guard lock(mutex_);
@@ -49,7 +56,7 @@ class PretendedLeadership final : public Leadership {
   const std::string cluster_ = "c", member_ = "leader", address_ = "a:1";
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::pair<std::vector<std::string>, std::function<void(const Result<void>&)>>> announcements_;
+  std::deque<std::pair<MarkedMembers, std::function<void(const Result<void>&)>>> announcements_;
 };
 
 }  // namespace weft::master::test

@@ -37,7 +37,7 @@ class Peer {
     reactor_->run([this] { connection_->close(); });
   }
   Result<Following> follow(const std::string& cluster = "") {
-    auto answer = rpc::call(*reactor_, connection_, kFollow, to_payload(Follow{name_, cluster, listens, page}), 20s);
+    auto answer = rpc::call(*reactor_, connection_, kFollow, to_payload(Follow{name_, cluster, listens, page, keeps_mark}), 20s);
     if (!answer) return fail(answer.error());
     auto following = from_message<Following>(*answer);
     if (following) session_ = following->session;
@@ -68,6 +68,7 @@ class Peer {
   bool in_sync = false;
   std::string page;     // that it says it has
   std::string listens;  // address, when it leads
+  bool keeps_mark = true;
 
  private:
   std::unique_ptr<rpc::Reactor> reactor_ = rpc::Reactor::start("peer");
@@ -178,6 +179,26 @@ TEST_F(TheLog, WaitsForAFollowerBeforeThatIsAnnounced) {
   await_promises(1);
   peer.keep();
   EXPECT_TRUE(peer.in_sync);
+}
+
+/// A copy of its data directory from before this session has another mark. A release that keeps none gets none.
+TEST_F(TheLog, MarksTheSessionInWhichAFollowerCameIntoSync) {
+  for (const bool keeps_mark : {true, false}) {
+    Peer peer(address);
+    peer.keeps_mark = keeps_mark;
+    const auto session = peer.follow();
+    ASSERT_TRUE(session);
+    EXPECT_THAT(peer.pull_entries(1), ElementsAre("old"));
+    peer.keep();
+    EXPECT_THAT(leadership.announcement(), ElementsAre("b"));
+    EXPECT_EQ(leadership.mark_of("b"), keeps_mark ? mark_of(*session) : "");
+    leadership.answer({});
+    peer.leave();
+    EXPECT_THAT(leadership.announcement(), IsEmpty());
+    leadership.answer({});
+  }
+  EXPECT_NE(mark_of({1, "c", 7}), mark_of({2, "c", 7}));
+  EXPECT_NE(mark_of({1, "c", 7}), mark_of({1, "c", 8}));
 }
 
 /// What was acknowledged while it copied is not in its copy; as long as it lacks that, it must not lead.

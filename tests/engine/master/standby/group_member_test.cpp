@@ -205,6 +205,36 @@ TEST_F(AMember, WaitsForAStoreThatIsAway) {
   EXPECT_NE(member->lead(after(1)).value(), nullptr);
 }
 
+/// A backup of its directory was put back. Marks tell it; a record of a release before there were any does not.
+TEST_F(AMember, DoesNotLeadWithADirectoryOfBeforeItCameIntoSync) {
+  std::filesystem::create_directory(directory);
+  write({"m", "c", 8, true, false, "", "8.1"});
+  make_stores();
+  const LeaderRecord with_marks{"c", 8, "other", "h:2", {"other", "m"}, {{"other", "8.0"}, {"m", "8.2"}}};
+  store.record = with_marks;
+  EXPECT_EQ(open().value()->lead(after(3)).value(), nullptr);
+  EXPECT_EQ(store.record, with_marks);
+  store.record->marks.erase("m");
+  EXPECT_NE(open().value()->lead(after(1)).value(), nullptr);
+  store.record = with_marks;
+  write({"m", "c", 9, true, false, "", "8.2"});  // it has tried to lead, and nothing came of it
+  EXPECT_NE(open().value()->lead(after(1)).value(), nullptr);
+  EXPECT_EQ(store.record->marks.at("m"), "10.0");
+  EXPECT_EQ(store.record->marks.size(), 1u);
+}
+
+TEST_F(AMember, DoesNotLeadWithADirectoryOfBeforeItLed) {
+  std::filesystem::create_directory(directory);
+  write({"m", "c", 8, false, false, "", "8.2"});
+  make_stores();
+  const LeaderRecord led{"c", 9, "m", "h:1", {"m", "other"}, {{"m", "9.0"}, {"other", "9.1"}}};
+  store.record = led;
+  EXPECT_EQ(open().value()->lead(after(3)).value(), nullptr);
+  EXPECT_EQ(store.record, led);
+  write({"m", "c", 9, false, false, "", "8.2"});
+  EXPECT_NE(open().value()->lead(after(1)).value(), nullptr);
+}
+
 /// With the record of a leader that cannot serve no other member could lead.
 TEST_F(AMember, LeavesTheLeadToOthersWhileItCouldNotServe) {
   std::filesystem::create_directory(directory);

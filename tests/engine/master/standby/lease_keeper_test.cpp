@@ -34,9 +34,11 @@ class ALease : public testing::Test {
       return look();
     });
   }
-  std::future<Result<void>> announce(std::vector<std::string> members) {
+  std::future<Result<void>> announce(const std::vector<std::string>& members) {
     const auto done = std::make_shared<std::promise<Result<void>>>();
-    keeper->set_in_sync(std::move(members), [done](const Result<void>& result) { done->set_value(result); });
+    Leadership::MarkedMembers marked;
+    for (const std::string& member : members) marked[member] = member == "b" ? "4.1" : "";
+    keeper->set_in_sync(std::move(marked), [done](const Result<void>& result) { done->set_value(result); });
     return done->get_future();
   }
   void set_away(bool away) {
@@ -46,7 +48,7 @@ class ALease : public testing::Test {
 
   ElectionStore store;
   PretendedElection election{store, "a"};
-  const LeaderRecord record{"c", 4, "a", "h:1", {"a"}};
+  const LeaderRecord record{"c", 4, "a", "h:1", {"a"}, {{"a", "4.0"}}};
   std::optional<LeaseKeeper> keeper;
 };
 
@@ -111,6 +113,14 @@ TEST_F(ALease, AnnouncesInOrderWhoIsInSync) {
   EXPECT_THAT(store.record->in_sync, ElementsAre("a", "c"));
   EXPECT_EQ(store.record->epoch, 4u);
   EXPECT_EQ(store.replacements, 2);
+}
+
+TEST_F(ALease, WritesTheMarksOfThoseThatHaveOne) {
+  keep(1h);
+  EXPECT_TRUE(announce({"b", "c"}).get());
+  EXPECT_EQ(store.record->marks, (std::map<std::string, std::string>{{"a", "4.0"}, {"b", "4.1"}}));
+  EXPECT_TRUE(announce({"c"}).get());
+  EXPECT_EQ(store.record->marks, (std::map<std::string, std::string>{{"a", "4.0"}}));
 }
 
 TEST_F(ALease, AnnouncesWhenTheStoreIsBack) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/master/replication/protocol.hpp"
 #include "engine/master/standby/succession.hpp"
 
 namespace weft::master::test {
@@ -12,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr Duration kLook = 200ms, kSilence = 3s, kTick = 100ms, kAnswer = 2s, kRenew = 600ms;
+constexpr Duration kLatest = 6s;  // then nothing of a process that ended comes to the store any more
 constexpr std::size_t kPiece = 4;  // entries of an answer
 
 }  // namespace
@@ -39,12 +41,37 @@ bool SimulatedGroup::has_all(const Member& member) const {
   return std::includes(kept.begin(), kept.end(), acknowledged_.begin(), acknowledged_.end());
 }
 
+bool SimulatedGroup::outdated(Process process) const {
+  return is_outdated(members_[process].membership, Election::Seen{record_, false, ""});
+}
+
+/// Whether another member can lead.
+bool SimulatedGroup::is_spared(Process process) const {
+  return record_ && std::any_of(record_->in_sync.begin(), record_->in_sync.end(), [&](const std::string& member) {
+           const auto other = static_cast<Process>(member[0] - 'a');
+           return other != process && !outdated(other);
+         });
+}
+
+/// Of a member that does not run, and has nothing on its way to the store.
+void SimulatedGroup::restore_sometimes(Process process) {
+  Member& member = members_[process];
+  if (member.backup && is_spared(process) && world_.random.chance(0.5)) {
+    member.membership = member.backup->membership;
+    member.log = member.backup->log;
+    member.synced = member.log.size();
+    ++times_restored_;
+  }
+  member.backup = Member::Backup{member.membership, member.log};
+}
+
 /// Whoever may lead has what was acknowledged, on its disk: at every moment.
 void SimulatedGroup::check_those_that_may_lead(const std::string& when) {
   if (!record_) return;
-  for (const std::string& member : record_->in_sync)
-    check(has_all(members_[static_cast<Process>(member[0] - 'a')]),
-          fmt::format("{} may lead and lacks entries ({})", member, when));
+  for (const std::string& member : record_->in_sync) {
+    const auto process = static_cast<Process>(member[0] - 'a');
+    check(outdated(process) || has_all(members_[process]), fmt::format("{} may lead and lacks entries ({})", member, when));
+  }
 }
 
 // ---- GroupMember ----------------------------------------------------------------------------------------------------
@@ -76,7 +103,7 @@ void SimulatedGroup::take(Process process, const Election::Seen& seen) {
   Member& member = members_[process];
   const LeaderRecord record = next_record(member.membership, name(process), seen, fmt::format("cluster of {}", name(process)));
   const Membership before = member.membership;
-  member.membership = {name(process), record.cluster, record.epoch, false};
+  member.membership = {name(process), record.cluster, record.epoch, false, false, "", before.mark};
   member.election->take(std::stoull(seen.version), record, [this, process, record, before](std::optional<bool> taken) {
     if (taken && *taken) return lead(process, record);
     if (taken) members_[process].membership = before;
@@ -130,6 +157,7 @@ void SimulatedGroup::begin_copy(Process process, std::uint64_t epoch, const Link
   check(!counted_on, fmt::format("{} removes its copy and may lead", name(process)));
   member.membership = {name(process), "", found.epoch, true};
   member.membership.cluster = record_->cluster;
+  member.membership.mark = mark_of({found.session, "", found.epoch});
   member.log.clear();
   member.synced = 0;
   member.link->session = found.session;
@@ -181,7 +209,10 @@ void SimulatedGroup::keep_lease(Process process) {
   } else if (!leader.announcements.empty()) {
     LeaderRecord record = leader.record;
     record.in_sync = {record.leader};
-    record.in_sync.insert(record.in_sync.end(), leader.announcements.front().begin(), leader.announcements.front().end());
+    for (const auto& [follower, mark] : leader.announcements.front()) {
+      record.in_sync.push_back(follower);
+      record.marks[follower] = mark;
+    }
     member.election->replace(record, [this, process, again](std::optional<bool> replaced) {
       if (replaced && !*replaced) return step_down(process);
       if (replaced) {
@@ -299,7 +330,11 @@ void SimulatedGroup::settle(Process process) {
     if (keeps_copy && session.to_send.size() <= kPiece) leader.members.require(id);
   }
   const InSyncMembers::Next next = leader.members.next();
-  if (next.announce) leader.announcements.push_back(*next.announce);
+  if (next.announce) {
+    Leadership::MarkedMembers& marked = leader.announcements.emplace_back();
+    for (const auto& [id, session] : leader.sessions)
+      if (next.announce->contains(session.member)) marked[session.member] = mark_of({id, "", leader.record.epoch});
+  }
   for (const InSyncMembers::Session id : next.begin) begin(process, id);
 }
 
@@ -419,7 +454,10 @@ void SimulatedGroup::fault() {
       member.link.reset();
       for (auto& [id, connection] : connections_)
         if (connection.leader == process || connection.follower == process) break_connection(id);
-      world_.after(length, [this, process] { start(process); });
+      world_.after(length, [this, process, length] {
+        if (length > kLatest) restore_sometimes(process);
+        start(process);
+      });
       break;
     case 2:
       if (!world_.up(process)) break;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/master/replication/in_sync_members.hpp"
+#include "engine/master/replication/leadership.hpp"
 #include "engine/master/standby/membership.hpp"
 #include "tests/engine/master/standby/simulated_store.hpp"
 #include "tests/engine/master/standby/simulated_world.hpp"
@@ -36,6 +37,8 @@ class SimulatedGroup {
   std::uint64_t acknowledged() const { return acknowledged_.size(); }
   std::uint64_t leaderships() const { return leaderships_; }
   std::uint64_t times_in_sync() const { return times_in_sync_; }
+  /// How often a member began with an older copy of its directory.
+  std::uint64_t times_restored() const { return times_restored_; }
 
  private:
   using Process = SimulatedWorld::Process;
@@ -65,7 +68,7 @@ class SimulatedGroup {
     InSyncMembers::Session next_session = 1;
     std::size_t before = 0;  // length of the log when it was taken
     std::vector<std::pair<std::uint64_t, Entry>> promises;
-    std::deque<std::set<std::string>> announcements;
+    std::deque<Leadership::MarkedMembers> announcements;
     Duration renewed{0};
   };
   /// What a follower knows of its session.
@@ -79,6 +82,12 @@ class SimulatedGroup {
     Membership membership;
     std::vector<Entry> log;
     std::size_t synced = 0;  // entries that outlive the machine
+    /// A copy of these, made while the member did not run.
+    struct Backup {
+      Membership membership;
+      std::vector<Entry> log;
+    };
+    std::optional<Backup> backup;
     // Of its process:
     std::unique_ptr<Leader> leader;
     std::optional<Link> link;
@@ -92,6 +101,9 @@ class SimulatedGroup {
   void check(bool good, const std::string& what);
   void check_those_that_may_lead(const std::string& when);
   bool has_all(const Member& member) const;
+  bool outdated(Process process) const;
+  bool is_spared(Process process) const;
+  void restore_sometimes(Process process);
 
   // GroupMember
   void start(Process process);
@@ -133,7 +145,7 @@ class SimulatedGroup {
   Entry next_entry_ = 1;
   std::set<Entry> acknowledged_;
   std::optional<LeaderRecord> record_;
-  std::uint64_t leaderships_ = 0, times_in_sync_ = 0, highest_epoch_ = 0;
+  std::uint64_t leaderships_ = 0, times_in_sync_ = 0, times_restored_ = 0, highest_epoch_ = 0;
   bool calm_ = false;
   std::vector<std::string> violations_;
 };
