@@ -1,6 +1,7 @@
 #include "engine/master/standby/membership.hpp"
 
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,13 +17,7 @@ constexpr std::uint64_t kMostBytes = 64u << 10;
 
 std::string file_in(const std::string& directory) { return directory + "/member.json"; }
 
-}  // namespace
-
-Result<std::optional<Membership>> read_membership(const std::string& data_directory) {
-  const std::string file = file_in(data_directory);
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) return std::nullopt;
-  WEFT_ASSIGN(const std::string text, read_file(file, kMostBytes));
+Result<Membership> parse_membership(const std::string& text, const std::string& file) {
   Membership membership;
   JsonReader json(text, file);
   WEFT_TRY(json.object([&](std::string_view key) -> Result<void> {
@@ -50,6 +45,21 @@ Result<std::optional<Membership>> read_membership(const std::string& data_direct
   WEFT_TRY(json.finish());
   if (membership.member.empty()) return fail(Code::corrupt, fmt::format("{}: there is no member id in it", file));
   return membership;
+}
+
+}  // namespace
+
+Result<std::optional<Membership>> read_membership(const std::string& data_directory) {
+  const std::string file = file_in(data_directory);
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return std::nullopt;
+  WEFT_ASSIGN(const std::string text, read_file(file, kMostBytes));
+  auto membership = parse_membership(text, file);
+  if (!membership)
+    return fail(std::move(membership).error().wrap(
+        fmt::format("{} is damaged; restore all of {} from a copy, or empty it, so that this master copies what another one keeps",
+                    file, data_directory)));
+  return *std::move(membership);
 }
 
 Result<void> write_membership(const std::string& data_directory, const Membership& membership) {

@@ -286,7 +286,9 @@ TEST_F(AMember, WithADamagedMembershipIsRefused) {
   std::filesystem::create_directory(directory);
   for (const std::string text : {"", "{", "{}", "{\"member\":7}", "[]"}) {
     weft::test::write_file(directory + "/member.json", text);
-    EXPECT_FALSE(open()) << text;
+    const auto opened = open();
+    ASSERT_FALSE(opened) << text;
+    EXPECT_THAT(opened.error().to_string(), HasSubstr("member.json is damaged; restore all of " + directory)) << text;
     EXPECT_FALSE(check_alone(directory)) << text;
   }
 }
