@@ -140,6 +140,12 @@ bool means_no_login(std::int64_t code, std::string_view message) {
          message.find("invalid user ID or password") != std::string_view::npos;
 }
 
+/// What an operator can do about a refusal; empty where the message says it.
+std::string remedy_of(std::string_view message) {
+  if (message.find("space exceeded") == std::string_view::npos) return "";
+  return "; see etcd's alarms (etcdctl alarm list), make room (etcdctl compact, defrag) and end them (etcdctl alarm disarm)";
+}
+
 }  // namespace
 
 // ---- transactions
@@ -243,7 +249,7 @@ Result<std::string> EtcdClient::call(std::string_view path, const std::string& b
   WEFT_ASSIGN(Answer answer, answer_to(path, body, time));
   if (answer.status == 200) return std::move(answer.body);
   if (answer.code == kNotFound) return fail(Code::unavailable, "the lease ended while it was used; try again");
-  return fail(Code::unavailable, fmt::format("etcd refuses {}: {}", path, escaped(answer.message)));
+  return fail(Code::unavailable, fmt::format("etcd refuses {}: {}{}", path, escaped(answer.message), remedy_of(answer.message)));
 }
 
 /// Logs in first where that is needed: once, and again when the login is not valid any more.

@@ -183,6 +183,12 @@ void JobRecorder::when_durable(std::function<void(const Result<void>&)> then) {
   });
 }
 
+std::optional<Error> JobRecorder::obstacle() const {
+  auto why = full();
+  if (!why && journal_ && log_ != nullptr) why = log_->obstacle();
+  return why;
+}
+
 void JobRecorder::when_durable_or_full(std::function<void(const Result<void>&)> then) {
   if (journal_) return journal_->when_durable_or_full(std::move(then));
   then({});

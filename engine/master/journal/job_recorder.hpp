@@ -67,6 +67,9 @@ class JobRecorder {
   void answer(std::shared_ptr<rpc::Responder> to, Result<rpc::Payload> what);
   /// The journal's disk is full, in one line: nothing that has to be promised is begun.
   std::optional<Error> full() const { return journal_ ? journal_->full() : std::nullopt; }
+  /// Why nothing that is recorded now can be promised soon: full(), or what followers do not keep (ReplicationLog::obstacle).
+  /// Then promises are refused with it, and questions are answered at once.
+  std::optional<Error> obstacle() const;
 
   /// Records what is outstanding when `orderly`, and nothing after that.
   void end(bool orderly);

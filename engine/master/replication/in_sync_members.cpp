@@ -12,6 +12,14 @@ std::uint64_t InSyncMembers::kept() const {
   return kept;
 }
 
+bool InSyncMembers::waits_for_lost() const {
+  return std::any_of(kept_.begin(), kept_.end(), [this](const auto& required) {
+    return std::none_of(sessions_.begin(), sessions_.end(), [&required](const auto& session) {
+      return session.second.member == required.first && session.second.kept;
+    });
+  });
+}
+
 void InSyncMembers::add(Session session, std::string member) { sessions_[session].member = std::move(member); }
 
 void InSyncMembers::remove(Session session) {

@@ -25,6 +25,9 @@ class InSyncMembers {
   /// Whether anybody follows or is required.
   bool any() const { return !sessions_.empty() || !kept_.empty(); }
   bool announced(const std::string& member) const { return announced_.contains(member); }
+  /// Whether a required member keeps the log no more, because its session is over: promises wait until it is announced that it is
+  /// not in sync.
+  bool waits_for_lost() const;
 
   /// A follower that has to wait for next(), because its copy is about to be replaced by one that is not whole at first. The member
   /// has no other session.

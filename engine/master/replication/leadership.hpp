@@ -28,6 +28,9 @@ class Leadership {
   /// From now on only these members, besides this one, may lead after it. Calls `then` when that is known to all, from a thread of
   /// its own, or with an error when this master does not lead any more. Calls are carried out in order.
   virtual void set_in_sync(MarkedMembers members, std::function<void(const Result<void>&)> then) = 0;
+  /// Why the last try to carry out a call of set_in_sync() failed: the store refuses the record, or does not answer. It is tried
+  /// again until it succeeds. Nothing when no call waits, or it was not tried yet.
+  virtual std::optional<Error> announcement_failure() const = 0;
 };
 
 }  // namespace weft::master

@@ -48,6 +48,15 @@ void ReplicationLog::when_kept(std::uint64_t number, std::function<void(const Re
   waiting_.emplace(number, std::move(then));
 }
 
+std::optional<Error> ReplicationLog::obstacle() const {
+  if (!members_.waits_for_lost()) return std::nullopt;
+  auto failure = leadership_.announcement_failure();
+  if (!failure) return std::nullopt;
+  return std::move(*failure).wrap(
+      Code::unavailable,
+      "the master acknowledges nothing: another master that was in sync is gone, and the record of masters cannot be written");
+}
+
 void ReplicationLog::release() {
   while (!waiting_.empty() && waiting_.begin()->first <= members_.kept()) waiting_.extract(waiting_.begin()).mapped()({});
 }

@@ -47,6 +47,9 @@ class ReplicationLog {
   /// Calls `then` when the entries up to this number are kept by all followers in sync; at once when they are. With an error when
   /// the log is destroyed before.
   void when_kept(std::uint64_t number, std::function<void(const Result<void>&)> then);
+  /// Why nothing that is appended now is kept soon: a follower in sync is gone, and the store does not take the record that says
+  /// so. `unavailable`, with the store's error. Nothing: promises are released as soon as the followers in sync keep them.
+  std::optional<Error> obstacle() const;
   struct FollowerStatus {
     std::string member, address;
     bool in_sync = false;

@@ -26,8 +26,8 @@ std::optional<JobPolls::Answer> JobPolls::answer_to(const client::Poll& poll, bo
   if (!status) return Answer{fail(std::move(status).error())};
   const bool runs = status->state == JobState::running;
   client::PollReply reply;
-  // On a full disk results may not be written yet: they stay here for a later poll, or for the end of the job.
-  if (auto job = jobs_.find(poll.job); job != jobs_.end() && !(runs && recorder_.full())) {
+  // While nothing can be promised, results may not be written yet: they stay here for a later poll, or for the end of the job.
+  if (auto job = jobs_.find(poll.job); job != jobs_.end() && !(runs && recorder_.obstacle())) {
     auto& finished = job->second.finished;
     if (const auto results = finished.find(poll.action); results != finished.end()) {
       reply.finished = true;
@@ -48,6 +48,7 @@ std::optional<JobPolls::Answer> JobPolls::answer_to(const client::Poll& poll, bo
 /// That a job still runs is no promise: on a full disk it is sent at once, also to a poll that waits for the disk already.
 void JobPolls::send(std::shared_ptr<rpc::Responder> to, Answer answer) {
   if (answer.is_promise) return recorder_.answer(std::move(to), std::move(answer.reply));
+  if (recorder_.obstacle()) return to->reply(std::move(*answer.reply));
   recorder_.when_durable_or_full([to = std::move(to), reply = std::make_shared<Result<rpc::Payload>>(std::move(answer.reply))](
                                      const Result<void>& kept) { kept ? to->reply(std::move(**reply)) : to->fail(kept.error()); });
 }

@@ -20,9 +20,9 @@ class RequestTable {
   using Handle = std::function<void(const rpc::ConnectionPtr& connection, const rpc::Message& message, rpc::Responder responder)>;
 
   enum class Kind {
-    question,  // changes nothing: on a full disk it is answered at once
+    question,  // changes nothing: while nothing can be promised (JobRecorder::obstacle) it is answered at once
     change,
-    promise,  // has to be recorded: refused on a full disk
+    promise,  // has to be recorded: refused then
   };
   struct Route {
     Kind kind = Kind::change;

@@ -521,14 +521,14 @@ void ServerImpl::answer(const Caller& caller, const RequestTable::Route& route, 
     gate_.note(caller, message, {});
     return (*handle)(connection, message, std::move(responder));
   }
-  const auto full = recorder_->full();
-  if (full && route.kind == RequestTable::Kind::promise) return responder.fail(*full);
+  const auto obstacle = recorder_->obstacle();
+  if (obstacle && route.kind == RequestTable::Kind::promise) return responder.fail(*obstacle);
   auto answered = std::get<RequestTable::Answer>(route.to)(connection, message);
   if (gate_.notes())
     gate_.note(caller, message, answered.map([](const rpc::Payload&) {}),
                answered ? job_submitted(message, *answered) : std::nullopt);
-  // A question need not wait until there is room.
-  if (full && route.kind == RequestTable::Kind::question)
+  // A question need not wait until something can be promised again.
+  if (obstacle && route.kind == RequestTable::Kind::question)
     return answered ? responder.reply(std::move(*answered)) : responder.fail(answered.error());
   recorder_->answer(std::make_shared<rpc::Responder>(std::move(responder)), std::move(answered));
 }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kRenewals = 5;  // in the time of a lease
 constexpr Duration kRetry = std::chrono::milliseconds(100);
+constexpr Duration kSayAgain = std::chrono::seconds(10);  // that the record cannot be written
 
 }  // namespace
 
@@ -78,6 +79,11 @@ std::optional<LeaseKeeper::Change> LeaseKeeper::next(TimePoint until) {
   return changes_.empty() ? std::nullopt : std::optional(changes_.front());
 }
 
+std::optional<Error> LeaseKeeper::announcement_failure() const {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
 void LeaseKeeper::pause() {
   std::unique_lock lock(mutex_);
   wake_.wait_for(lock, kRetry, [this] { return closing_; });
@@ -92,18 +98,34 @@ bool LeaseKeeper::carry_out(const Change& change) {
     if (!mark.empty()) record.marks[member] = mark;
   }
   const auto replaced = election_.replace(record);
+  say(replaced);
   if (replaced && !*replaced) {
     end(Error(Code::unavailable, "another master leads, or may lead: the lease of this one ended"));
     return true;
   }
   {
     const std::lock_guard lock(mutex_);
+    refusal_ = replaced ? std::nullopt : std::optional(replaced.error());
     if (!replaced) failure_ = replaced.error().to_string();
     if (!replaced) return false;
     changes_.pop_front();
   }
   change.then({});
   return true;
+}
+
+/// A line when the record cannot be written, again now and then, and when it can be written again.
+void LeaseKeeper::say(const Result<bool>& replaced) {
+  if (replaced) {
+    if (std::exchange(said_, false)) log_.warn("the record of masters can be written again");
+    return;
+  }
+  const TimePoint now = SystemClock().now();
+  if (said_ && now - said_at_ < kSayAgain) return;
+  said_ = true;
+  said_at_ = now;
+  log_.error("the record of masters cannot be written: {}; if a master in sync is gone, nothing is acknowledged until it can",
+             replaced.error().to_string());
 }
 
 void LeaseKeeper::renew() {

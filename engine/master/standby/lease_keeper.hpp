@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "engine/master/election/election.hpp"
 #include "engine/master/replication/leadership.hpp"
 
@@ -36,6 +37,7 @@ class LeaseKeeper final : public Leadership {
   std::uint64_t epoch() const override { return record_.epoch; }
   std::optional<Error> lost() const override;
   void set_in_sync(MarkedMembers members, std::function<void(const Result<void>&)> then) override;
+  std::optional<Error> announcement_failure() const override;
 
  private:
   struct Change {
@@ -45,6 +47,7 @@ class LeaseKeeper final : public Leadership {
   void run();
   std::optional<Change> next(TimePoint until);
   bool carry_out(const Change& change);
+  void say(const Result<bool>& replaced);
   void pause();
   void renew();
   void end(const Error& why);
@@ -54,6 +57,9 @@ class LeaseKeeper final : public Leadership {
   const Duration lease_;
   const LeasePatience patience_;
   TimePoint renewed_;         // the thread's: last, or tried
+  TimePoint said_at_;         // the thread's: last time that the record could not be written
+  bool said_ = false;         // the thread's: it was not written since
+  Log log_{"master"};
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_;
   std::deque<Change> changes_;
@@ -61,6 +67,7 @@ class LeaseKeeper final : public Leadership {
   mutable TimePoint asked_;             // when lost() was called last: whoever leads asks again and again
   mutable bool begun_ = false;          // it was called
   std::string failure_;                 // of the last try to prolong it
+  std::optional<Error> refusal_;        // of the last try to carry out the first of changes_
   mutable std::optional<Error> ended_;  // another master may lead; once that was said it stays so
   bool closing_ = false;
   std::thread thread_;

@@ -52,7 +52,7 @@ class FileService final : public StorageService {
         store_(std::move(store)),
         namespace_(options),
         tables_(
-            shell_, options.lost_grace, [this](Published then) { publish(std::move(then)); }, [this] { return store_->full(); }) {}
+            shell_, options.lost_grace, [this](Published then) { publish(std::move(then)); }, [this] { return obstacle(); }) {}
   ~FileService() override {
     timer_.reset();
     for (const auto& [id, change] : std::exchange(changes_, {}))
@@ -96,7 +96,7 @@ class FileService final : public StorageService {
     }
     if (!caller.user.empty()) set_owner(*request, caller.user);
     const bool at_once = std::visit([]<class Operation>(const Operation&) { return AnsweredAtOnce<Operation>; }, *request);
-    if (const auto full = store_->full(); full && !at_once) return responder.fail(*full);
+    if (const auto why = obstacle(); why && !at_once) return responder.fail(*why);
     const auto reply = apply(caller, *request, {namespace_, drained_tables_, write_secret_});
     note(shell_.audit, caller, what, reply ? nullptr : &reply.error());
     answer(reply ? Result<rpc::Payload>(encode(*reply)) : fail(reply.error()), at_once, std::move(responder));
@@ -115,7 +115,7 @@ class FileService final : public StorageService {
       return responder.fail(joined.error());
     if (const auto leaves = leaving_.find(worker.id); leaves != leaving_.end())
       (void)namespace_.node_leaves(worker.id, leaves->second.returns);  // it has just joined
-    if (store_->full()) return responder.reply({});                     // reads need not wait for changes that are to be written
+    if (obstacle()) return responder.reply({});                         // reads need not wait for changes that are to be written
     auto to = std::make_shared<rpc::Responder>(std::move(responder));
     publish([to](const Result<void>& written) { written ? to->reply({}) : to->fail(written.error()); });
   }
@@ -164,6 +164,11 @@ class FileService final : public StorageService {
   }
 
  private:
+  /// Why no change can be promised soon: the disk is full, or followers do not keep it (ReplicationLog::obstacle).
+  std::optional<Error> obstacle() const {
+    auto why = store_->full();
+    return why || shell_.log == nullptr ? why : shell_.log->obstacle();
+  }
   Result<void> on_update(NodeId worker, const ChunkUpdate& update) {
     const auto& notes = update.notes;
     for (auto from = notes.begin(); from != notes.end();) {

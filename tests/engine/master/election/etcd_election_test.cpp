@@ -117,7 +117,7 @@ TEST_F(EtcdElectionTest, ErrorsAreUnderstoodAsLaterReleasesWriteThem) {
   proxy.set("", "status", 1, 429, R"({\"code\":8,\"message\":\"etcdserver: mvcc: database space exceeded\"})");
   const auto full = a->look();
   ASSERT_FALSE(full);
-  EXPECT_TRUE(says(full.error(), Code::unavailable, "database space exceeded"));
+  EXPECT_TRUE(says(full.error(), Code::unavailable, "database space exceeded; see etcd's alarms (etcdctl alarm list)"));
   EXPECT_TRUE(a->look());
 }
 

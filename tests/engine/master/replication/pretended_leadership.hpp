@@ -27,6 +27,16 @@ class PretendedLeadership final : public Leadership {
     wake_.notify_all();
   }
 
+  std::optional<Error> announcement_failure() const override {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+  /// The store refuses the announcements that wait; nothing: it does not.
+  void refuse(std::optional<Error> why) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(why);
+  }
   /// Waits for the next announcement, and returns who is in sync by it. It is not carried out before answer().
   std::vector<std::string> announcement() {
     std::unique_lock lock(mutex_);
@@ -54,7 +64,8 @@ class PretendedLeadership final : public Leadership {
 
  private:
   const std::string cluster_ = "c", member_ = "leader", address_ = "a:1";
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::optional<Error> failure_;
   std::condition_variable wake_;
   std::deque<std::pair<MarkedMembers, std::function<void(const Result<void>&)>>> announcements_;
 };

@@ -144,6 +144,33 @@ TEST_F(TheLog, KeepsAPromiseAtOnceWhileNobodyFollows) {
   EXPECT_EQ(kept_promises(), 1);
 }
 
+TEST_F(TheLog, HasAnObstacleOnlyWhileItCannotBeAnnouncedThatAFollowerIsGone) {
+  const auto obstacle = [this] {
+    std::optional<Error> why;
+    reactor->run([&] { why = log->obstacle(); });
+    return why;
+  };
+  Peer peer(address);
+  ASSERT_TRUE(peer.follow());
+  EXPECT_EQ(peer.pull_entries(1).size(), 1u);
+  peer.keep();
+  leadership.announcement();
+  leadership.refuse(Error(Code::unavailable, "no space"));
+  EXPECT_FALSE(obstacle()) << "the follower keeps what is promised";
+  leadership.answer({});
+  EXPECT_FALSE(obstacle());
+  peer.leave();
+  EXPECT_THAT(leadership.announcement(), IsEmpty());
+  ASSERT_TRUE(obstacle());
+  EXPECT_EQ(obstacle()->code(), Code::unavailable);
+  EXPECT_THAT(obstacle()->to_string(), HasSubstr("the record of masters cannot be written: no space"));
+  leadership.refuse({});
+  EXPECT_FALSE(obstacle()) << "it is being written";
+  leadership.refuse(Error(Code::unavailable, "no space"));
+  leadership.answer({});
+  EXPECT_TRUE(weft::test::eventually([&] { return !obstacle(); })) << "promises do not wait for it any more";
+}
+
 TEST_F(TheLog, IsSentBehindACopyOfWhatWasThereBefore) {
   Peer peer(address);
   const auto following = peer.follow("c");

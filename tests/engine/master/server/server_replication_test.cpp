@@ -94,5 +94,42 @@ TEST_F(ServerReplication, AChangeOfFilesThatWaitsForAFollowerWhenTheMasterEndsIs
   expect_another_try(request(storage::files::kFileRequest, storage::files::encode(made), "made"));
 }
 
+/// What was asked before waits. What is asked now is answered: it would wait until an operator has mended the store.
+TEST_F(ServerReplication, WhileTheRecordCannotBeWrittenPromisesAreRefusedAndQuestionsAnswered) {
+  bring_in_sync();
+  reactor->run([&] { follower->close(); });
+  EXPECT_EQ(leadership.announcement(), std::vector<std::string>{});
+  client::Submit job;
+  job.name = "sought";
+  job.program = "a.out";
+  job.same_binary = true;
+  std::promise<Result<rpc::Message>> answered;
+  auto before = answered.get_future();
+  reactor->run([&] {
+    driver->request(client::kSubmitJob, client::encode(job), kAnswerDeadline,
+                    [&](Result<rpc::Message> message) { answered.set_value(std::move(message)); });
+  });
+  leadership.refuse(Error(Code::unavailable, "the store has no space"));
+  const auto ask = [&](rpc::MessageType type, rpc::Payload payload) {
+    return rpc::call(*reactor, driver, type, std::move(payload), kAnswerDeadline);
+  };
+  EXPECT_TRUE(ask(client::kListMasters, {}));
+  EXPECT_TRUE(ask(client::kListJobs, {}));
+  const storage::files::MakeDirectory made{"/made", "user"};
+  for (const auto& refused :
+       {ask(client::kSubmitJob, client::encode(job)), ask(storage::files::kFileRequest, storage::files::encode(made))}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Code::unavailable) << "another try is worth it";
+    EXPECT_NE(refused.error().to_string().find("the record of masters cannot be written: the store has no space"),
+              std::string::npos)
+        << refused.error().to_string();
+  }
+  EXPECT_EQ(before.wait_for(Duration(0)), std::future_status::timeout) << "it is not promised";
+  leadership.refuse({});
+  leadership.answer({});
+  EXPECT_TRUE(before.get());
+  EXPECT_TRUE(ask(storage::files::kFileRequest, storage::files::encode(made)));
+}
+
 }  // namespace
 }  // namespace weft::master

@@ -41,6 +41,10 @@ class ALease : public testing::Test {
     keeper->set_in_sync(std::move(marked), [done](const Result<void>& result) { done->set_value(result); });
     return done->get_future();
   }
+  void set_full(bool full) {
+    const std::lock_guard lock(store.mutex);
+    store.full = full;
+  }
   void set_away(bool away) {
     const std::lock_guard lock(store.mutex);
     store.away = away;
@@ -131,6 +135,27 @@ TEST_F(ALease, AnnouncesWhenTheStoreIsBack) {
   set_away(false);
   EXPECT_TRUE(announced.get());
   EXPECT_THAT(store.record->in_sync, ElementsAre("a", "b"));
+}
+
+TEST_F(ALease, SaysOnceThatTheStoreTakesNoRecordAndOnceThatItDoesAgain) {
+  keep(1h);
+  EXPECT_FALSE(keeper->announcement_failure());
+  set_full(true);
+  testing::internal::CaptureStderr();
+  auto announced = announce({"b"});
+  ASSERT_TRUE(weft::test::eventually([&] { return keeper->announcement_failure().has_value(); }));
+  EXPECT_EQ(announced.wait_for(450ms), std::future_status::timeout) << "some tries";
+  EXPECT_THAT(keeper->announcement_failure()->to_string(), HasSubstr("the store has no space"));
+  EXPECT_FALSE(keeper->lost());
+  set_full(false);
+  EXPECT_TRUE(announced.get());
+  EXPECT_FALSE(keeper->announcement_failure());
+  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string refused = "the record of masters cannot be written: the store has no space", taken = "can be written again";
+  EXPECT_THAT(said, HasSubstr(refused));
+  EXPECT_EQ(said.find(refused), said.rfind(refused)) << said;
+  EXPECT_THAT(said, HasSubstr(taken));
+  EXPECT_EQ(said.find(taken), said.rfind(taken)) << said;
 }
 
 TEST_F(ALease, FailsWhatItCannotAnnounceAnyMore) {

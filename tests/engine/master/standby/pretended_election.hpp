@@ -20,6 +20,7 @@ struct ElectionStore {
   std::string holder;  // of the lease; empty: nobody
   int version = 0, renewals = 0, replacements = 0;
   bool away = false;
+  bool full = false;  // it takes no record, and prolongs leases
 };
 
 class PretendedElection final : public Election {
@@ -49,6 +50,7 @@ class PretendedElection final : public Election {
   Result<bool> replace(const LeaderRecord& record) override {
     const std::lock_guard lock(store_.mutex);
     if (store_.away) return fail(Code::unavailable, "the store is away");
+    if (store_.full) return fail(Code::unavailable, "the store has no space");
     if (store_.holder != member_) return false;
     store_.record = record;
     ++store_.version;
