@@ -17,8 +17,8 @@ Retry::Retry(Duration time, const Waiting& waiting, Pauses pauses)
 
 bool Retry::wait(const Error& why) {
   const TimePoint now = SystemClock().now();
-  const Duration pause = std::exchange(pause_, std::min(2 * pause_, longest_));
-  if (now + pause > end_) return false;
+  if (now >= end_) return false;
+  const Duration pause = std::min(std::exchange(pause_, std::min(2 * pause_, longest_)), end_ - now);
   if (waiting_ && !said_ && now + pause - begin_ > kUnnoticed) {
     said_ = true;
     waiting_(fmt::format("{}; waiting for up to {:.0f} s", why.to_string(), in_seconds(end_ - begin_)));

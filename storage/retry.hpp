@@ -32,7 +32,8 @@ class Retry {
 
   Retry(Duration time, const Waiting& waiting, Pauses pauses);
 
-  /// After a failure: true, after a pause, when it is transient and there is time for another try.
+  /// After a failure: true, after a pause, when it is transient and the time is not over. No pause ends after that: the last try is
+  /// made when the time is over.
   bool again(const Error& why) { return is_transient(why) && wait(why); }
   /// The same whatever the failure.
   bool wait(const Error& why);

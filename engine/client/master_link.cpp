@@ -110,12 +110,12 @@ Result<Submitted> MasterLink::attach_again(Outage& outage, Error why) {
     options_.say(fmt::format("the master at {} is away; the job goes on when it is back", options_.master.text));
   while (true) {
     const Duration away = SystemClock().now() - outage.began;
-    if (away + outage.pause > options_.away) {
+    if (away >= options_.away) {
       gave_up_ = true;
       return fail(std::move(why).wrap(fmt::format("gave up: job {} waited {:.1f} s for its master at {}", job_.job.value(),
                                                   in_seconds(away), options_.master.text)));
     }
-    if (!wait(outage.pause)) return stopped();
+    if (!wait(std::min(outage.pause, options_.away - away))) return stopped();  // the last try is made when the time is over
     outage.pause = std::min(2 * outage.pause, kLongestPause);
     auto attached = attach_once();
     if (attached || gave_up_ || !is_lost(attached.error())) return attached;

@@ -177,6 +177,17 @@ TEST_F(MasterConnectionTest, RequestsOfOtherThreadsGetTheirRepliesOnAConnectionT
   other.join();
 }
 
+TEST(RetryTest, MakesTheLastTryWhenTheTimeIsOver) {
+  const Waiting nobody;
+  const Error away(Code::unavailable, "away");
+  Retry retry(500ms, nobody, {1h, 1h});
+  EXPECT_TRUE(retry.again(away)) << "the pause ends with the time";
+  EXPECT_GE(retry.spent(), 500ms);
+  EXPECT_FALSE(retry.again(away));
+  Retry none(0s, nobody, {1ms, 1ms});
+  EXPECT_FALSE(none.again(away));
+}
+
 TEST(DoneOr, ARequestThatWasRepeatedIsDoneWhenNothingIsLeftToDo) {
   const auto answered = [](bool repeats, Code code) {
     return done_or(Code::not_found, [=](bool* repeated) -> Result<int> {
