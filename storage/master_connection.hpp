@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/rpc/rpc.hpp"
@@ -13,7 +14,8 @@
 
 namespace weft::storage {
 
-/// Any thread except the reactor's; blocks.
+/// Any thread except the reactor's; blocks. Addresses of a list that are workers' are passed over when one of them has answered;
+/// where only such are left, the error is invalid_argument and names them.
 class MasterConnection {
  public:
   /// `endpoint`: the master, or all that may lead (rpc::Endpoint::parse_list). `name`: the same as the user wrote it. `reactor`
@@ -38,6 +40,10 @@ class MasterConnection {
 
   /// The open connection or a new one.
   Result<std::shared_ptr<Link>> connect();
+  /// A worker answered, and not a master: finds out which addresses are workers', and leaves them and the connection. `unavailable`
+  /// when others are left to be tried.
+  Error pass_over_workers();
+  bool is_workers(const std::string& address);
   /// The next request is not made on it.
   void leave(const std::shared_ptr<Link>& link);
 
@@ -46,6 +52,7 @@ class MasterConnection {
   const std::string name_, user_;
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<Link> link_;
+  std::vector<std::string> workers_;  // addresses of endpoint_ that are passed over
 };
 
 /// Whether a change is done. `ask(bool* repeated)` makes the request. One that was repeated is done, too, when its answer says that

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <lz4.h>
 
+#include "base/rpc/map_output_port.hpp"
 #include "base/rpc/payload.hpp"
 #include "shuffle/transfer/transfer.capnp.h"
 
@@ -248,7 +250,7 @@ rpc::Handler BlockServer::handler() const {
   handler.on_request = [server = *this](const rpc::ConnectionPtr& connection, rpc::Message message, rpc::Responder responder) {
     if (message.type == kFetchBlocks || message.type == kFetchSegment)
       return server.serve(connection, message, std::move(responder));
-    responder.fail(Error(Code::invalid_argument, "this port serves map output only"));
+    responder.fail(Error(Code::invalid_argument, std::string(rpc::kMapOutputOnly)));
   };
   return handler;
 }

@@ -38,6 +38,7 @@ class MasterConnectionTest : public testing::Test {
     std::vector<rpc::ConnectionPtr> connections;
     std::vector<rpc::Responder> held;  // of kLongQuestion
     bool ends = false;                 // and says so
+    bool worker = false;               // it is none: a worker's port for map outputs
     int asked = 0, connected = 0;
     Awaited<bool> holds;
   };
@@ -76,6 +77,7 @@ class MasterConnectionTest : public testing::Test {
   }
   static void answer(Master& master, const rpc::Message& message, rpc::Responder responder) {
     ++master.asked;
+    if (master.worker) return responder.fail(Error(Code::invalid_argument, "this port serves map output only"));
     if (message.type == kLongQuestion) {
       master.held.push_back(std::move(responder));
       return master.holds.set(true);
@@ -175,6 +177,30 @@ TEST_F(MasterConnectionTest, RequestsOfOtherThreadsGetTheirRepliesOnAConnectionT
     first.held.front().reply(text_payload("late"));
   });
   other.join();
+}
+
+TEST_F(MasterConnectionTest, AWorkerOfTheListIsPassedOver) {
+  Master& worker = add_master("worker");
+  Master& master = add_master("master");
+  serving_->run([&] { worker.worker = true; });
+  begin();
+  const Patience options{};
+  const auto found = connection_->await(Retry(options, kPauses));
+  ASSERT_TRUE(found) << found.error().to_string();
+  const auto order = connection_->call(kQuestion, text_payload("!"), kLong);
+  ASSERT_TRUE(order) << order.error().to_string();
+  EXPECT_EQ(text_of(*order), "master");
+  begin();
+  EXPECT_EQ(ask(), "master") << "also without a wait before";
+  connection_->close();
+  const std::string there = worker.address;
+  list_ = there;
+  begin();
+  EXPECT_EQ(ask(), there + " is a worker's address: give --master the master's");
+  serving_->run([&] { master.worker = true; });
+  list_ = there + "," + master.address;
+  begin();
+  EXPECT_EQ(ask(), there + ", " + master.address + " are workers' addresses: give --master the master's");
 }
 
 TEST(RetryTest, MakesTheLastTryWhenTheTimeIsOver) {
