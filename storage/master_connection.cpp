@@ -56,7 +56,8 @@ Result<std::shared_ptr<MasterConnection::Link>> MasterConnection::connect() {
   auto made = rpc::connect(reactor_, without(endpoint_, workers_), kConnectDeadline, std::move(handler));
   if (!made)
     return fail(std::move(made).error().wrap(
-        fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master", name_)));
+        fmt::format("no weft master answers at {}; start one with `weft master` or name another with --master{}", name_,
+                    endpoint_.alternatives.empty() ? "" : kNoneLeads)));
   link->connection = *std::move(made);
   if (!user_.empty()) reactor_.post([connection = link->connection, user = user_] { act_for(*connection, user); });
   link_ = std::move(link);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -13,6 +14,10 @@
 #include "storage/retry.hpp"
 
 namespace weft::storage {
+
+/// What errors add when no master of a list answers. Masters that follow, and those that wait for the store that decides, refuse
+/// connections, as machines without a master do.
+inline constexpr std::string_view kNoneLeads = "; where masters run there, none of them leads: look at their logs and at etcd";
 
 /// Any thread except the reactor's; blocks. Addresses of a list that are workers' are passed over when one of them has answered;
 /// where only such are left, the error is invalid_argument and names them.

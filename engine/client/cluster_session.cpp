@@ -15,6 +15,7 @@
 #include "engine/client/progress.hpp"
 #include "engine/client/stop_signal.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "storage/master_connection.hpp"
 #include "storage/retry.hpp"
 
 namespace weft::client {
@@ -52,7 +53,8 @@ class ClusterSession final : public Session {
         if (begun || !MasterLink::is_lost(begun.error())) return begun;
       } else {
         begun = fail(std::move(begun).error().wrap(
-            fmt::format("no weft master answers at {}; start one with `weft master` or correct --cluster", cluster_.master.text)));
+            fmt::format("no weft master answers at {}; start one with `weft master` or correct --cluster{}", cluster_.master.text,
+                        cluster_.master.alternatives.empty() ? "" : storage::kNoneLeads)));
       }
       if (!stop_.requested() && retry.again(begun.error())) continue;
       if (!waited) return begun;

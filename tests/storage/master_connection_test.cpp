@@ -125,7 +125,8 @@ TEST_F(MasterConnectionTest, AnotherMasterOfTheListTakesOver) {
   (void)ask(0s);  // the end of the connection may not have arrived yet
   const std::string none = ask(0s);
   EXPECT_EQ(none.find("no weft master answers at " + list_ +
-                      "; start one with `weft master` or name another with --master: "
+                      "; start one with `weft master` or name another with --master; where masters run there, none of them leads: "
+                      "look at their logs and at etcd: "
                       "cannot connect to " +
                       first.address + " (Connection refused), nor to " + there + " (Connection refused)"),
             0u)

@@ -105,6 +105,7 @@ const WrongUse kWrongUses[] = {
     {"weft fs ls --patience 100ms --master 127.0.0.1:1", {"gave up after 0.1 s: no weft master answers at 127.0.0.1:1"}, 1},
     {"weft fs ls --patience 100ms --master 127.0.0.1:1,127.0.0.1:2",
      {"no weft master answers at 127.0.0.1:1,127.0.0.1:2; start one with `weft master`",
+      "; where masters run there, none of them leads: look at their logs and at etcd",
       "cannot connect to 127.0.0.1:1 (Connection refused), nor to 127.0.0.1:2 (Connection refused)"},
      1},
     {"weft job list --master 127.0.0.1:1,127.0.0.1", {"'127.0.0.1' is not an address: no port (write HOST:PORT"}, 1},
