@@ -279,6 +279,7 @@ TEST(StandbyOptions, ThatContradictEachOtherAreRefusedInALine) {
   EXPECT_THAT(refused({"--etcd", "http://127.0.0.1:1", "--kubernetes-lease", "x", "--data-dir", scratch / "d"}),
               HasSubstr("name one of them"));
   EXPECT_THAT(refused({"--etcd", "http://127.0.0.1:1", "--leader-lease", "1s", "--data-dir", scratch / "d"}), HasSubstr("2s"));
+  EXPECT_THAT(refused({"--etcd", "", "--data-dir", scratch / "d"}), HasSubstr("--etcd"));
   EXPECT_THAT(refused({"--etcd", "http://127.0.0.1:1", "--advertise", "a b", "--data-dir", scratch / "d"}),
               HasSubstr("--advertise: 'a b' is no host"));
   // Before it joins the others, whom it would otherwise lead for a moment.

@@ -1,6 +1,7 @@
 // How commands and their options are declared, with CLI11.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -56,7 +57,17 @@ class Command {
   template <class Run>
   requires std::is_class_v<Run> Command(CLI::App& parent, Action& action, const std::string& name, const std::string& help, Run run)
       : options_(std::make_shared<Options>()), app_(parent.add_subcommand(name, help)) {
-    app_->callback([options = options_, run, &action] { action = [options, run] { return run(*options); }; });
+    app_->callback([options = options_, check = check_, run, &action] {
+      if (const auto fits = *check ? (*check)(*options) : Result<void>(); !fits)
+        throw CLI::ValidationError(fits.error().to_string(), CLI::ExitCodes::ValidationError);
+      action = [options, run] { return run(*options); };
+    });
+  }
+
+  /// What is wrong with the options together: ends the program as a wrong option does, with exit code 2.
+  Command& checked(std::function<Result<void>(const Options&)> check) {
+    *check_ = std::move(check);
+    return *this;
   }
 
   /// --master and --patience.
@@ -101,6 +112,8 @@ class Command {
 
  private:
   std::shared_ptr<Options> options_;
+  std::shared_ptr<std::function<Result<void>(const Options&)>> check_ =
+      std::make_shared<std::function<Result<void>(const Options&)>>();
   CLI::App* app_;
 };
 

@@ -152,7 +152,6 @@ Result<void> check_lease(const master::FileServiceOptions& files) {
 /// What is wrong with the options is reported before anything starts; and where they leave a choice, it is made.
 Result<void> complete(MasterOptions& options) {
   const std::string& data = options.files.data_directory;
-  WEFT_TRY(check(options.group, data));
   if (!options.group.wanted() && !data.empty()) WEFT_TRY(master::check_alone(data));
   if (!data.empty()) options.server.storage = master::file_service(options.files);
   WEFT_TRY(check_lease(options.files));
@@ -340,13 +339,15 @@ void add_http_options(CLI::App& command, MasterOptions& options) {
 }  // namespace
 
 void add_master(CLI::App& app, Action& action) {
-  const Command<MasterOptions> made(app, action, "master", "Run a master: it takes jobs and gives their tasks to workers",
-                                    [](const MasterOptions& given) { return run(given); });
+  Command<MasterOptions> made(app, action, "master", "Run a master: it takes jobs and gives their tasks to workers",
+                              [](const MasterOptions& given) { return run(given); });
+  made.checked([](const MasterOptions& given) { return check(given.group, given.files.data_directory); });
   CLI::App& command = made.app();
   MasterOptions& options = made.options();
   master::ServerOptions& server = options.server;
   server.speculation.on = true;
   add_value(command, "--listen", server.listen, "HOST:PORT", "Where workers and clients connect; port 0 takes any")
+      ->check(parsed_by(rpc::Endpoint::parse))
       ->capture_default_str();
   add_http_options(command, options);
   add_value(command, "--admin", server.administrators, "USER[,USER…]",

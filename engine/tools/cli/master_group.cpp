@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "engine/master/election/etcd_election.hpp"
 #include "engine/master/election/kubernetes_election.hpp"
+#include "engine/master/election/store_options.hpp"
 #include "engine/tools/cli/command.hpp"
 
 namespace weft::tools {
@@ -110,6 +111,14 @@ Result<void> check(const MasterGroupOptions& options, const std::string& data_di
     return fail(Code::invalid_argument,
                 fmt::format("--page-url: '{}' is no address of a page; write http://HOST:PORT or https://HOST:PORT",
                             escaped(options.page_url)));
+  for (const std::string& url : options.etcd)
+    WEFT_TRY(master::checked_url(url, "--etcd", false).map([](const std::string&) {}));
+  if (options.etcd_prefix.find_first_not_of('/') == std::string::npos)
+    return fail(Code::invalid_argument, "--etcd-prefix: the keys in etcd need one, such as /weft");
+  if (options.lease < master::kShortestLease || options.lease > master::kLongestLease)
+    return fail(Code::invalid_argument,
+                fmt::format("--leader-lease: {} is not from {} to {}", format_duration(options.lease),
+                            format_duration(master::kShortestLease), format_duration(master::kLongestLease)));
   if (options.wanted() && data_directory.empty())
     return fail(Code::invalid_argument, "one of several masters needs a directory for its copy: name it by --data-dir");
   return {};

@@ -29,7 +29,7 @@ struct MasterGroupOptions {
 };
 
 void add_group_options(CLI::App& command, MasterGroupOptions& options);
-/// invalid_argument when options contradict one another; `data_directory` is --data-dir.
+/// invalid_argument when an option cannot be, or options contradict one another; `data_directory` is --data-dir.
 Result<void> check(const MasterGroupOptions& options, const std::string& data_directory);
 /// URL of the page of a master that serves it at `http` (--http), for the pages of the others; empty where it cannot be known
 /// before.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/rpc/rpc.hpp"
 #include "base/text.hpp"
 #include "engine/tools/cli/command.hpp"
 
@@ -37,7 +38,8 @@ void add_master_address(CLI::App& command, MasterOption& master) {
   // Not by CLI11's envname(): that would overwrite what was given to another command with the same variable.
   if (const char* named = std::getenv("WEFT_MASTER"); named != nullptr && *named != '\0') master.address = named;
   add_value(command, "--master", master.address, "HOST:PORT",
-            "Address of the master, or of each, separated by commas (default: $WEFT_MASTER, else 127.0.0.1:7077)");
+            "Address of the master, or of each, separated by commas (default: $WEFT_MASTER, else 127.0.0.1:7077)")
+      ->check(parsed_by(rpc::Endpoint::parse_list));
 }
 
 void add_master_option(CLI::App& command, MasterOption& master) {
