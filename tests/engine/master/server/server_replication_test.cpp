@@ -109,10 +109,11 @@ TEST_F(ServerReplication, WhileTheRecordCannotBeWrittenPromisesAreRefusedAndQues
     driver->request(client::kSubmitJob, client::encode(job), kAnswerDeadline,
                     [&](Result<rpc::Message> message) { answered.set_value(std::move(message)); });
   });
-  leadership.refuse(Error(Code::unavailable, "the store has no space"));
   const auto ask = [&](rpc::MessageType type, rpc::Payload payload) {
     return rpc::call(*reactor, driver, type, std::move(payload), kAnswerDeadline);
   };
+  ASSERT_TRUE(ask(protocol::kPresence, {})) << "so the master has the job";
+  leadership.refuse(Error(Code::unavailable, "the store has no space"));
   EXPECT_TRUE(ask(client::kListMasters, {}));
   EXPECT_TRUE(ask(client::kListJobs, {}));
   const storage::files::MakeDirectory made{"/made", "user"};
