@@ -56,9 +56,9 @@ class LeaseKeeper final : public Leadership {
   const LeaderRecord record_;  // when it was taken
   const Duration lease_;
   const LeasePatience patience_;
-  TimePoint renewed_;         // the thread's: last, or tried
-  TimePoint said_at_;         // the thread's: last time that the record could not be written
-  bool said_ = false;         // the thread's: it was not written since
+  TimePoint renewed_;  // the thread's: last, or tried
+  TimePoint said_at_;  // the thread's: last time that the record could not be written
+  bool said_ = false;  // the thread's: it was not written since
   Log log_{"master"};
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_;

@@ -111,8 +111,7 @@ Result<void> check(const MasterGroupOptions& options, const std::string& data_di
     return fail(Code::invalid_argument,
                 fmt::format("--page-url: '{}' is no address of a page; write http://HOST:PORT or https://HOST:PORT",
                             escaped(options.page_url)));
-  for (const std::string& url : options.etcd)
-    WEFT_TRY(master::checked_url(url, "--etcd", false).map([](const std::string&) {}));
+  for (const std::string& url : options.etcd) WEFT_TRY(master::checked_url(url, "--etcd", false).map([](const std::string&) {}));
   if (options.etcd_prefix.find_first_not_of('/') == std::string::npos)
     return fail(Code::invalid_argument, "--etcd-prefix: the keys in etcd need one, such as /weft");
   if (options.lease < master::kShortestLease || options.lease > master::kLongestLease)

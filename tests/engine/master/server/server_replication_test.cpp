@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
+#include "base/rpc/watched_call.hpp"
 #include "engine/master/protocol/protocol.hpp"
 #include "engine/master/replication/protocol.hpp"
 #include "engine/master/server/server.hpp"
@@ -112,7 +113,7 @@ TEST_F(ServerReplication, WhileTheRecordCannotBeWrittenPromisesAreRefusedAndQues
   const auto ask = [&](rpc::MessageType type, rpc::Payload payload) {
     return rpc::call(*reactor, driver, type, std::move(payload), kAnswerDeadline);
   };
-  ASSERT_TRUE(ask(protocol::kPresence, {})) << "so the master has the job";
+  ASSERT_TRUE(ask(rpc::kPresence, {})) << "so the master has the job";
   leadership.refuse(Error(Code::unavailable, "the store has no space"));
   EXPECT_TRUE(ask(client::kListMasters, {}));
   EXPECT_TRUE(ask(client::kListJobs, {}));
