@@ -225,17 +225,19 @@ void GroupMember::say_what_is_awaited(const Election::Seen& seen) {
                    ? "no master has led yet, and what is in this one's data directory may be incomplete: it waits for another"
                    : "no master has led yet, and this one was started with --standby: it waits for another");
   if (seen.led)
-    return say(fmt::format("this member's own lease of before has not ended yet; if that lasts, another process leads with the "
-                           "member id {}: then this data directory was copied; empty it, so that this master gets an id of its own",
-                           membership_.member));
+    return say(
+        fmt::format("this member's own lease of before has not ended yet; if that lasts, another process leads with the "
+                    "member id {}: then this data directory was copied; empty it, so that this master gets an id of its own",
+                    membership_.member));
   if (is_outdated(membership_, seen))
     return say(
         "this master's data directory is older than what it acknowledged (a restored copy?): another member in sync must lead, "
         "which this one then copies; docs/cluster.md says what to do when all members in sync are lost for ever");
   if (twin_)
-    return say(fmt::format("another process has the member id {}, and this one does not lead with its copy: empty this data "
-                           "directory, so that this master gets an id of its own",
-                           membership_.member));
+    return say(
+        fmt::format("another process has the member id {}, and this one does not lead with its copy: empty this data "
+                    "directory, so that this master gets an id of its own",
+                    membership_.member));
   say(fmt::format("only masters {} have everything that was acknowledged, and none of them is there: this one waits for them",
                   escaped(fmt::format("{}", fmt::join(seen.record->in_sync, ", ")))));
 }

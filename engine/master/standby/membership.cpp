@@ -56,9 +56,12 @@ Result<std::optional<Membership>> read_membership(const std::string& data_direct
   WEFT_ASSIGN(const std::string text, read_file(file, kMostBytes));
   auto membership = parse_membership(text, file);
   if (!membership)
-    return fail(std::move(membership).error().wrap(
-        fmt::format("{} is damaged; restore all of {} from a copy, or empty it, so that this master copies what another one keeps",
-                    file, data_directory)));
+    return fail(
+        std::move(membership)
+            .error()
+            .wrap(fmt::format(
+                "{} is damaged; restore all of {} from a copy, or empty it, so that this master copies what another one keeps",
+                file, data_directory)));
   return *std::move(membership);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr Duration kLook = 200ms, kSilence = 3s, kTick = 100ms, kAnswer = 2s, kRenew = 600ms;
-constexpr Duration kLatest = 6s;  // then nothing of a process that ended comes to the store any more
+constexpr Duration kLatest = 6s;   // then nothing of a process that ended comes to the store any more
 constexpr std::size_t kPiece = 4;  // entries of an answer
 
 }  // namespace
