@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kRenewals = 5;  // in the time of a lease
 constexpr Duration kRetry = std::chrono::milliseconds(100);
-constexpr Duration kSayAgain = std::chrono::seconds(10);  // that the record cannot be written
+constexpr Duration kSayRefusalAgain = std::chrono::seconds(10);  // that the record cannot be written
 
 }  // namespace
 
@@ -121,7 +121,7 @@ void LeaseKeeper::say(const Result<bool>& replaced) {
     return;
   }
   const TimePoint now = SystemClock().now();
-  if (said_ && now - said_at_ < kSayAgain) return;
+  if (said_ && now - said_at_ < kSayRefusalAgain) return;
   said_ = true;
   said_at_ = now;
   log_.error("the record of masters cannot be written: {}; if a master in sync is gone, nothing is acknowledged until it can",
