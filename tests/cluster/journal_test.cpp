@@ -49,7 +49,7 @@ TEST_F(MasterJournal, BelongsToOneMasterAtATime) {
   Cluster cluster(1, kept());
   const auto second = second_master();
   EXPECT_EQ(second.exit_code, 1);
-  EXPECT_TRUE(has(second.err, journal + ".programs is in use by another master that runs") && one_line(second.err)) << second.err;
+  EXPECT_TRUE(has(second.err, journal + " is in use by a master that runs") && one_line(second.err)) << second.err;
   EXPECT_EQ(run(cluster.job({"sums", "--records", "3000"})).out, expected_sums(3000));
 }
 

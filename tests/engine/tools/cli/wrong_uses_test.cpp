@@ -199,7 +199,7 @@ const WrongUse kWrongUses[] = {
     {"terasort gen --records=-1 --output @/out", {"--records: '-1' is not a whole number from 0 on"}},
     {"terasort gen --records 1e9 --output @/out", {"--records: '1e9' is not a whole number from 0 on"}},
     {"terasort sort --input @/words.txt --output @/out", {"has 4 bytes, which is no multiple of the record size 100"}, 1},
-    {"weft master --listen 127.0.0.1:99999", {"the port is not a number up to 65535"}, 1},
+    {"weft master --listen 127.0.0.1:99999", {"the port is not a number up to 65535"}},
     {"weft master --listen 127.0.0.1:0 --data-dir @/words.txt", {"--data-dir: cannot create ", "words.txt: Not a directory"}, 1},
     {"weft master --listen 127.0.0.1:0 --journal @/folder", {"cannot open the journal ", "folder: Is a directory"}, 1},
     {"weft master --listen 127.0.0.1:0 --journal @/words.txt", {"this is no weft journal"}, 1},
