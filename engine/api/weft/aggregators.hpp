@@ -5,8 +5,8 @@
 //
 // Each takes a function of a record (by key: of a value), or none for the record itself. Values are combined before they are sent.
 // Integers are added in 128 bits, and a sum that does not fit in 64 bits fails the job. Sums and means of floating-point numbers
-// depend in their last digits on the order of the additions. min and max ignore NaNs unless there is nothing else; for them -0.0 is
-// smaller than 0.0.
+// depend in their last digits on the order of the additions. min and max pass over empty optionals, and over NaNs unless there is
+// nothing else; for them -0.0 is smaller than 0.0.
 #pragma once
 
 #include <concepts>
@@ -191,7 +191,25 @@ struct Mean : AggregatorBase {
   }
 };
 
-/// The smallest (or the largest) of f(value). NaNs lose against everything, whatever the order of the values.
+/// Above 0: a is to be chosen before b, as the smallest value or as the largest one. Numbers go before NaNs, and all that is there
+/// before empty optionals. With kSignsOfZero, -0.0 is smaller than 0.0.
+template <bool kLargest, bool kSignsOfZero, class T>
+int preference(const T& a, const T& b) {
+  if constexpr (runtime::detail::IsOptional<T>::value) {
+    if (a && b) return preference<kLargest, kSignsOfZero>(*a, *b);
+    return static_cast<int>(a.has_value()) - static_cast<int>(b.has_value());
+  } else {
+    constexpr auto kNaNs = kLargest ? runtime::NaNs::smallest : runtime::NaNs::largest;
+    int order = runtime::compare_naturally<kNaNs>(a, b);
+    if constexpr (kSignsOfZero && std::floating_point<T>) {
+      if (order == 0) order = static_cast<int>(__builtin_signbit(b) != 0) - static_cast<int>(__builtin_signbit(a) != 0);
+    }
+    return kLargest ? order : -order;
+  }
+}
+
+/// The smallest (or the largest) of f(value). NaNs lose against all numbers, and empty optionals against all values, whatever the
+/// order of the values.
 template <class F, bool kLargest>
 struct Extreme : AggregatorBase {
   F function;
@@ -205,12 +223,7 @@ struct Extreme : AggregatorBase {
   }
   template <class A>
   void merge(A& acc, const A& other) const {
-    constexpr auto kNaNs = kLargest ? runtime::NaNs::smallest : runtime::NaNs::largest;
-    int order = runtime::kHasFloat<A> ? runtime::compare_naturally<kNaNs>(acc, other) : acc < other ? -1 : other < acc;
-    if constexpr (std::floating_point<A>) {
-      if (order == 0) order = static_cast<int>(__builtin_signbit(other) != 0) - static_cast<int>(__builtin_signbit(acc) != 0);
-    }
-    if (kLargest ? order < 0 : order > 0) acc = other;
+    if (preference<kLargest, true>(other, acc) > 0) acc = other;
   }
   template <class A>
   static A result(A acc) {
@@ -236,10 +249,12 @@ template <class F = std::identity>
 detail::Mean<F> mean(F f = {}, std::source_location where = std::source_location::current()) {
   return {{where}, std::move(f)};
 }
+/// The smallest f(value). Empty optionals are passed over: the result is an empty one only if all of them are.
 template <class F = std::identity>
 detail::Extreme<F, false> min(F f = {}, std::source_location where = std::source_location::current()) {
   return {{where}, std::move(f)};
 }
+/// The largest f(value). Empty optionals are passed over, as by min().
 template <class F = std::identity>
 detail::Extreme<F, true> max(F f = {}, std::source_location where = std::source_location::current()) {
   return {{where}, std::move(f)};

@@ -2,8 +2,9 @@
 //
 //   visits.aggregate_by_key(weft::count(), weft::max_by(&Visit::time, &Visit::page))   // the page that was visited last
 //
-// min_by and max_by order as sort_by does, except that NaNs lose against everything, as in min and max. Of several values that are
-// equal, they choose that whose encoding is the smallest, so that the result does not depend on the order of the records.
+// min_by and max_by order as sort_by does, except that NaNs lose against all numbers, and empty optionals against everything, as in
+// min and max. Of several values that are equal, they choose that whose encoding is the smallest, so that the result does not depend
+// on the order of the records.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +53,12 @@ struct ChosenBy : AggregatorBase {
   template <class V>
   void add(Acc<V>& acc, const V& value) const {
     auto key = projected(function, value);
-    if (compare(acc.key, key) > 0) return;  // most values: their results are not made
+    if (preference<kLargest, false>(acc.key, key) > 0) return;  // most values: their results are not made
     merge(acc, Acc<V>{std::move(key), projected(what, value)});
   }
   template <class A>
   void merge(A& acc, const A& other) const {
-    const int order = compare(acc.key, other.key);
+    const int order = preference<kLargest, false>(acc.key, other.key);
     if (order < 0 || (order == 0 && encodes_smaller(other.result, acc.result))) acc = other;
   }
   template <class A>
@@ -70,13 +71,6 @@ struct ChosenBy : AggregatorBase {
   }
 
  private:
-  /// Above 0: a is to be preferred.
-  template <class K>
-  static int compare(const K& a, const K& b) {
-    constexpr auto kNaNs = kLargest ? runtime::NaNs::smallest : runtime::NaNs::largest;
-    const int order = runtime::compare_naturally<kNaNs>(a, b);
-    return kLargest ? order : -order;
-  }
   template <class R>
   static bool encodes_smaller(const R& a, const R& b) {
     Encoder mine, other;
@@ -126,6 +120,7 @@ struct ChosenByPlace : AggregatorBase {
 }  // namespace detail
 
 /// what(value) of the value with the smallest by(value): `min_by(&Offer::price, &Offer::shop)`. Without `what` the value itself.
+/// A value whose by(value) is an empty optional is chosen only if there are no others.
 template <class By, class What = std::identity>
 detail::ChosenBy<By, What, false> min_by(By by, What what = {}, std::source_location where = std::source_location::current()) {
   return {{where}, std::move(by), std::move(what)};

@@ -158,6 +158,48 @@ TEST_P(Aggregators, FirstAndLastAreThoseOfTheInput) {
 
 INSTANTIATE_TEST_SUITE_P(Memory, Aggregators, testing::Values(256u << 20, 2u << 20));
 
+struct Reading {
+  std::uint32_t place = 0;
+  std::optional<double> value;
+  std::optional<std::string> name;
+};
+
+TEST(AggregatorsOfAllRecords, SmallestAndLargestPassOverMissingValues) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<Reading> all{{1, std::nullopt, "b"}, {1, 0.0, std::nullopt}, {1, -0.0, "c"}, {1, 7, "a"}, {1, nan, "d"},
+                                 {1, std::nullopt, {}},  {2, std::nullopt, {}},  {3, nan, "x"},  {3, {}, {}}};
+  const auto report = run_locally([&](Flow& flow) {
+    for (const std::uint32_t partitions : {1u, 4u}) {
+      const auto data = flow.from_vector(all, partitions);
+      const auto [low, high, first_name, last_name, lowest, highest] =
+          data.aggregate(min(&Reading::value), max(&Reading::value), min(&Reading::name), max(&Reading::name),
+                         min_by(&Reading::value, &Reading::name), max_by(&Reading::value, &Reading::place));
+      ASSERT_TRUE(low && *low);
+      EXPECT_TRUE(**low == 0 && std::signbit(**low));
+      EXPECT_EQ(high.value(), 7.0);
+      EXPECT_EQ(first_name.value(), "a");
+      EXPECT_EQ(last_name.value(), "x");
+      EXPECT_TRUE(lowest.has_value());
+      EXPECT_EQ(highest, 1u);
+      const auto by_place = data.map([](const Reading& reading) { return std::pair(reading.place, reading.value); });
+      for (const auto& [place, row] : by_place.aggregate_by_key(min(), max(), min_by(std::identity())).collect()) {
+        const auto& [least, most, chosen] = row;
+        EXPECT_EQ(least.has_value(), place != 2) << "of place 2 all are missing";
+        EXPECT_EQ(most.has_value(), place != 2);
+        EXPECT_EQ(chosen.has_value(), place != 2);
+        if (place == 1) {
+          EXPECT_EQ(least, 0.0);
+          EXPECT_EQ(most, 7.0);
+          EXPECT_EQ(chosen, 0.0);
+        } else if (place == 3) {
+          EXPECT_TRUE(least && std::isnan(*least)) << "a NaN is a value";
+        }
+      }
+    }
+  });
+  ASSERT_TRUE(report) << report.error().to_string();
+}
+
 TEST(AggregatorsOfAllRecords, KnowNothingAndNaNs) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto report = run_locally([&](Flow& flow) {
