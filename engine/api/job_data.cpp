@@ -146,7 +146,7 @@ std::vector<std::string> JobData::expand(std::span<const std::string> inputs, co
   storage::DirectoryFilter wanted;
   if (chosen != nullptr && !chosen->where.empty()) wanted = [&](std::string_view name) { return chosen->may_hold(name); };
   storage::InputFiles found = value_or_fail(storage::expand_inputs(inputs, files_.get(), storage::Repeats::once, wanted));
-  if (chosen != nullptr) value_or_fail(chosen->choose(found));
+  if (chosen != nullptr) value_or_fail(chosen->choose(found, files_.get()));
   for (const std::string& path : found.paths)
     for (const auto& output : outputs_) refuse_inside(path, output.first);
   for (std::size_t i = 0; i < found.paths.size(); ++i) inputs_.insert_or_assign(found.paths[i], std::move(found.versions[i]));

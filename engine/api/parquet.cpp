@@ -261,7 +261,7 @@ class ParquetTaskFile::Impl {
   }
   Buffer close() {
     flush();
-    if (!writer_ && !directory_ && context_.attempt.task.index == 0) begin();
+    if (!writer_ && !directory_) begin();
     if (writer_) value_or_throw(writer_->finish());
     writer_.reset();
     return Buffer::copy_of(as_bytes(file_.close()));

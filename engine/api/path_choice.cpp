@@ -4,6 +4,7 @@
 #include <cmath>
 #include <compare>
 #include <concepts>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <set>
@@ -13,6 +14,8 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "storage/output_mark.hpp"
+#include "storage/parquet/module.hpp"
 #include "storage/partition_path.hpp"
 
 namespace weft::detail {
@@ -117,6 +120,21 @@ bool holds(Comparison comparison, std::partial_ordering order) {
   return false;
 }
 
+/// Whether a run wrote what is in the directory.
+Result<bool> is_output(const std::string& directory, storage::RemoteFiles* remote) {
+  const std::string mark = directory + "/" + storage::kSuccess;
+  if (storage::is_remote(directory)) return remote == nullptr ? Result<bool>(false) : remote->exists(mark);
+  std::error_code error;
+  return std::filesystem::is_regular_file(mark, error);
+}
+
+/// "part-00001"
+bool is_part_without_suffix(std::string_view name) {
+  constexpr std::string_view kPart = "part-";
+  return name.size() >= kPart.size() + 5 && name.starts_with(kPart) &&
+         name.find_first_not_of("0123456789", kPart.size()) == std::string_view::npos;
+}
+
 }  // namespace
 
 const CellType* PathFields::type_of(std::string_view name) const {
@@ -164,7 +182,7 @@ Result<bool> PathFields::meets_conditions(const std::string& path) const {
                                 condition.column, compares_text(condition) ? "text" : "number", path, *value.value));
       met = met && *one;
     }
-    if (!found && !columns_compare)
+    if (!found && !parquet)
       return fail(
           Code::invalid_argument,
           fmt::format("{}: where compares column '{}', but there is no directory '{}=...' on the way to {}; filter() the rows "
@@ -194,7 +212,24 @@ Result<void> PathFields::check_values(const std::string& path) const {
   return {};
 }
 
-Result<void> PathFields::choose(storage::InputFiles& files) const {
+Result<void> PathFields::check_not_empty(const storage::InputFiles& files, storage::RemoteFiles* remote) const {
+  std::map<std::string, bool> outputs;  // by directory, whether it is the output of a run
+  for (std::size_t i = 0; i < files.paths.size(); ++i) {
+    if (!files.versions[i].known() || files.versions[i].bytes != 0) continue;
+    const std::string& path = files.paths[i];
+    const std::size_t slash = path.rfind('/');
+    const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash);
+    const auto [output, fresh] = outputs.try_emplace(directory, false);
+    if (fresh) {
+      WEFT_ASSIGN(output->second, is_output(directory, remote));
+    }
+    if (!output->second || !is_part_without_suffix(std::string_view(path).substr(slash == std::string::npos ? 0 : slash + 1)))
+      return fail(Code::invalid_argument, path + storage::parquet::kNoParquetFile);
+  }
+  return {};
+}
+
+Result<void> PathFields::choose(storage::InputFiles& files, storage::RemoteFiles* remote) const {
   std::map<std::string, std::string> first_with;  // by name of a field, a file that has a directory of it
   std::size_t kept = 0;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
@@ -211,6 +246,7 @@ Result<void> PathFields::choose(storage::InputFiles& files) const {
   }
   files.paths.resize(kept);
   files.versions.resize(kept);
+  if (parquet) WEFT_TRY(check_not_empty(files, remote));
   for (const std::string& path : files.paths) {
     const auto values = storage::partition_values(path);
     for (const auto& [name, other] : first_with) {
@@ -226,8 +262,8 @@ Result<void> PathFields::choose(storage::InputFiles& files) const {
 
 std::shared_ptr<const PathFields> path_fields(std::string_view source, std::span<const CellType> types,
                                               const std::vector<std::string>& names, const std::vector<Condition>& where,
-                                              bool enabled, bool columns_compare, const std::vector<std::string>& missing) {
-  return std::make_shared<const PathFields>(PathFields{source, types, names, where, enabled, columns_compare, missing});
+                                              bool enabled, bool parquet, const std::vector<std::string>& missing) {
+  return std::make_shared<const PathFields>(PathFields{source, types, names, where, enabled, parquet, missing});
 }
 
 void visit_path_values(const std::string& path, const std::vector<std::string>& names, void* self,

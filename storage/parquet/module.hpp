@@ -73,6 +73,9 @@ struct Contents {
   std::vector<std::string> left_out;  // columns of types that no field can hold
 };
 
+/// Behind the path of a file that is something else, or whose end is missing.
+inline constexpr const char* kNoParquetFile = ": this is no Parquet file, or a part of one: it does not end with PAR1";
+
 /// What libweft-parquet.so is. Any thread.
 class Module {
  public:

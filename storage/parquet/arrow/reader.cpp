@@ -63,7 +63,7 @@ Result<void> check_magic(Source& source, const std::string& path) {
     if (magic == "PARE")
       return fail(Code::invalid_argument, path + ": the Parquet file is encrypted, which weft does not read; decrypt it first");
   }
-  return fail(Code::invalid_argument, path + ": this is no Parquet file, or a part of one: it does not end with PAR1");
+  return fail(Code::invalid_argument, path + kNoParquetFile);
 }
 
 Result<void> ArrowReader::open(std::unique_ptr<Source> source, const std::string& path, const Shape& row,

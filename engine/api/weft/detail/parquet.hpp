@@ -291,7 +291,8 @@ class ParquetTaskFile {
   ParquetColumnBuffer& rows();
   /// Behind each row.
   void end_record();
-  /// The result of the task. The first task writes a file without rows as well, so that an empty output has its columns.
+  /// The result of the task. A task without rows writes a file without rows, which has the columns: no bytes would be no Parquet
+  /// file.
   Buffer close();
 
  private:

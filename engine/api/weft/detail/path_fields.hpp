@@ -55,12 +55,13 @@ template <class... F>
 inline constexpr std::array<CellType, sizeof...(F)> kCellTypes<std::tuple<F&...>>{cell_type<F>()...};
 
 /// Which files a source of rows reads, and what their directories say (engine/api/path_choice.hpp). `missing`: texts that mean, in
-/// a field that is optional, that the value is missing.
+/// a field that is optional, that the value is missing. `parquet`: the files are of Parquet, and have columns that `where` may
+/// name.
 struct PathFields;
 std::shared_ptr<const PathFields> path_fields(std::string_view source, std::span<const CellType> types,
                                               const std::vector<std::string>& names,
                                               const std::vector<storage::parquet::Condition>& where, bool enabled,
-                                              bool columns_compare, const std::vector<std::string>& missing = {});
+                                              bool parquet, const std::vector<std::string>& missing = {});
 
 /// Calls visit(self, field, text) for the fields, of these names in files, that directories on the path of a file give a value.
 /// Null: a missing one. In tasks.

@@ -1,0 +1,83 @@
+// Parquet files that are empty or damaged, and values that no field holds.
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <weft/weft.h>
+
+#include "storage/parquet/module.hpp"
+#include "tests/support/process.hpp"
+
+namespace weft::test {
+namespace {
+
+struct Row {
+  std::int64_t id = 0;
+  std::string text;
+  friend bool operator==(const Row&, const Row&) = default;
+};
+
+struct ParquetFiles : testing::Test {
+  void SetUp() override {
+    if (const auto module = storage::parquet::load_module(); !module) GTEST_SKIP() << module.error().to_string();
+  }
+  std::string path(const std::string& name) const { return scratch.path() + "/" + name; }
+  /// How the job fails; empty: it succeeds.
+  static std::string failure_of(const std::function<void(Flow&)>& define) {
+    const auto report = run_locally(define, {.threads = 2, .memory_bytes = 64u << 20, .job = {{"max-attempts", "1"}}});
+    return report ? "" : report.error().to_string();
+  }
+  void write(const std::vector<Row>& rows, const std::string& name, std::uint32_t partitions, ParquetFormat format = {}) const {
+    EXPECT_EQ(failure_of([&](Flow& flow) { flow.from_vector(rows, partitions).write_parquet(path(name), format); }), "");
+  }
+  ScratchDirectory scratch;
+};
+
+TEST_F(ParquetFiles, OfTasksWithoutRowsHaveTheColumns) {
+  const std::vector<Row> rows{{1, "one"}};
+  write(rows, "few", 3);
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("few"))) {
+    if (entry.path().filename() == "_SUCCESS") continue;
+    ++files;
+    EXPECT_EQ(entry.path().extension(), ".parquet") << entry.path();
+    std::vector<Row> found;
+    EXPECT_EQ(failure_of([&](Flow& flow) {
+                auto read = flow.read_parquet<Row>(entry.path().string()).collect();
+                flow.on_driver([&] { found = std::move(read); });
+              }),
+              "");
+    EXPECT_LE(found.size(), 1u);
+  }
+  EXPECT_EQ(files, 3u);
+}
+
+TEST_F(ParquetFiles, OfNoBytesAreRefusedUnlessAnEarlierReleaseLeftThem) {
+  write({{1, "one"}, {2, "two"}}, "rows", 1);
+  std::uint64_t count = 0;
+  const auto read = [&](const std::string& from) {
+    return failure_of([&](Flow& flow) {
+      const std::uint64_t found = flow.read_parquet<Row>(from).count();
+      flow.on_driver([&] { count = found; });
+    });
+  };
+  write_file(path("rows/part-00001"), "");
+  EXPECT_EQ(read(path("rows")), "") << "a task without rows";
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(read(path("rows/part-*")), "");
+  for (const std::string name : {"part-00002.parquet", "part-00002x", "part-2", "data"}) {
+    const std::string file = path("rows/" + name);
+    write_file(file, "");
+    const std::string said = read(path("rows"));
+    EXPECT_NE(said.find(file + ": this is no Parquet file, or a part of one"), std::string::npos) << said;
+    std::filesystem::remove(file);
+  }
+  std::filesystem::remove(path("rows/_SUCCESS"));
+  EXPECT_NE(read(path("rows")).find("part-00001: this is no Parquet file"), std::string::npos) << "nothing says who wrote it";
+}
+
+}  // namespace
+}  // namespace weft::test
