@@ -173,6 +173,11 @@ void ArrayColumn::take_booleans(const ::arrow::Array& array) {
   column_.booleans = booleans_;
 }
 
+/// A missing value stays missing, whatever is in its place.
+void ArrayColumn::mark_too_large(std::size_t row) {
+  if (column_.at(row) == Presence::there) presence(static_cast<std::size_t>(array_->length()))[row] = Presence::too_large;
+}
+
 /// The value as the shape's kind has it, or a mark that 64 bits do not hold it.
 template <class Value>
 void ArrayColumn::put(const Shape& shape, std::size_t row, Value value) {
@@ -189,15 +194,24 @@ void ArrayColumn::put(const Shape& shape, std::size_t row, Value value) {
       if constexpr (std::is_signed_v<Value>) held = value >= 0;
       unsigned_[row] = static_cast<std::uint64_t>(value);
     }
-    if (!held && column_.at(row) == Presence::there)
-      presence(static_cast<std::size_t>(array_->length()))[row] = Presence::too_large;
+    if (!held) mark_too_large(row);
   }
 }
 
+/// `convert` gives a value, or nothing where 64 bits do not hold it: then the farthest one is put, which conditions compare.
 template <class ArrayType, class Convert>
 void ArrayColumn::take_each(const Shape& shape, const ::arrow::Array& array, Convert convert) {
   const auto& values = static_cast<const ArrayType&>(array);
-  for (std::int64_t row = 0; row < values.length(); ++row) put(shape, static_cast<std::size_t>(row), convert(values.Value(row)));
+  for (std::int64_t row = 0; row < values.length(); ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    const auto value = convert(values.Value(row));
+    if constexpr (requires { value.has_value(); }) {
+      put(shape, at, value.value_or(farthest(values.Value(row))));
+      if (!value) mark_too_large(at);
+    } else {
+      put(shape, at, value);
+    }
+  }
 }
 
 void ArrayColumn::take_numbers(const Shape& shape, const ::arrow::Array& array) {

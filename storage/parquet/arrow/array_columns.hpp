@@ -37,6 +37,7 @@ class ArrayColumn {
   void take_members(const Shape& shape, const ::arrow::Array& array);
   void take_dictionary(const Shape& shape, const ::arrow::Array& array);
   std::vector<Presence>& presence(std::size_t rows);
+  void mark_too_large(std::size_t row);
 
   template <class ArrayType, class Convert>
   void take_each(const Shape& shape, const ::arrow::Array& array, Convert convert);

@@ -114,10 +114,11 @@ std::optional<::arrow::TimeUnit::type> unit_of(const Stored& stored) {
   }
 }
 
-/// A stored whole number as weft reads it: days, microseconds, or itself.
+/// A stored whole number as weft reads it: days, microseconds, or itself. Beyond all microseconds, the farthest.
 template <class Number>
 std::int64_t as_read(Number stored, bool is_unsigned, ::arrow::TimeUnit::type unit) {
-  return microseconds(is_unsigned ? static_cast<std::int64_t>(static_cast<std::make_unsigned_t<Number>>(stored)) : stored, unit);
+  const std::int64_t value = is_unsigned ? static_cast<std::int64_t>(static_cast<std::make_unsigned_t<Number>>(stored)) : stored;
+  return microseconds(value, unit).value_or(farthest(value));
 }
 
 /// Where both are exact.
@@ -348,7 +349,7 @@ void Predicate::keep_where(std::span<std::uint8_t> wanted) const {
   else if (!std::get<Always>(bound_.value).holds)
     std::fill(wanted.begin(), wanted.end(), std::uint8_t{0});
   for (std::size_t row = 0; row < column.presence.size(); ++row)
-    if (column.presence[row] != Presence::there) wanted[row] = 0;
+    if (column.presence[row] == Presence::missing) wanted[row] = 0;
 }
 
 }  // namespace weft::storage::parquet

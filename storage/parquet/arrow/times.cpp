@@ -26,11 +26,10 @@ std::int64_t divided(std::int64_t value, std::int64_t by) { return value / by - 
 
 }  // namespace
 
-std::int64_t microseconds(std::int64_t value, ::arrow::TimeUnit::type unit) {
+std::optional<std::int64_t> microseconds(std::int64_t value, ::arrow::TimeUnit::type unit) {
   if (unit == ::arrow::TimeUnit::NANO) return divided(value, 1'000);
-  std::int64_t result = 0;  // what no number of microseconds is becomes the farthest
-  if (__builtin_mul_overflow(value, 1'000'000 / in_a_second(unit), &result)) return value < 0 ? INT64_MIN : INT64_MAX;
-  return result;
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(value, 1'000'000 / in_a_second(unit), &result) ? std::nullopt : std::optional(result);
 }
 
 std::int64_t days_of_milliseconds(std::int64_t value) { return divided(value, 86'400'000); }

@@ -2,14 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 
 #include <arrow/type_fwd.h>
 
 namespace weft::storage::parquet {
 
-/// Rounded down, before 1970 too.
-std::int64_t microseconds(std::int64_t value, ::arrow::TimeUnit::type unit);
+/// Rounded down, before 1970 too. Nothing: 64 bits do not hold so many microseconds.
+std::optional<std::int64_t> microseconds(std::int64_t value, ::arrow::TimeUnit::type unit);
+/// What stands for a value that has none: it is less, or greater, than all that have.
+inline std::int64_t farthest(std::int64_t value) {
+  return value < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
+/// Rounded down, too.
 std::int64_t days_of_milliseconds(std::int64_t value);
 /// "2026-11-28"
 std::string text_of_day(std::int64_t days_since_1970);

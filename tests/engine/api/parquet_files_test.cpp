@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -77,6 +78,47 @@ TEST_F(ParquetFiles, OfNoBytesAreRefusedUnlessAnEarlierReleaseLeftThem) {
   }
   std::filesystem::remove(path("rows/_SUCCESS"));
   EXPECT_NE(read(path("rows")).find("part-00001: this is no Parquet file"), std::string::npos) << "nothing says who wrote it";
+}
+
+struct Lasting {
+  std::int64_t id = 0;
+  std::optional<Timestamp> at;
+  std::optional<std::int64_t> lasted;
+  friend bool operator==(const Lasting&, const Lasting&) = default;
+};
+struct Id {
+  std::int64_t id = 0;
+  friend bool operator==(const Id&, const Id&) = default;
+};
+
+template <class T>
+std::pair<std::vector<T>, LocalReport> rows_of(const std::string& file, ParquetFormat format = {}) {
+  std::vector<T> rows;
+  const auto report = run_locally(
+      [&](Flow& flow) {
+        auto read = flow.read_parquet<T>(file, format).collect();
+        flow.on_driver([&] { rows = std::move(read); });
+      },
+      {.threads = 1, .memory_bytes = 64u << 20, .job = {{"max-bad-records", "100%"}}});
+  EXPECT_TRUE(report) << report.error().to_string();
+  return {std::move(rows), report ? *report : LocalReport()};
+}
+
+TEST_F(ParquetFiles, OfTimesBeyondAllMicrosecondsHaveBadRecords) {
+  const std::string file = PARQUET_FILES "/times_beyond_microseconds.parquet";
+  const auto [rows, report] = rows_of<Lasting>(file);
+  EXPECT_EQ(rows, (std::vector<Lasting>{{4, std::nullopt, std::nullopt}, {5, Timestamp{1000}, -1'000'000}}));
+  EXPECT_EQ(report.bad_records, 3u);
+  ASSERT_FALSE(report.bad_record_examples.empty());
+  EXPECT_NE(report.bad_record_examples.front().find("column 'at': its value is not"), std::string::npos)
+      << report.bad_record_examples.front();
+  // A condition knows on which side of it they are.
+  EXPECT_EQ(rows_of<Id>(file, {.where = {column("at") > "2026-11-28"}}).first, (std::vector<Id>{{1}}));
+  EXPECT_EQ(rows_of<Id>(file, {.where = {column("at") < "1969-11-28"}}).first, (std::vector<Id>{{2}}));
+  EXPECT_EQ(rows_of<Id>(file, {.where = {column("lasted") >= 1'000'001}}).first, (std::vector<Id>{{3}}));
+  const auto [none, later] = rows_of<Lasting>(file, {.where = {column("at") > "2026-11-28"}});
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(later.bad_records, 1u);
 }
 
 }  // namespace

@@ -44,6 +44,11 @@ def main():
         "ns": pa.array([-1, 999, 1764331227123456789], pa.timestamp("ns")), "ms": pa.array([-1, 5, 1764331227123], pa.timestamp("ms")),
         "clock": pa.array([1, 5000, 86399999], pa.time32("ms")), "day": pa.array([-1, 0, 20420], pa.date32()),
     }, row_group_size=1, store_schema=True, bloom_filter_options={name: few for name in ("duration", "ns", "ms", "clock", "day")})
+    # Of which 64 bits do not hold the microseconds.
+    write("times_beyond_microseconds.parquet", {
+        "id": pa.array([1, 2, 3, 4, 5], pa.int64()), "at": pa.array([2**62, -2**62, 0, None, 1], pa.timestamp("ms")),
+        "lasted": pa.array([1, 1, 2**62, None, -1], pa.duration("s")),
+    }, store_schema=True)
     # As if they were compared as numbers with a sign.
     numbers = [2**63 + 5, 0x1234567]
     write("statistics_of_another_order.parquet", {"id": pa.array([1, 2], pa.int64()), "h": pa.array(numbers, pa.uint64())})
