@@ -5,6 +5,15 @@
 #include "storage/access/content.hpp"
 
 namespace weft::storage {
+namespace {
+
+/// Text that was decompressed once begins as what is compressed: what would be read are no lines.
+Error compressed_again(const std::string& path, Format format) {
+  const std::string what = "is compressed again, by " + std::string(name_of(format));
+  return refuse(path, {what, "decompress it once first"});
+}
+
+}  // namespace
 
 Result<std::string_view> TextReader::beginning(std::uint64_t most) {
   bool more = true;
@@ -26,7 +35,9 @@ Result<void> TextReader::open_text(const Split& split, Format format) {
   WEFT_TRY(window_.open_compressed(split.path, split.version, format, split.offset, split.offset + split.length));
   if (split.offset != 0) return {};
   WEFT_ASSIGN(const std::string_view bytes, beginning(kContentBytes));
-  if (const auto content = no_text(bytes)) return fail(refuse(split.path + ", decompressed,", *content));
+  const std::string decompressed = split.path + ", decompressed,";
+  if (const auto again = compression_of(bytes)) return fail(compressed_again(decompressed, *again));
+  if (const auto content = no_text(bytes)) return fail(refuse(decompressed, *content));
   return {};
 }
 

@@ -149,5 +149,24 @@ TEST_F(ContentOfFilesTest, IsRefusedWithinCompressionsToo) {
   }
 }
 
+TEST_F(ContentOfFilesTest, ThatIsCompressedTwiceIsRefused) {
+  const std::string text = "one\ntwo\n";
+  const std::string inner[] = {gzipped(text), bzipped(text), zstd_frame(text), lz4_frame(text)};
+  const std::string names[] = {"gzip", "bzip2", "zstd", "lz4"};
+  for (std::size_t i = 0; i < std::size(inner); ++i) {
+    for (const std::string& bytes : {gzipped(inner[i]), zstd_frame(inner[i])}) {
+      ASSERT_TRUE(write_file(path_, bytes));
+      const auto refused = for_each_line(
+          {path_, 0, bytes.size(), {}}, [](std::uint64_t) {}, [](std::string_view) {});
+      ASSERT_FALSE(refused) << names[i];
+      EXPECT_NE(refused.error().to_string().find("input " + path_ + ", decompressed, is compressed again, by " + names[i]),
+                std::string::npos)
+          << refused.error().to_string();
+      EXPECT_TRUE(for_each_line(
+          {path_, 0, bytes.size(), {}, Format::raw}, [](std::uint64_t) {}, [](std::string_view) {}));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::storage
