@@ -198,6 +198,7 @@ Result<void> open_file(std::unique_ptr<Source> source, const std::string& path, 
     ::parquet::ReaderProperties properties(::arrow::default_memory_pool());
     properties.enable_buffered_stream();
     properties.set_buffer_size(kReadAhead);
+    properties.set_page_checksum_verification(true);  // of pages that have one
     ::parquet::ArrowReaderProperties of_arrow(false);
     of_arrow.set_pre_buffer(false);
     // In nanoseconds, years before 1678 and after 2262 wrap around.

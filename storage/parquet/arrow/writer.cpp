@@ -207,8 +207,11 @@ class ArrowWriter : public Writer {
     for (const Shape& column : row.children) columns.push_back(field_of(column, column.name));
     schema_ = ::arrow::schema(columns);
     return guarded(kept_, Code::io, "write_parquet", [&]() -> ::arrow::Status {
-      const auto properties =
-          ::parquet::WriterProperties::Builder().compression(compression)->set_sorting_columns(sorted_.columns())->build();
+      const auto properties = ::parquet::WriterProperties::Builder()
+                                  .compression(compression)
+                                  ->set_sorting_columns(sorted_.columns())
+                                  ->enable_page_checksum()
+                                  ->build();
       return ::parquet::arrow::FileWriter::Open(*schema_, ::arrow::default_memory_pool(), arrow_stream(std::move(sink), kept_),
                                                 properties)
           .Value(&file_);

@@ -80,6 +80,28 @@ TEST_F(ParquetFiles, OfNoBytesAreRefusedUnlessAnEarlierReleaseLeftThem) {
   EXPECT_NE(read(path("rows")).find("part-00001: this is no Parquet file"), std::string::npos) << "nothing says who wrote it";
 }
 
+TEST_F(ParquetFiles, WithADamagedPageAreRefusedByItsChecksum) {
+  const std::string text = "a text that stands in the page as it is";
+  write({{1, text}}, "rows", 1, {.compression = "none"});
+  const std::string file = path("rows/part-00000.parquet");
+  const std::string whole = read_file(file);
+  std::size_t at = 0, changed = 0, refused = 0;
+  while ((at = whole.find(text, at)) != std::string::npos) {  // in the page, and in the statistics
+    std::string bytes = whole;
+    bytes[at] = 'b';
+    const std::string damaged = path("damaged.parquet");
+    write_file(damaged, bytes);
+    const std::string said = failure_of([&](Flow& flow) { flow.read_parquet<Row>(damaged).collect(); });
+    ++changed, ++at;
+    if (said.empty()) continue;
+    ++refused;
+    EXPECT_NE(said.find(damaged), std::string::npos) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+  }
+  EXPECT_GT(changed, 0u);
+  EXPECT_EQ(refused, 1u) << "the page; statistics have no checksum";
+}
+
 struct Lasting {
   std::int64_t id = 0;
   std::optional<Timestamp> at;
