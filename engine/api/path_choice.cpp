@@ -27,6 +27,9 @@ using storage::parquet::Condition;
 using storage::parquet::Kind;
 
 bool compares_text(const Condition& condition) { return condition.kind == Kind::text; }
+std::string_view kind_compared(const Condition& condition) {
+  return compares_text(condition) ? "text" : condition.kind == Kind::boolean ? "truth value" : "number";
+}
 bool is_time(CellClass kind) { return kind == CellClass::day || kind == CellClass::moment; }
 
 template <class T>
@@ -90,6 +93,7 @@ std::partial_ordering order_of(double a, B b) {
 
 /// Nothing: they cannot be compared.
 std::optional<std::partial_ordering> compared(CellClass kind, std::string_view text, const Condition& condition) {
+  if (condition.kind == Kind::boolean && kind == CellClass::none) kind = CellClass::truth;
   if (compares_text(condition)) {
     if (kind == CellClass::number || kind == CellClass::truth) return std::nullopt;
     if (!is_time(kind)) return text <=> condition.text;
@@ -179,7 +183,7 @@ Result<bool> PathFields::meets_conditions(const std::string& path) const {
       if (!one)
         return fail(Code::invalid_argument,
                     fmt::format("{}: where compares column '{}' with a {}, but a directory on the way to {} says '{}'", source,
-                                condition.column, compares_text(condition) ? "text" : "number", path, *value.value));
+                                condition.column, kind_compared(condition), path, *value.value));
       met = met && *one;
     }
     if (!found && !parquet)

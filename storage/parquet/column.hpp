@@ -60,7 +60,7 @@ struct Condition {
   std::string column;
   Comparison comparison = Comparison::equal;
   Kind kind = Kind::signed_number;  // of the value, which is one of:
-  std::int64_t whole = 0;
+  std::int64_t whole = 0;           // of a boolean 0 or 1; it is only equal or unequal
   double real = 0;
   std::string text{};
   std::uint64_t unsigned_whole = 0;

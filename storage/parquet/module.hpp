@@ -96,7 +96,7 @@ Result<const Module*> load_module();
 void tell_children();
 
 /// Grows when a class above changes, so that a module of another build is refused.
-inline constexpr std::uint32_t kModuleVersion = 4;
+inline constexpr std::uint32_t kModuleVersion = 5;
 /// What the module exports as weft_parquet_module: null for another version than its own.
 using ModuleEntry = const Module* (*)(std::uint32_t version);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/parquet/column.hpp"
+#include "weft/time.hpp"
 
 namespace weft {
 
@@ -56,7 +57,8 @@ struct JsonFormat {
   std::vector<storage::parquet::Condition> where = {};
 };
 
-/// A column of a Parquet file, or of the directories that files are in, to be compared with a number or a text.
+/// A column of a Parquet file, or of the directories that files are in, to be compared with a number, a text, a Date, a Timestamp
+/// (which stand for their texts) or, by == and != only, a truth value.
 class ParquetColumn {
  public:
   explicit ParquetColumn(std::string name) : name_(std::move(name)) {}
@@ -73,28 +75,37 @@ class ParquetColumn {
   }
   template <class V>
   friend Condition operator<(const ParquetColumn& column, const V& value) {
-    return column.compared(Comparison::less, value);
+    return column.ordered(Comparison::less, value);
   }
   template <class V>
   friend Condition operator<=(const ParquetColumn& column, const V& value) {
-    return column.compared(Comparison::less_or_equal, value);
+    return column.ordered(Comparison::less_or_equal, value);
   }
   template <class V>
   friend Condition operator>(const ParquetColumn& column, const V& value) {
-    return column.compared(Comparison::greater, value);
+    return column.ordered(Comparison::greater, value);
   }
   template <class V>
   friend Condition operator>=(const ParquetColumn& column, const V& value) {
-    return column.compared(Comparison::greater_or_equal, value);
+    return column.ordered(Comparison::greater_or_equal, value);
   }
 
  private:
   template <class V>
+  Condition ordered(Comparison comparison, const V& value) const {
+    static_assert(!std::same_as<V, bool>, "weft column: a truth value is compared by == or !=");
+    return compared(comparison, value);
+  }
+  template <class V>
   Condition compared(Comparison comparison, const V& value) const {
-    static_assert(std::integral<V> || std::floating_point<V> || std::convertible_to<const V&, std::string>,
-                  "weft column: it is compared with a number or a text");
+    static_assert(
+        std::integral<V> || std::floating_point<V> || detail::TimeField<V> || std::convertible_to<const V&, std::string>,
+        "weft column: it is compared with a number, a text, a Date, a Timestamp or a truth value");
     Condition condition{name_, comparison};
-    if constexpr (std::unsigned_integral<V>) {
+    if constexpr (std::same_as<V, bool>) {
+      condition.kind = storage::parquet::Kind::boolean;
+      condition.whole = value ? 1 : 0;
+    } else if constexpr (std::unsigned_integral<V>) {
       condition.kind = storage::parquet::Kind::unsigned_number;
       condition.unsigned_whole = value;
     } else if constexpr (std::integral<V>) {
@@ -104,7 +115,10 @@ class ParquetColumn {
       condition.real = static_cast<double>(value);
     } else {
       condition.kind = storage::parquet::Kind::text;
-      condition.text = value;
+      if constexpr (detail::TimeField<V>)
+        LineFormat<V>::append(condition.text, value);
+      else
+        condition.text = value;
     }
     return condition;
   }

@@ -190,6 +190,8 @@ std::optional<Kind> compared_kind(const ::arrow::DataType& type) {
     case Type::TIME64:
     case Type::DURATION:
       return Kind::signed_number;
+    case Type::BOOL:
+      return Kind::boolean;
     case Type::UINT64:
       return Kind::unsigned_number;
     case Type::HALF_FLOAT:
@@ -213,9 +215,12 @@ std::optional<Kind> compared_kind(const ::arrow::DataType& type) {
   }
 }
 
-Result<Bound> bound_of(const Condition& condition, const ::arrow::DataType& type, const std::string& path) {
+Result<Bound> bound_of(const Condition& given, const ::arrow::DataType& type, const std::string& path) {
   const auto kind = compared_kind(type);
-  const bool of_text = condition.kind == Kind::text;
+  const bool of_text = given.kind == Kind::text, of_truth = given.kind == Kind::boolean;
+  if (kind == Kind::boolean && of_truth) return Bound{given.comparison, Truth{given.whole != 0}};
+  Condition condition = given;
+  if (of_truth) condition.kind = Kind::signed_number;  // columns of numbers have 0 and 1 for truth values
   if (::arrow::is_decimal(type.id())) {
     if (auto bound = decimal_bound(condition, type)) return *std::move(bound);
     return fail(Code::invalid_argument,
@@ -236,7 +241,8 @@ Result<Bound> bound_of(const Condition& condition, const ::arrow::DataType& type
                     path, condition.column, type.ToString(), escaped(condition.text)));
   }
   return fail(Code::invalid_argument, fmt::format("{}: column '{}' is of type {}, and where compares it with a {}", path,
-                                                  condition.column, type.ToString(), of_text ? "text" : "number"));
+                                                  condition.column, type.ToString(),
+                                                  of_text ? "text" : of_truth ? "truth value" : "number"));
 }
 
 }  // namespace weft::storage::parquet

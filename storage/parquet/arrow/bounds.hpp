@@ -19,12 +19,16 @@ struct Always {
   bool holds = true;
 };
 
+struct Truth {
+  bool value = false;
+};
+
 /// A comparison with a value of the column's own kind (of decimals: the digits at the column's scale, or a real number), which
 /// holds for the same values as the condition does exactly: a number that the kind does not have is replaced by the next one that
 /// it has, and one beyond all of them by Always.
 struct Bound {
   Comparison comparison = Comparison::equal;
-  std::variant<Always, std::int64_t, std::uint64_t, double, std::string, ::arrow::Decimal256> value;
+  std::variant<Always, Truth, std::int64_t, std::uint64_t, double, std::string, ::arrow::Decimal256> value;
 };
 
 /// The kind of field that values of the type are compared as. Nothing: they are not compared.

@@ -182,6 +182,11 @@ bool statistics_leave_room(const Bound& bound, const Stored& stored, const ::par
       const auto& of = typed<::parquet::Int64Type>(statistics);
       return may_hold_whole(bound, stored, of.min(), of.max());
     }
+    case ::parquet::Type::BOOLEAN: {
+      const auto* const truth = std::get_if<Truth>(&bound.value);
+      const auto& of = typed<::parquet::BooleanType>(statistics);
+      return truth == nullptr || may_hold_between<int>(bound.comparison, of.min(), of.max(), truth->value);
+    }
     case ::parquet::Type::FLOAT: {
       const auto& of = typed<::parquet::FloatType>(statistics);
       return may_hold_real(bound, of.min(), of.max());
@@ -340,6 +345,8 @@ void Predicate::keep_where(std::span<std::uint8_t> wanted) const {
   const Comparison comparison = bound_.comparison;
   if (const auto* const text = std::get_if<std::string>(&bound_.value))
     keep(comparison, column.texts, std::string_view(*text), wanted);
+  else if (const auto* const truth = std::get_if<Truth>(&bound_.value))
+    keep(comparison, column.booleans, static_cast<std::uint8_t>(truth->value), wanted);
   else if (const auto* const real = std::get_if<double>(&bound_.value))
     keep(comparison, column.real_numbers, *real, wanted);
   else if (const auto* const whole = std::get_if<std::int64_t>(&bound_.value))

@@ -370,5 +370,30 @@ TEST_F(ParquetConditions, ThatCannotBeComparedAreRefused) {
   expect(column("nothing") == 1, "there is no column 'nothing' among 'id', 'name'");
 }
 
+struct Payment {
+  std::int64_t id = 0;
+  std::optional<bool> paid;
+  Date day;
+  Timestamp at;
+};
+
+TEST_F(ParquetConditions, CompareTruthValuesDaysAndMoments) {
+  const Date day = Date::of(2026, 11, 28);
+  const auto payment = [&](std::int64_t id, std::optional<bool> paid) {
+    return Payment{id, paid, Date{day.days + static_cast<std::int32_t>(id)}, Timestamp::of(day, 3600 * id)};
+  };
+  const auto files = write<Payment>(
+      {payment(1, true), payment(2, false), payment(3, std::nullopt), payment(4, false), payment(5, std::nullopt), payment(6, false)}, 2);
+  EXPECT_EQ(ids(files, {column("paid") == true}), Ids{1});
+  EXPECT_EQ(skipped, 1u) << "of the second file all that are there are false";
+  EXPECT_EQ(ids(files, {column("paid") == false}), (Ids{2, 4, 6}));
+  EXPECT_EQ(ids(files, {column("paid") != true}), (Ids{2, 4, 6}));
+  EXPECT_EQ(ids(files, {column("paid") != false}), Ids{1});
+  EXPECT_EQ(ids(files, {column("id") == true}), Ids{1}) << "of a column of numbers";
+  EXPECT_NE(refused(files[0], column("paid") == 1).find("is of type bool, and where compares it with a number"), std::string::npos);
+  EXPECT_EQ(ids(files, {column("day") >= Date{day.days + 5}}), (Ids{5, 6}));
+  EXPECT_EQ(ids(files, {column("at") < Timestamp::of(day, 2 * 3600)}), Ids{1});
+}
+
 }  // namespace
 }  // namespace weft::test

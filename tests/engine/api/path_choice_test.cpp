@@ -69,6 +69,15 @@ TEST(PathChoice, ComparesNumbersExactlyWhateverTheirKinds) {
   });
 }
 
+TEST(PathChoice, ComparesTruthValuesDaysAndMoments) {
+  EXPECT_TRUE(meets<bool>("True", column("value") == true));
+  EXPECT_FALSE(meets<bool>("false", column("value") == true));
+  EXPECT_TRUE(meets<bool>("false", column("value") != true));
+  EXPECT_TRUE(meets<Date>("2026-11-28", column("value") >= Date::of(2026, 11, 28)));
+  EXPECT_FALSE(meets<Date>("2026-11-28", column("value") > Date::of(2026, 11, 28)));
+  EXPECT_TRUE(meets<Timestamp>("2026-11-28T04:40", column("value") == Timestamp::of(Date::of(2026, 11, 28), 4 * 3600 + 40 * 60)));
+}
+
 TEST(PathChoice, DropsFilesOfAnyStoreWithTheirVersions) {
   const std::vector<std::string> names{"year"};
   const auto fields =
