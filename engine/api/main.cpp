@@ -166,17 +166,20 @@ void explain(detail::DriverGraph& graph, const CommandLine& line, bool complete)
   }
 }
 
-/// The job has succeeded and its outputs are there, so a failure to write the file of --stats is only reported.
-void report(const CommandLine& line, detail::DriverGraph& graph) {
+/// The job has succeeded and its outputs are there, whatever is returned: the exit status, which says whether the file of --stats
+/// was written.
+int report(const CommandLine& line, detail::DriverGraph& graph) {
   const CommonOptions& common = line.common();
   const master::JobStatus status = graph.status().value_or(master::JobStatus{});
   // Skipped records are not progress, so --quiet does not hide them.
   const std::string lines =
       common.run.quiet ? client::bad_record_lines(status.name, status) : client::closing_lines(status, graph.input_notes());
   std::fputs(printable_lines(lines).c_str(), stderr);
-  if (common.stats.empty()) return;
+  if (common.stats.empty()) return 0;
   const auto written = write_file(common.stats, client::run_stats_json(status, graph.input_notes()));
-  if (!written) complain(line.name(), "--stats: " + written.error().to_string(), 0);
+  if (written) return 0;
+  return complain(line.name(), "--stats: " + written.error().to_string() + "; the job has finished, and its outputs are published",
+                  kJobFailed);
 }
 
 /// The exit status of a driver that has not finished its job.
@@ -221,11 +224,10 @@ int run_job(const CommandLine& line, bool optimized) {
     line.define()(flow);
     if (explain_only) {
       explain(*graph, line, true);
-    } else {
-      graph->finish();
-      report(line, *graph);
+      return 0;
     }
-    return 0;
+    graph->finish();
+    return report(line, *graph);
   } catch (const detail::PlanEndsHere&) {
     explain(*graph, line, false);
     return 0;

@@ -378,6 +378,16 @@ TEST_P(AppsTest, StatsSayWhatEachStageReadAndShuffled) {
   EXPECT_NE(json.find("\"input_bytes\":0,\"shuffle_bytes\":0}"), std::string::npos) << json;
 }
 
+TEST_P(AppsTest, StatsThatCannotBeWrittenEndWithStatus1AndTheOutputIsThere) {
+  write_inputs({"a b a\n", "b\n"});
+  const auto result =
+      launch({"wordcount", "--quiet", "--stats", "/dev/full", "--input", scratch_ / "input", "--output", scratch_ / "out"});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_NE(result.err.find("--stats: cannot write "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("; the job has finished, and its outputs are published"), std::string::npos) << result.err;
+  EXPECT_EQ(sorted(part_lines(scratch_ / "out")), (std::vector<std::string>{"a\t2", "b\t2"}));
+}
+
 TEST_P(AppsTest, WhatIsNoTextIsRefusedByName) {
   write_inputs({"plain text\n"});
   write_file(scratch_ / "input/lines.gz", std::string("PK\3\4\0\0\0\0\0\3lines\n", 16));
