@@ -203,6 +203,7 @@ Result<void> JsonGuess::see(JsonReader& json) {
     default: {
       ++numbers_;
       WEFT_ASSIGN(const std::string_view number, json.number_token());
+      natural_ = natural_ && is_number<std::uint64_t>(number);
       whole_ = whole_ && is_number<std::int64_t>(number);  // 1.0 is a number that a field of whole numbers does not take
       return {};
     }
@@ -225,7 +226,7 @@ Shape JsonGuess::shape(std::string name) const {
   } else if (kinds == 1 && flags_ > 0) {
     shape.kind = Kind::boolean;
   } else if (kinds == 1 && numbers_ > 0) {
-    shape.kind = whole_ ? Kind::signed_number : Kind::real_number;
+    shape.kind = whole_ ? Kind::signed_number : natural_ ? Kind::unsigned_number : Kind::real_number;
   } else if (kinds == 1 && texts_ > 0) {
     const Shape text = text_.shape(name);
     if (text.calendar != Calendar::none) shape = text;  // numbers in quotes stay texts

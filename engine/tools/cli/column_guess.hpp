@@ -41,7 +41,7 @@ class JsonGuess {
 
  private:
   std::uint64_t nulls_ = 0, objects_ = 0, arrays_ = 0, flags_ = 0, numbers_ = 0, texts_ = 0;
-  bool whole_ = true;
+  bool whole_ = true, natural_ = true;  // numbers: in 64 bits with a sign, in those without one
   TextGuess text_;
   std::vector<std::string> order_;                                                                    // of the members
   std::map<std::string, std::pair<std::unique_ptr<JsonGuess>, std::uint64_t>, std::less<>> members_;  // how many objects have each
