@@ -65,14 +65,20 @@ std::string quoted_cpp(std::string_view text) {
   return quoted + "\"";
 }
 
-/// ".names = {{"class_", "class"}}", or nothing: columns whose field has another name.
-std::string names_option(const Shape& row) {
+/// ".names = {{"class_", "class"}}", or nothing: columns whose field has another name. `names` are those in the file.
+std::string names_option(const Shape& row, const std::vector<std::string>& names) {
   std::string pairs;
   const std::vector<std::string> fields = field_names(row, "Row");
   for (std::size_t i = 0; i < fields.size() && i < kMostFields; ++i)
-    if (fields[i] != row.children[i].name)
-      pairs += fmt::format("{}{{{}, {}}}", pairs.empty() ? "" : ", ", quoted_cpp(fields[i]), quoted_cpp(row.children[i].name));
+    if (fields[i] != names[i])
+      pairs += fmt::format("{}{{{}, {}}}", pairs.empty() ? "" : ", ", quoted_cpp(fields[i]), quoted_cpp(names[i]));
   return pairs.empty() ? "" : ".names = {" + pairs + "}";
+}
+
+std::string names_option(const Shape& row) {
+  std::vector<std::string> names;
+  for (const Shape& column : row.children) names.push_back(column.name);
+  return names_option(row, names);
 }
 
 std::string read_call(std::string_view function, const std::string& path, const std::vector<std::string>& format) {
@@ -153,24 +159,52 @@ std::optional<char> delimiter_of(std::string_view text) {
   return best;
 }
 
-/// Names are texts, different, and none is missing.
-bool is_header(const Cells& record) {
-  const std::set<std::string> different(record.begin(), record.end());
-  return different.size() == record.size() && std::all_of(record.begin(), record.end(), [](const std::string& cell) {
-           TextGuess guess;
-           guess.see(cell);
-           return !cell.empty() && guess.is_text();
-         });
+/// Whether the column has no texts below the first record.
+bool has_other_values(const std::vector<Cells>& records, std::size_t column) {
+  TextGuess guess;
+  for (std::size_t i = 1; i < records.size(); ++i)
+    if (records[i].size() == records[0].size()) guess.see(records[i][column]);
+  return !guess.is_text();
+}
+
+/// Names are texts and different. One may be missing, as pandas and R write it for the index of the rows, where another column
+/// shows that the first record is none of the rows: below its name it has no texts.
+bool is_header(const std::vector<Cells>& records) {
+  if (records.empty()) return false;
+  const Cells& names = records[0];
+  const std::set<std::string> different(names.begin(), names.end());
+  if (different.size() != names.size()) return false;
+  bool other_values = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) continue;
+    TextGuess guess;
+    guess.see(names[i]);
+    if (!guess.is_text()) return false;
+    other_values = other_values || has_other_values(records, i);
+  }
+  return !different.contains("") || other_values;
+}
+
+/// The names of the columns, of which an empty one becomes another that there is not yet: "column1" for the first column.
+Cells shown_names(const Cells& names) {
+  Cells shown = names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) continue;
+    shown[i] = "column" + std::to_string(i + 1);
+    while (std::find(names.begin(), names.end(), shown[i]) != names.end()) shown[i].push_back('_');
+  }
+  return shown;
 }
 
 void peek_csv(Peeked& peeked, std::string_view text, char delimiter, const PeekOptions& options) {
   bool multiline = false;
   auto records = records_of(text, delimiter, kSampleLines, multiline);
-  const bool header = !records.empty() && is_header(records[0]);
-  Cells names;
+  const bool header = is_header(records);
+  Cells in_file, names;
   const std::size_t width = records.empty() ? 0 : records[0].size();
   if (header) {
-    names = records[0];
+    in_file = records[0];
+    names = shown_names(in_file);
     records.erase(records.begin());
   } else {
     for (std::size_t i = 1; i <= width; ++i) names.push_back("column" + std::to_string(i));
@@ -188,7 +222,7 @@ void peek_csv(Peeked& peeked, std::string_view text, char delimiter, const PeekO
   peeked.read_call =
       read_call("read_csv", options.path,
                 {delimiter == ',' ? "" : fmt::format(".delimiter = '{}'", delimiter == '\t' ? "\\t" : std::string(1, delimiter)),
-                 header ? "" : ".header = false", header ? names_option(row) : "", multiline ? ".multiline = true" : ""});
+                 header ? "" : ".header = false", header ? names_option(row, in_file) : "", multiline ? ".multiline = true" : ""});
   peeked.row = std::move(row);
   if (records.size() > options.rows) records.resize(options.rows);
   for (Cells& record : records) {
