@@ -29,7 +29,8 @@ struct Shape {
 enum class Presence : std::uint8_t {
   missing = 0,
   there = 1,
-  too_large = 2,  // for the 64 bits of its kind: a negative number where an unsigned one is wanted, a time beyond all of microseconds
+  // For the 64 bits of its kind: a negative number where an unsigned one is wanted, a time beyond all microseconds.
+  too_large = 2,
 };
 
 /// Values of consecutive rows. Of the spans only that of the kind has anything; all live until the next batch is asked for.

@@ -3,8 +3,8 @@
 //   visits.aggregate_by_key(weft::count(), weft::max_by(&Visit::time, &Visit::page))   // the page that was visited last
 //
 // min_by and max_by order as sort_by does, except that NaNs lose against all numbers, and empty optionals against everything, as in
-// min and max. Of several values that are equal, they choose that whose encoding is the smallest, so that the result does not depend
-// on the order of the records.
+// min and max. Of several values that are equal, they choose that whose encoding is the smallest, so that the result does not
+// depend on the order of the records.
 #pragma once
 
 #include <cstdint>

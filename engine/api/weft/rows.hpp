@@ -98,9 +98,8 @@ class ParquetColumn {
   }
   template <class V>
   Condition compared(Comparison comparison, const V& value) const {
-    static_assert(
-        std::integral<V> || std::floating_point<V> || detail::TimeField<V> || std::convertible_to<const V&, std::string>,
-        "weft column: it is compared with a number, a text, a Date, a Timestamp or a truth value");
+    static_assert(std::integral<V> || std::floating_point<V> || detail::TimeField<V> || std::convertible_to<const V&, std::string>,
+                  "weft column: it is compared with a number, a text, a Date, a Timestamp or a truth value");
     Condition condition{name_, comparison};
     if constexpr (std::same_as<V, bool>) {
       condition.kind = storage::parquet::Kind::boolean;

@@ -240,9 +240,9 @@ Result<Bound> bound_of(const Condition& given, const ::arrow::DataType& type, co
                     "(2026-11-28T04:40:27Z)",
                     path, condition.column, type.ToString(), escaped(condition.text)));
   }
+  const std::string_view with = of_text ? "text" : of_truth ? "truth value" : "number";
   return fail(Code::invalid_argument, fmt::format("{}: column '{}' is of type {}, and where compares it with a {}", path,
-                                                  condition.column, type.ToString(),
-                                                  of_text ? "text" : of_truth ? "truth value" : "number"));
+                                                  condition.column, type.ToString(), with));
 }
 
 }  // namespace weft::storage::parquet

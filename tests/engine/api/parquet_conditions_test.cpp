@@ -382,8 +382,9 @@ TEST_F(ParquetConditions, CompareTruthValuesDaysAndMoments) {
   const auto payment = [&](std::int64_t id, std::optional<bool> paid) {
     return Payment{id, paid, Date{day.days + static_cast<std::int32_t>(id)}, Timestamp::of(day, 3600 * id)};
   };
-  const auto files = write<Payment>(
-      {payment(1, true), payment(2, false), payment(3, std::nullopt), payment(4, false), payment(5, std::nullopt), payment(6, false)}, 2);
+  const auto files = write<Payment>({payment(1, true), payment(2, false), payment(3, std::nullopt), payment(4, false),
+                                     payment(5, std::nullopt), payment(6, false)},
+                                    2);
   EXPECT_EQ(ids(files, {column("paid") == true}), Ids{1});
   EXPECT_EQ(skipped, 1u) << "of the second file all that are there are false";
   EXPECT_EQ(ids(files, {column("paid") == false}), (Ids{2, 4, 6}));

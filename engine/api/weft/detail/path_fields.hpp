@@ -60,8 +60,8 @@ inline constexpr std::array<CellType, sizeof...(F)> kCellTypes<std::tuple<F&...>
 struct PathFields;
 std::shared_ptr<const PathFields> path_fields(std::string_view source, std::span<const CellType> types,
                                               const std::vector<std::string>& names,
-                                              const std::vector<storage::parquet::Condition>& where, bool enabled,
-                                              bool parquet, const std::vector<std::string>& missing = {});
+                                              const std::vector<storage::parquet::Condition>& where, bool enabled, bool parquet,
+                                              const std::vector<std::string>& missing = {});
 
 /// Calls visit(self, field, text) for the fields, of these names in files, that directories on the path of a file give a value.
 /// Null: a missing one. In tasks.
