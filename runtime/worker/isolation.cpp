@@ -40,7 +40,10 @@ WorkerIsolation::WorkerIsolation(const WorkerOptions& options, rpc::Reactor& bac
 }
 
 Result<void> WorkerIsolation::prepare() {
-  if (options_.run_as != kRunAsSelf) WEFT_TRY(let_others_pass());
+  if (options_.run_as != kRunAsSelf) {
+    WEFT_TRY(check_user());
+    WEFT_TRY(let_others_pass());
+  }
   if (options_.run_as == kRunAsSelf && ::geteuid() == 0 && options_.security.credentials)
     Log("worker").warn(
         "programs of all users run as root here, and can read this worker's key: --run-as submitter has them run as their users");
@@ -59,8 +62,17 @@ void WorkerIsolation::open_groups() {
         groups.error().to_string());
 }
 
+Result<void> WorkerIsolation::check_user() const {
+  if (options_.run_as == kRunAsSubmitter) return {};
+  WEFT_ASSIGN(const Account account, find_account(options_.run_as));
+  if (auto harmless = check_no_administrator(account); !harmless)
+    return fail(std::move(harmless).error().wrap(
+        "programs of all users would run as one who is to have no rights over this machine (worker.run_as); name another user, or "
+        "--run-as submitter"));
+  return {};
+}
+
 Result<void> WorkerIsolation::let_others_pass() {
-  if (options_.run_as != kRunAsSubmitter) WEFT_TRY(find_account(options_.run_as));
   for (const std::string& path : {directory_, directory_ + "/jobs"}) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0 || ::chmod(path.c_str(), (info.st_mode & 07777u) | S_IXGRP | S_IXOTH) != 0)

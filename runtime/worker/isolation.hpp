@@ -66,7 +66,7 @@ class WorkerIsolation {
   /// those of jobs will be. `options` and `background` outlive it.
   WorkerIsolation(const WorkerOptions& options, rpc::Reactor& background, std::string directory);
   /// Once the directories are there: other users get the right to pass through them when jobs run as theirs. Error: they cannot
-  /// reach them, the user that worker.run_as names is not there, or there can be no sandbox.
+  /// reach them, the user that worker.run_as names is not there or administers the machine, or there can be no sandbox.
   Result<void> prepare();
 
   /// Makes the directory with a place for temporary files in it, both for their owner only, and the control group. Whatever is in
@@ -76,6 +76,7 @@ class WorkerIsolation {
 
  private:
   void open_groups();
+  Result<void> check_user() const;
   Result<void> let_others_pass();
   Result<void> try_sandbox() const;
 

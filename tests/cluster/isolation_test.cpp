@@ -386,6 +386,13 @@ TEST(RunAs, ASandboxNeedsIt) {
   EXPECT_TRUE(has(refused.err, "--run-as submitter") && one_line(refused.err)) << refused.err;
 }
 
+TEST(RunAs, NamesNoAdministratorOfTheMachine) {
+  if (::geteuid() != 0) GTEST_SKIP() << "it needs root";
+  const auto refused = run({program("weft"), "worker", "--master", "127.0.0.1:1", "--run-as", "root"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(has(refused.err, "the user root has the rights of root") && one_line(refused.err)) << refused.err;
+}
+
 TEST(RunAs, NeedsRootAndADirectoryThatOthersCanEnter) {
   if (::geteuid() != 0) GTEST_SKIP() << "it needs root";
   const ScratchDirectory files;
