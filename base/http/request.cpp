@@ -62,7 +62,7 @@ int status_of(Code code) {
 Response error_body(int status, std::string_view message, std::string_view code) {
   JsonWriter json;
   json.begin_object().member("error", message).member("code", code).end_object();
-  return {.status = status, .body = json.text() + "\n"};
+  return {.status = status, .body = json.text() + "\n", .error = std::string(message)};
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct Response {
   std::string body{};
   std::string cookie{};                   // to be kept by the browser: what Set-Cookie says; empty: none
   std::shared_ptr<EventStream> events{};  // instead of a body: it stays open until one side closes it
+  std::string error{};                    // why it is refused or failed, as the body of error_response() says; otherwise empty
 };
 
 /// The headers that decide whether a request is refused.

@@ -175,6 +175,7 @@ class ServerImpl final : public Server {
   MHD_Result receive(Exchange& exchange, const char* data, std::size_t* size);
   std::optional<Response> refusal(MHD_Connection* connection, const char* method) const;
   Result<void> check_peer(Exchange& exchange) const;
+  void report(const Exchange& exchange, const Response& answer) const;
   std::vector<MHD_OptionItem> encryption();
   void show_certificate(MHD_Connection* connection, void** slot);
   void end_refused_streams(std::unique_lock<std::mutex>& lock);
@@ -182,6 +183,7 @@ class ServerImpl final : public Server {
   void allow(MHD_Connection* connection, Duration time);
   void answer_requests();
   Response answer_to(const Request& request);
+  bool is_sign_in(const Request& request) const { return options_.security.encrypted() && request.path == kSignInPath; }
   void watch(const std::stop_token& ended);
   void run_daemon(const std::stop_token& ended);
 
@@ -290,7 +292,18 @@ MHD_Result ServerImpl::on_request(void* self, MHD_Connection* connection, const 
     exchange->response = error_response(server.options_.security.encrypted() ? 401 : 403, allowed.error().to_string());
   else
     exchange->response = server.refusal(connection, method);
-  return exchange->response ? server.reply(*exchange) : MHD_YES;
+  if (!exchange->response) return MHD_YES;
+  server.report(*exchange, *exchange->response);
+  return server.reply(*exchange);
+}
+
+/// To on_refused, where it is a refusal.
+void ServerImpl::report(const Exchange& exchange, const Response& answer) const {
+  if (!options_.on_refused || (answer.status != 401 && answer.status != 403)) return;
+  const Request& request = exchange.request;
+  const MHD_ConnectionInfo* const info = MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  options_.on_refused({answer.status, info == nullptr ? "" : rpc::peer_address(info->connect_fd).to_string(), request.peer,
+                       request.method, request.path, answer.error});
 }
 
 std::vector<MHD_OptionItem> ServerImpl::encryption() {
@@ -311,7 +324,7 @@ std::vector<MHD_OptionItem> ServerImpl::encryption() {
 /// Whether this peer may ask for anything. The error says what it lacks.
 Result<void> ServerImpl::check_peer(Exchange& exchange) const {
   if (options_.security.insecure || options_.open(exchange.request.path)) return {};
-  if (options_.security.encrypted() && exchange.request.path == kSignInPath) return {};
+  if (is_sign_in(exchange.request)) return {};
   if (!options_.security.encrypted()) {
     const MHD_ConnectionInfo* const info = MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     const auto user = info == nullptr ? std::nullopt : rpc::user_of_peer(info->connect_fd);
@@ -444,6 +457,7 @@ void ServerImpl::answer_requests() {
     const bool stopping = stopping_;
     lock.unlock();
     Response response = stopping ? error_response(503, "the server ends") : answer_to(exchange.request);
+    if (is_sign_in(exchange.request)) report(exchange, response);
     lock.lock();
     if (response.events) {
       std::erase_if(streams_, [](const OpenStream& stream) { return stream.events.expired(); });
@@ -458,7 +472,7 @@ void ServerImpl::answer_requests() {
 
 Response ServerImpl::answer_to(const Request& request) {
   try {
-    if (encryption_ && request.path == kSignInPath) return sign_in(request, *options_.security.credentials);
+    if (is_sign_in(request)) return sign_in(request, *options_.security.credentials);
     return answer_(request);
   } catch (const std::exception& error) {
     Log("http").error("{} {}: {}", request.method, escaped(request.path), error.what());

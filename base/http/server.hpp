@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,15 @@
 #include "base/rpc/rpc.hpp"
 
 namespace weft::http {
+
+/// A request that is refused because of who sends it, or because another server's page may have sent it.
+struct RefusedRequest {
+  int status = 0;                       // 401 or 403
+  std::string address{};                // of the other end, "10.0.0.9:41234"
+  std::optional<rpc::Identity> peer{};  // nothing: it has shown nothing that is good
+  std::string method{}, path{};         // as they came: anything, up to ServerOptions::header_bytes
+  std::string error{};                  // why
+};
 
 struct ServerOptions {
   std::string listen{};              // "host:port"; port 0 takes any
@@ -25,6 +35,9 @@ struct ServerOptions {
   rpc::Security security{};
   /// Which paths everybody may read who can connect.
   std::function<bool(std::string_view path)> open = [](std::string_view path) { return path == "/healthz" || path == "/readyz"; };
+  /// Called for each request that is refused before the function that answers is asked, with 401 or 403, and for each sign-in that
+  /// is; on one of the server's threads, before the client has the answer. Must not block. May be empty.
+  std::function<void(const RefusedRequest&)> on_refused{};
   std::size_t header_bytes = 32u << 10;            // of a request, with its line; more is answered with 431 or 414
   std::size_t body_bytes = 1u << 20;               // more is answered with 413
   unsigned threads = 2;                            // that answer

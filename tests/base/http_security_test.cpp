@@ -2,6 +2,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <mutex>
+#include <vector>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -105,6 +107,10 @@ class HttpsTest : public testing::Test {
     ServerOptions options;
     options.listen = "127.0.0.1:0";
     options.security.credentials = rpc::Credentials::open(master_).value();
+    options.on_refused = [this](const RefusedRequest& one) {
+      const std::lock_guard lock(mutex_);
+      refused_.push_back(one);
+    };
     auto started = Server::start(options, [this](const Request& request) { return answer(request); });
     EXPECT_TRUE(started.has_value()) << started.error().to_string();
     if (started) server_ = *std::move(started);
@@ -128,6 +134,13 @@ class HttpsTest : public testing::Test {
   }
   std::string shown(const std::string& identity) const { return HttpsConnection(server_->address(), identity).shown(); }
 
+  std::vector<RefusedRequest> refused() const {
+    const std::lock_guard lock(mutex_);
+    return refused_;
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<RefusedRequest> refused_;
   const TempDir directory_ = std::move(TempDir::create()).value();
   certificates::Authority authority_ = certificates::Authority::create(directory_.path() / "ca").value();
   const std::string master_ = authority_.issue({rpc::Role::master, "master", {}}).value();
@@ -143,6 +156,35 @@ TEST_F(HttpsTest, OnlyThoseWithACertificateAreAnswered) {
   EXPECT_NE(refused.find("show a certificate of this cluster"), std::string::npos) << refused;
   EXPECT_EQ(status_of(get("/healthz")), 200);
   EXPECT_EQ(status_of(get("/readyz")), 200);
+}
+
+TEST_F(HttpsTest, WhatIsRefusedIsReported) {
+  const std::string alice = authority_.issue({rpc::Role::user, "alice", {}}).value();
+  get("/jobs", alice);
+  get("/healthz");
+  EXPECT_EQ(refused().size(), 0u);
+  get("/jobs/7");
+  ASSERT_EQ(refused().size(), 1u);
+  const RefusedRequest stranger = refused()[0];
+  EXPECT_EQ(stranger.status, 401);
+  EXPECT_FALSE(stranger.peer);
+  EXPECT_EQ(stranger.method + " " + stranger.path, "GET /jobs/7");
+  EXPECT_TRUE(stranger.address.starts_with("127.0.0.1:")) << stranger.address;
+  EXPECT_TRUE(stranger.error.starts_with("show a certificate of this cluster")) << stranger.error;
+  HttpsConnection forged(server_->address(), alice);
+  forged.ask(
+      "POST /jobs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\nX-Weft: 1\r\nOrigin: https://x\r\n\r\n");
+  forged.read_until();
+  ASSERT_EQ(refused().size(), 2u);
+  EXPECT_EQ(refused()[1].status, 403);
+  ASSERT_TRUE(refused()[1].peer);
+  EXPECT_EQ(refused()[1].peer->name, "alice");
+  EXPECT_EQ(refused()[1].error, "the request comes from a page of another server");
+  HttpsConnection signs_in(server_->address(), "");
+  signs_in.ask("POST /sign-in HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 1\r\nX-Weft: 1\r\n\r\nx");
+  signs_in.read_until();
+  ASSERT_EQ(refused().size(), 3u);
+  EXPECT_EQ(refused()[2].path, "/sign-in");
 }
 
 TEST_F(HttpsTest, CertificatesOfOthersAndRevokedOnesAreRefused) {

@@ -485,6 +485,26 @@ TEST_F(RightsTest, WhoDidWhatIsInTheAuditLog) {
   }
 }
 
+TEST_F(RightsTest, WhatThePageRefusesIsInTheAuditLog) {
+  if (!std::filesystem::exists("/usr/bin/curl")) GTEST_SKIP() << "there is no curl";
+  ASSERT_EQ(job({"noop"}, "alice").exit_code, 0);
+  EXPECT_TRUE(run({"/usr/bin/curl", "-sSk", "-w", " %{http_code}", page() + "api/v1/jobs"}, {}).out.ends_with(" 401"));
+  EXPECT_TRUE(ask("bob", "/api/v1/advice").ends_with(" 403"));
+  EXPECT_TRUE(ask("bob", "/api/v1/jobs/1/trace").ends_with(" 403"));
+  EXPECT_TRUE(ask("alice", "/api/v1/jobs/1", {"-X", "DELETE"}).ends_with(" 403"));
+  for (
+      const char* const line :
+      {R"("user":"","peer":"127\.0\.0\.1:\d+","action":"ask the page","object":"GET /api/v1/jobs","outcome":"refused")",
+       R"("user":"bob","peer":"the page","action":"read events","outcome":"refused","error":"bob may not read the events of all)",
+       R"("user":"bob","peer":"the page","action":"read events","job":1,"owner":"alice","outcome":"refused")",
+       R"("user":"alice","peer":"user alice at .*","action":"ask the page","object":"DELETE /api/v1/jobs/1","outcome":"refused")"}) {
+    const std::regex pattern(line);
+    EXPECT_TRUE(eventually([&] { return std::regex_search(read_file(files_ / "data/audit/requests"), pattern); }))
+        << line << "\n"
+        << read_file(files_ / "data/audit/requests");
+  }
+}
+
 /// Without certificates names are claims, but they are taken seriously: a script of bob does not kill alice's job by mistake.
 TEST(InsecureRights, HoldForWhomPeopleSayTheyAre) {
   Cluster cluster(1, {"--insecure", "--admin", "carol"});

@@ -111,6 +111,7 @@ std::string audit_json(std::int64_t unix_ms, const AuditEntry& entry) {
   if (!entry.object.empty()) json.member("object", entry.object);
   json.member("outcome", entry.error.empty() ? "done" : "refused");
   if (!entry.error.empty()) json.member("error", entry.error);
+  if (entry.times > 1) json.member("times", entry.times);
   json.end_object();
   return json.text();
 }

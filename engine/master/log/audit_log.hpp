@@ -19,9 +19,10 @@ struct AuditEntry {
   std::string peer{};         // where he asked from
   std::string_view action{};  // "kill"
   std::optional<JobId> job{};
-  std::string owner{};   // of the job or the file
-  std::string object{};  // the path, table, worker, …
-  std::string error{};   // why it was refused or failed; empty: it was done
+  std::string owner{};      // of the job or the file
+  std::string object{};     // the path, table, worker, …
+  std::string error{};      // why it was refused or failed; empty: it was done
+  std::uint64_t times = 1;  // how many requests of one peer the line is for: of refusals that are repeated, the last is written
 };
 
 /// The line, without its end. `unix_ms`: since 1970.

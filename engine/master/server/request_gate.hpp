@@ -33,7 +33,7 @@ class RequestGate {
   void forget(const rpc::Connection& connection);
   /// A request was carried out, or failed. `job`: that it has made.
   void note(const Caller& caller, const rpc::Message& message, const Result<void>& how, std::optional<JobId> job = {});
-  /// The same of a request to the storage service.
+  /// The same of a request to the storage service, or to the master's page. Any thread.
   void note(AuditEntry entry);
   bool notes() const { return audit_ != nullptr; }
 

@@ -57,6 +57,7 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   Result<void> begin();
   const std::string& address() const override { return address_; }
   LogPlace log_began() const override { return driver_.log_began(); }
+  void note(AuditEntry entry) override { gate_.note(std::move(entry)); }
   void reload() override;
   void set_past(Past past) override {
     reactor_->run([&] { past_ = std::move(past); });
@@ -204,7 +205,6 @@ Result<void> ServerImpl::begin() {
   if (!options_.topology.empty()) {
     WEFT_ASSIGN(topology_, Topology::open(options_.topology));
   }
-
   if (!options_.audit_log.empty()) WEFT_TRY(gate_.open_audit_log(options_.audit_log, options_.audit_rotation));
   started_ = SystemClock().now();
   background_ = rpc::Reactor::start("weft-background");

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "base/rpc/rpc.hpp"
 #include "engine/master/core/core.hpp"
+#include "engine/master/log/audit_log.hpp"
 #include "engine/master/log/event_log.hpp"
 #include "engine/master/profiles/profile_store.hpp"
 #include "engine/master/replication/leadership.hpp"
@@ -66,6 +67,9 @@ class Server {
   using Past = std::function<Result<std::string>(const std::string& span)>;
   /// Any thread.
   virtual void set_past(Past past) = 0;
+  /// Writes into the audit log, where there is one, what was refused on the way to this master: by its page. Never blocks. Any
+  /// thread.
+  virtual void note(AuditEntry entry) = 0;
 };
 
 }  // namespace weft::master

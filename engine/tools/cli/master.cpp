@@ -127,7 +127,8 @@ class Page {
     const std::string& data = options_.files.data_directory;
     tried_ = SystemClock().now();
     WEFT_ASSIGN(service_, web::Service::start({options_.http, server_.address(), options_.server.event_log, server_.log_began(),
-                                               options_.submit_dir, data.empty() ? std::string() : data + "/samples"}));
+                                               options_.submit_dir, data.empty() ? std::string() : data + "/samples",
+                                               [&server = server_](master::AuditEntry entry) { server.note(std::move(entry)); }}));
     server_.set_past(service_->past());
     std::printf("weft master's page is at %s/\n", service_->url().c_str());
     std::fflush(stdout);

@@ -98,8 +98,8 @@ std::function<Result<std::string>(const std::string&)> Cluster::past_of_samples(
 Result<Adviser*> Cluster::adviser() {
   WEFT_ASSIGN(const bool all, sees_all());
   if (!all)
-    return fail(Code::permission_denied,
-                fmt::format("{} may not read the events of all jobs, of which this tells (weft master --admin)", escaped(user_)));
+    return fail(
+        refuse(fmt::format("{} may not read the events of all jobs, of which this tells (weft master --admin)", escaped(user_))));
   return sources_->adviser();
 }
 
@@ -129,16 +129,27 @@ Result<bool> Cluster::sees_all() {
   return seen.administrator;
 }
 
+/// permission_denied. The master has not seen the request, so it is noted here.
+Error Cluster::refuse(std::string why, std::optional<JobId> job, const std::string& owner) const {
+  if (Refusals* const refusals = sources_->refusals()) {
+    master::AuditEntry entry{user_, "the page", "read events", job, owner};
+    entry.error = why;
+    refusals->add(std::move(entry), SystemClock().now());
+  }
+  return {Code::permission_denied, std::move(why)};
+}
+
 Result<std::string> Cluster::with_history(
     std::uint64_t job, const std::function<std::string(const history::EventHistory&, const history::LoggedJob&)>& use) {
   WEFT_ASSIGN(const bool all, sees_all());
   return sources_->with_history(
       job, [&](const history::EventHistory& history, const history::LoggedJob& found) -> Result<std::string> {
         if (all || found.status.user == user_) return use(history, found);
-        return fail(Code::permission_denied,
-                    fmt::format("job {} belongs to {}; {} may not read its events (only {} or an administrator may: weft master "
-                                "--admin)",
-                                job, escaped(found.status.user), escaped(user_), escaped(found.status.user)));
+        const std::string& owner = found.status.user;
+        return fail(refuse(fmt::format("job {} belongs to {}; {} may not read its events (only {} or an administrator may: weft "
+                                       "master --admin)",
+                                       job, escaped(owner), escaped(user_), escaped(owner)),
+                           JobId(job), owner));
       });
 }
 

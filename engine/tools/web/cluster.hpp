@@ -16,6 +16,7 @@
 #include "engine/tools/web/adviser.hpp"
 #include "engine/tools/web/cluster_samples.hpp"
 #include "engine/tools/web/pool_samples.hpp"
+#include "engine/tools/web/refusals.hpp"
 #include "engine/tools/web/submissions.hpp"
 #include "storage/files/file_system.hpp"
 #include "storage/tables/table_client.hpp"
@@ -32,6 +33,8 @@ class ClusterSources {
   const std::string& master() const { return master_; }
   const history::LoggedJobs* past() const { return past_.get(); }
   void allow_submissions(const std::string& directory) { submissions_ = std::make_unique<Submissions>(directory, master_); }
+  void note_refusals(std::function<void(master::AuditEntry)> note) { refusals_ = std::make_unique<Refusals>(std::move(note)); }
+  Refusals* refusals() const { return refusals_.get(); }
   Result<Submissions*> submissions();
   Result<Adviser*> adviser();
   PoolSamples& pool_samples() { return pool_samples_; }
@@ -53,6 +56,7 @@ class ClusterSources {
   std::optional<Adviser> adviser_;  // of the event log, if there is one
   PoolSamples pool_samples_;
   ClusterSamples samples_;
+  std::unique_ptr<Refusals> refusals_;
 };
 
 /// As one user sees it, under his rights. Connects when a connection is first needed. Any thread.
@@ -76,6 +80,10 @@ class Cluster {
 
   /// Before anything is asked: programs in the directory may be started over HTTP.
   void allow_submissions(const std::string& directory) { sources_->allow_submissions(directory); }
+  /// Before anything is asked: what is refused here, and not by the master, is written there (Refusals).
+  void note_refusals(std::function<void(master::AuditEntry)> note) { sources_->note_refusals(std::move(note)); }
+  /// Null: they are not written. Lives as long as all who look at the cluster.
+  Refusals* refusals() const { return sources_->refusals(); }
   /// not_found when none may be started.
   Result<Submissions*> submissions() { return sources_->submissions(); }
   /// permission_denied for whoever may not read all of the event log; not_found where there is none.
@@ -96,6 +104,7 @@ class Cluster {
 
  private:
   Result<bool> sees_all();
+  Error refuse(std::string why, std::optional<JobId> job = {}, const std::string& owner = "") const;
 
   const std::shared_ptr<ClusterSources> sources_;
   const std::string user_;

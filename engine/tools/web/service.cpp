@@ -82,12 +82,14 @@ Service::Service(Of&&... cluster) : cluster_(std::forward<Of>(cluster)...) {}
 Service::~Service() {
   server_.reset();  // nothing is asked any more
   views_.clear();
+  refusals_.reset();
   if (sampler_) sampler_.reset(), keep_samples();
 }
 
 Result<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) {
   std::unique_ptr<Service> service(new Service(options.master, options.event_log, options.log_began));
   if (!options.submit_dir.empty()) service->cluster_.allow_submissions(options.submit_dir);
+  if (options.audit) service->cluster_.note_refusals(options.audit);
   service->samples_ = options.samples;
   service->restore_samples();
   WEFT_TRY(service->begin(options.listen));
@@ -111,6 +113,10 @@ Result<void> Service::begin(const std::string& listen) {
   insecure_ = options.security.insecure;
   // The page itself says nothing of the cluster. It asks who somebody is when it is refused what it shows.
   if (options.security.encrypted()) options.open = [](std::string_view path) { return !is_api(path) && path != kMetrics; };
+  if (Refusals* const refusals = cluster_.refusals()) {
+    options.on_refused = [refusals](const http::RefusedRequest& one) { refusals->add(entry_of(one), SystemClock().now()); };
+    refusals_.emplace([refusals] { refusals->write_due(SystemClock().now()); }, Refusals::kInterval);
+  }
   WEFT_ASSIGN(server_, http::Server::start(std::move(options), [this](const http::Request& request) { return reply(request); }));
   return {};
 }

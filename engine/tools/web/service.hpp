@@ -24,6 +24,8 @@ struct ServiceOptions {
   master::LogPlace log_began{};  // where this master began to write there
   std::string submit_dir{};      // of programs that may be started over HTTP; empty: none may
   std::string samples{};         // file of what the cluster did, for the time after a restart; empty: it is not kept
+  /// Writes a line into the master's audit log; any thread, never blocks, outlives the service. Empty: there is none.
+  std::function<void(master::AuditEntry)> audit{};
 };
 
 class Service {
@@ -59,6 +61,7 @@ class Service {
   std::mutex mutex_;                                    // of what follows
   std::map<std::string, std::shared_ptr<View>> views_;  // by user
   std::optional<Sampler> sampler_;                      // of a master's pools and cluster
+  std::optional<Sampler> refusals_;                     // writes those that were repeated
   std::unique_ptr<http::Server> server_;                // last: nothing is asked any more when the others end
 };
 

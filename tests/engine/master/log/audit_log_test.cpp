@@ -30,6 +30,8 @@ TEST_F(AuditLogTest, ALineSaysWhoAskedForWhatAndHowItEnded) {
       R"({"time_ms":12,"user":"bob","peer":"user bob at 10.0.0.9:4","action":"kill","job":7,"owner":"alice","outcome":"done"})");
   entry.error = "he may \"not\"\n";
   EXPECT_TRUE(audit_json(12, entry).ends_with(R"("outcome":"refused","error":"he may \"not\"\n"})")) << audit_json(12, entry);
+  entry.times = 12;
+  EXPECT_TRUE(audit_json(12, entry).ends_with(R"(\n","times":12})")) << audit_json(12, entry);
   AuditEntry file{"eve", "unix", "rename"};
   file.object = "/a to /b";
   EXPECT_EQ(audit_json(1, file),
