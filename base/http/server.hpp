@@ -38,13 +38,13 @@ struct ServerOptions {
   /// Called for each request that is refused before the function that answers is asked, with 401 or 403, and for each sign-in that
   /// is; on one of the server's threads, before the client has the answer. Must not block. May be empty.
   std::function<void(const RefusedRequest&)> on_refused{};
-  std::size_t header_bytes = 32u << 10;            // of a request, with its line; more is answered with 431 or 414
-  std::size_t body_bytes = 1u << 20;               // more is answered with 413
-  unsigned threads = 2;                            // that answer
-  std::size_t queued = 256;                        // requests that wait for them; more are answered with 503
-  Duration request = std::chrono::seconds(20);     // until a connection has sent a whole request; then it is closed
-  Duration response = std::chrono::minutes(2);     // until it has taken the answer; not for streams of events
-  Duration keep_alive = std::chrono::seconds(15);  // how often streams of events are written to
+  std::size_t header_bytes = 32u << 10;           // of a request, with its line; more is answered with 431 or 414
+  std::size_t body_bytes = 1u << 20;              // more is answered with 413
+  unsigned threads = 2;                           // that answer
+  std::size_t queued = 256;                       // requests that wait for them; more are answered with 503
+  Duration request = std::chrono::seconds(20);    // until a connection has sent a whole request; then it is closed
+  Duration response = std::chrono::minutes(2);    // until it has taken the answer; not for streams of events
+  Duration keep_alive = std::chrono::seconds(1);  // how often streams are written to: the second write finds the client gone
 };
 
 /// Answers a request on one of the server's threads; may block, which delays the others. What it throws is answered with 500.

@@ -260,6 +260,19 @@ TEST_F(Http, AStreamNoticesThatItsClientIsGone) {
   EXPECT_TRUE(events->closed());
 }
 
+TEST_F(Http, AStreamNoticesThatSoonUnlessOptionsSayOtherwise) {
+  start();
+  {
+    HttpConnection client(address());
+    ASSERT_TRUE(client.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    ASSERT_TRUE(client.read_until("text/event-stream"));
+  }
+  const auto events = echo_.streams.at(0);
+  const auto end = std::chrono::steady_clock::now() + seconds(12);
+  while (!events->closed() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_TRUE(events->closed());
+}
+
 TEST_F(Http, EndsWithStreamsAndHalfRequestsOpen) {
   start();
   HttpConnection stream(address()), half(address());

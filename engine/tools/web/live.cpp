@@ -122,7 +122,7 @@ void Live::refresh(const std::string& name, std::unique_lock<std::mutex>& lock) 
   lock.lock();
   Resource& resource = resources_[name];
   const std::string text = asked ? std::move(*asked) : trouble_json(name, asked.error());
-  const bool failed = !asked.has_value();
+  const bool failed = !asked.has_value(), refused = failed && asked.error().code() == Code::permission_denied;
   if (failed || resource.failed) {
     if (text != resource.last)
       for (const Watcher& watcher : resource.watchers) watcher.stream->send(failed ? "trouble" : name, text, name);
@@ -132,6 +132,11 @@ void Live::refresh(const std::string& name, std::unique_lock<std::mutex>& lock) 
   for (const Watcher& watcher : fresh) watcher.stream->send(failed ? "trouble" : name, text, name);
   resource.last = text;
   resource.failed = failed;
+  if (refused) {  // once for each stream: each question is a line of the audit log
+    resource.watchers.clear();
+    if (resource.fresh.empty()) resources_.erase(name);
+    return;
+  }
   std::move(fresh.begin(), fresh.end(), std::back_inserter(resource.watchers));
   resource.took = used.so_far();
   Duration all{};

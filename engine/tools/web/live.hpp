@@ -27,9 +27,9 @@ class Live {
   ~Live();
 
   /// The stream that answers GET /events?watch=/jobs,/jobs/7. Each event has the resource as its name and its JSON as its data;
-  /// what is wrong with it comes as an event `trouble` {"resource":…,"error":…}. With changes=1, lists come whole once, and then as
-  /// events `changes NAME` with difference() as their data; whole again when the client has not taken what was sent before. At most
-  /// 16 resources; invalid_argument otherwise.
+  /// what is wrong with it comes as an event `trouble` {"resource":…,"error":…}. After permission_denied a resource is not asked
+  /// for again for that stream. With changes=1, lists come whole once, and then as events `changes NAME` with difference() as their
+  /// data; whole again when the client has not taken what was sent before. At most 16 resources; invalid_argument otherwise.
   http::Response watch(const http::Request& request);
   /// Whether somebody does, as far as is known.
   bool watched();

@@ -29,6 +29,7 @@ struct World {
   Result<std::string> operator()(const std::string& name) {
     const std::lock_guard lock(mutex);
     ++asked[name];
+    if (name.starts_with("/others")) return fail(Code::permission_denied, name + " is not for you");
     if (!texts.contains(name)) return fail(Code::not_found, "there is no " + name);
     return texts[name];
   }
@@ -169,6 +170,26 @@ TEST_F(LiveTest, SeveralAreWatchedAndEachTroubleArrives) {
     if (got.find(part) == std::string::npos) got += read_until(*answered.events, part);
   for (const char* part : {"there is no /jobs/1\"", "there is no /jobs/2/explain\"", "event: /jobs/1/explain"})
     EXPECT_NE(got.find(part), std::string::npos) << part << " in " << got;
+}
+
+TEST_F(LiveTest, WhatIsRefusedIsAskedForOnceForEachStream) {
+  world_.set("/jobs", "[1]");
+  const auto first = live_.watch(watching("/jobs,/others/1"));
+  EXPECT_NE(read_until(*first.events, "not for you").find("not for you"), std::string::npos);
+  const auto questions = [&](int count) {
+    const auto end = std::chrono::steady_clock::now() + seconds(20);
+    for (const int before = world_.times("/jobs");
+         world_.times("/jobs") < before + count && std::chrono::steady_clock::now() < end;)
+      std::this_thread::sleep_for(milliseconds(1));
+  };
+  questions(5);
+  EXPECT_EQ(world_.times("/others/1"), 1);
+  world_.set("/jobs", "[2]");
+  EXPECT_NE(read_until(*first.events, "[2]").find("[2]"), std::string::npos) << "the rest goes on";
+  const auto second = live_.watch(watching("/others/1"));
+  EXPECT_NE(read_until(*second.events, "not for you").find("not for you"), std::string::npos) << "who comes later is answered, too";
+  questions(5);
+  EXPECT_EQ(world_.times("/others/1"), 2);
 }
 
 TEST_F(LiveTest, WrongListsAreRefused) {
