@@ -34,16 +34,24 @@ bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && 
 
 Result<void> check_name(const std::string& name) {
   const auto fits = [](char c) { return is_letter_or_digit(c) || c == '.' || c == '_' || c == '@' || c == '-'; };
-  if (!name.empty() && name.size() <= kMostName && is_letter_or_digit(name.front()) &&
-      std::all_of(name.begin(), name.end(), fits) && name != rpc::kRevokedFile && name != kIssuedFile && name != kTokensDirectory)
+  if (!name.empty() && name.size() <= kMostName && is_letter_or_digit(name.front()) && std::all_of(name.begin(), name.end(), fits))
     return {};
   return fail(Code::invalid_argument,
               fmt::format("'{}' is no name of an identity: letters and digits, and . _ @ - behind the first, {} at most",
                           escaped(name), kMostName));
 }
 
+/// Whose directory would have the name of one of the authority's own files.
+Result<void> check_not_reserved(const std::string& name) {
+  for (const char* const own : {kKeyFile, rpc::kAuthorityFile, kIssuedFile, rpc::kRevokedFile, kTokensDirectory})
+    if (name == own)
+      return fail(Code::invalid_argument, fmt::format("'{}' is the name of a file of the authority; choose another one", name));
+  return {};
+}
+
 Result<void> check(const Request& request) {
   WEFT_TRY(check_name(request.name));
+  WEFT_TRY(check_not_reserved(request.name));
   if (request.lifetime <= Duration(0) || request.lifetime > kLongest)
     return fail(Code::invalid_argument, "a certificate is valid for more than no time, and for 3650 days at most");
   if (request.hosts.size() > kMostHosts) return fail(Code::invalid_argument, fmt::format("more than {} hosts", kMostHosts));
@@ -177,11 +185,11 @@ Result<void> Authority::make_identity(const Request& request) {
   const Subject subject{std::string(rpc::kRolePrefix) + std::string(name_of(request.role)), request.name, request.hosts,
                         request.role != rpc::Role::user};
   WEFT_ASSIGN(const Pair made, make_certificate(authority, subject, request.lifetime));
+  WEFT_TRY(make_private_directory(path(request.name)));
   // Noted before it can be used: what is not in the list could not be revoked.
   WEFT_ASSIGN(auto all, read_issued());
   all.push_back({made.serial, request.role, request.name, made.expires, request.hosts, false, false});
   WEFT_TRY(write_issued(all));
-  WEFT_TRY(make_private_directory(path(request.name)));
   WEFT_TRY(write_private(path(request.name) + "/" + rpc::kIdentityFile, made.key + made.certificate));
   return distribute();
 }

@@ -240,12 +240,22 @@ TEST(Credentials, WhatIsWrongIsSaidInALine) {
 
 TEST(Authority, NamesThatLeadElsewhereAreRefused) {
   Cluster cluster;
-  for (const char* name : {"", "..", "../x", "a/b", "-x", "revoked", "issued", "a b", "a\nb"})
+  for (const char* name : {"", "..", "../x", "a/b", "-x", "revoked", "issued", "tokens", "ca.key", "ca.crt", "a b", "a\nb"})
     EXPECT_FALSE(cluster.authority.issue({Role::user, name, {}}).has_value()) << name;
   EXPECT_TRUE(cluster.authority.issue({Role::user, "a.b_c@d-e", {}}).has_value());
   EXPECT_FALSE(cluster.authority.issue({Role::master, "m", {"a,DNS:b"}}).has_value());
   EXPECT_FALSE(cluster.authority.revoke("nobody").has_value());
   EXPECT_FALSE(cluster.authority.rotate("nobody", std::chrono::hours(1)).has_value());
+}
+
+TEST(Authority, NothingIsRecordedOfACertificateThatCannotBeMade) {
+  Cluster cluster;
+  const std::size_t before = cluster.authority.issued().value().size();
+  ASSERT_TRUE(write_file(cluster.directory.path() / "ca/notes", "a file of the user's own"));
+  for (const char* name : {"notes", "ca.key"}) {
+    EXPECT_FALSE(cluster.authority.issue({Role::user, name, {}}).has_value()) << name;
+    EXPECT_EQ(cluster.authority.issued().value().size(), before) << name;
+  }
 }
 
 }  // namespace

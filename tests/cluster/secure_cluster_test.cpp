@@ -88,6 +88,20 @@ TEST_F(SecureClusterTest, AUserIsRevokedAndAWorkerRenewedWhileAJobRuns) {
   EXPECT_EQ(weft({"node", "wait", "1"}, "alice").exit_code, 0);
 }
 
+/// As an earlier release recorded a certificate whose name is that of a file.
+TEST_F(SecureClusterTest, OneThatCannotBeRenewedKeepsNoOtherFromIt) {
+  const std::string list = authority() + "/issued";
+  write_file(list, read_file(list) + "0FF0 user ca.key 99999999999 -\n");
+  const std::string before = read_file(identity("worker") + "/identity.pem");
+  const auto rotated = security({"rotate", authority(), "--all"});
+  EXPECT_EQ(rotated.exit_code, 1);
+  EXPECT_TRUE(has(rotated.err, "these certificates were not renewed, all others were: ca.key: ") && one_line(rotated.err))
+      << rotated.err;
+  EXPECT_NE(read_file(identity("worker") + "/identity.pem"), before);
+  EXPECT_EQ(security({"revoke", authority(), "ca.key"}).exit_code, 0);
+  EXPECT_EQ(security({"rotate", authority(), "--all"}).exit_code, 0);
+}
+
 TEST_F(SecureClusterTest, ARevokedUserIsCutOffUnderLoadAndJobsOfOthersGoOn) {
   ASSERT_EQ(security({"issue", authority(), "bob"}).exit_code, 0);
   const Words spin{

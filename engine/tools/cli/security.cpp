@@ -2,6 +2,8 @@
 #include <chrono>
 #include <ctime>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -62,6 +64,25 @@ Result<void> issue(const SecurityOptions& options) {
   return {};
 }
 
+/// What cannot be renewed does not keep the others from it; the error names each of these.
+Result<void> rotate_all(Authority& authority, Duration lifetime) {
+  WEFT_ASSIGN(const auto issued, authority.issued());
+  std::map<std::string, bool> valid;  // by name: whether the newest is
+  for (const Issued& one : issued)
+    if (!one.token) valid[one.name] = !one.revoked;
+  std::vector<std::string> failed;
+  std::optional<Code> code;
+  for (const auto& [name, renewed] : valid) {
+    if (!renewed) continue;
+    if (const auto rotated = authority.rotate(name, lifetime); !rotated) {
+      failed.push_back(fmt::format("{}: {}", name, rotated.error().to_string()));
+      code = code.value_or(rotated.error().code());
+    }
+  }
+  if (!code) return {};
+  return fail(*code, fmt::format("these certificates were not renewed, all others were: {}", join(failed, "; ")));
+}
+
 Result<void> rotate(const SecurityOptions& options) {
   keep_files_private();
   WEFT_ASSIGN(Authority authority, Authority::open(options.directory));
@@ -71,13 +92,7 @@ Result<void> rotate(const SecurityOptions& options) {
   if (options.authority) return authority.rotate_authority();
   if (options.retire) return authority.retire_authorities();
   if (!options.all) return authority.rotate(options.name, options.lifetime());
-  WEFT_ASSIGN(const auto issued, authority.issued());
-  std::map<std::string, bool> valid;  // by name: whether the newest is
-  for (const Issued& one : issued)
-    if (!one.token) valid[one.name] = !one.revoked;
-  for (const auto& [name, renewed] : valid)
-    if (renewed) WEFT_TRY(authority.rotate(name, options.lifetime()));
-  return {};
+  return rotate_all(authority, options.lifetime());
 }
 
 Result<void> revoke(const SecurityOptions& options) {
