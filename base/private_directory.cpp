@@ -8,10 +8,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "base/log.hpp"
 
 namespace weft {
 namespace {
@@ -72,6 +74,36 @@ Result<void> make_private_directory(const fs::path& path) {
   if (!S_ISDIR(info.st_mode)) return fail(Code::io, "cannot create " + path.string() + ": it is no directory");
   WEFT_TRY(close_to_others(directory, info, path));
   return close_contents(directory, {info.st_uid, ::geteuid()}, path);
+}
+
+Result<void> keep_others_from_writing(const fs::path& path) {
+  constexpr mode_t kWrites = S_IWGRP | S_IWOTH;
+  const Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));  // which may be a link to one
+  struct stat info {};
+  if (!directory.valid() || ::fstat(directory.get(), &info) != 0)
+    return fail(errno_error("cannot open the directory " + path.string(), errno));
+  const bool own = info.st_uid == ::geteuid();
+  if (!own && info.st_uid != 0)
+    return fail(
+        Code::invalid_argument,
+        fmt::format("the directory {} belongs to the user {}, who could exchange what is in it; give it to the user who runs "
+                    "this (chown), or name another one",
+                    path.string(), info.st_uid));
+  if ((info.st_mode & kWrites) == 0) return {};
+  if ((info.st_mode & S_ISVTX) != 0)
+    return fail(Code::invalid_argument,
+                fmt::format("the directory {} is for the files of everybody; name one in it, or another one", path.string()));
+  const Log log("files");
+  if (!own) {
+    log.warn("other users can exchange what is in the directory {}, which belongs to root: chmod go-w, or give it to this user",
+             path.string());
+    return {};
+  }
+  if (::chmod(name_of(directory).c_str(), info.st_mode & 07777u & ~kWrites) != 0)
+    return fail(errno_error("cannot take the right to write in " + path.string() + " from other users", errno));
+  log.warn("other users could write in the directory {}, and cannot any more (its mode was {:04o})", path.string(),
+           info.st_mode & 07777u);
+  return {};
 }
 
 void keep_files_private() {

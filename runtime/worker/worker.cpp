@@ -139,6 +139,7 @@ class WorkerImpl final : public Worker {
     std::filesystem::create_directories(context_.directory, error);  // or one that the user made, and shares
     if (error) return fail(Code::io, fmt::format("cannot create {}: {}", context_.directory, error.message()));
     if (!temporary_) {
+      WEFT_TRY(keep_others_from_writing(context_.directory));
       WEFT_ASSIGN(directory_claim_, claim_directory(context_.directory, "worker"));
     }
     // What jobs of an earlier worker still do here ends first.

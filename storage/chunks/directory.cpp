@@ -96,6 +96,7 @@ Result<std::unique_ptr<Directory>> Directory::open(const fs::path& path, const s
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return fail(errno_error("cannot make the data directory " + path.string(), error.value()));
+  WEFT_TRY(keep_others_from_writing(path));
   WEFT_TRY(directory->lock());
   WEFT_TRY(directory->identify(cluster_id));
   WEFT_TRY(directory->make_folders());

@@ -48,6 +48,39 @@ TEST_F(PrivateDirectoryTest, ClosesWhatAnEarlierReleaseHasMadeAndFollowsNoLinks)
   EXPECT_EQ(mode(at("elsewhere")), 0644u);
 }
 
+TEST_F(PrivateDirectoryTest, WhatOthersCanWriteToIsClosedToWritersOnly) {
+  fs::create_directories(at("open/inner"));
+  ASSERT_EQ(::chmod(at("open").c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(at("open/inner").c_str(), 0777), 0);
+  ASSERT_TRUE(keep_others_from_writing(at("open")));
+  EXPECT_EQ(mode(at("open")), 0755u);
+  EXPECT_EQ(mode(at("open/inner")), 0777u) << "nobody else can put another one in its place";
+  ASSERT_EQ(::chmod(at("open").c_str(), 0731), 0);
+  ASSERT_TRUE(keep_others_from_writing(at("open")));
+  EXPECT_EQ(mode(at("open")), 0711u);
+  ASSERT_TRUE(keep_others_from_writing(at("open")));
+  EXPECT_EQ(mode(at("open")), 0711u);
+  EXPECT_FALSE(keep_others_from_writing(at("none")));
+}
+
+TEST_F(PrivateDirectoryTest, OneForTheFilesOfEverybodyIsNotTaken) {
+  fs::create_directories(at("tmp"));
+  ASSERT_EQ(::chmod(at("tmp").c_str(), 01777), 0);
+  const auto refused = keep_others_from_writing(at("tmp"));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().to_string().find("is for the files of everybody"), std::string::npos) << refused.error().to_string();
+  EXPECT_EQ(mode(at("tmp")), 0777u);
+}
+
+TEST_F(PrivateDirectoryTest, OneOfAnotherUserIsNotTaken) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  fs::create_directories(at("others"));
+  ASSERT_EQ(::chown(at("others").c_str(), 65534, 65534), 0);
+  const auto refused = keep_others_from_writing(at("others"));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().to_string().find("belongs to the user 65534"), std::string::npos) << refused.error().to_string();
+}
+
 /// As a process of a job may do that has outlived its worker.
 TEST_F(PrivateDirectoryTest, AFileThatIsExchangedWithALinkMeanwhileLeadsNowhere) {
   const TempDir memory = TempDir::create("weft-exchanged-", "/dev/shm").value();  // where that takes little time

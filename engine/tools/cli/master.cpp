@@ -86,14 +86,16 @@ Result<void> keep_jobs(MasterOptions& options) {
   master::ServerOptions& server = options.server;
   const std::string& data = options.files.data_directory;
   const bool beside = !server.journal.empty();
+  std::error_code error;
+  if (std::filesystem::exists(server.directory, error)) WEFT_TRY(keep_others_from_writing(server.directory));
   if (!beside && data.empty()) return {};
   if (beside && !options.group.wanted()) WEFT_TRY(check_unused(server.journal));
   if (server.directory.empty()) server.directory = beside ? server.journal + ".programs" : data + "/programs";
   if (!beside) server.journal = data + "/journal";
   if (data.empty()) return {};
-  std::error_code error;
   std::filesystem::create_directories(data, error);
   if (error) return fail(Code::io, fmt::format("--data-dir: cannot create {}: {}", data, error.message()));
+  WEFT_TRY(keep_others_from_writing(data));
   return options.group.wanted() ? Result<void>() : check_whole(data, server.journal, beside);  // a member looks before it leads
 }
 
