@@ -444,7 +444,9 @@ TEST_F(RightsTest, WhoDidWhatIsInTheAuditLog) {
   EXPECT_EQ(weft({"fs", "cat", "weft://words"}, "bob").exit_code, 0);
   EXPECT_NE(weft({"fs", "rm", "weft://words"}, "bob").exit_code, 0);
   EXPECT_EQ(weft({"job", "kill", "1"}, "carol").exit_code, 0);
-  EXPECT_NE(running->wait().exit_code, 0);
+  const auto killed = running->wait();
+  EXPECT_NE(killed.exit_code, 0);
+  EXPECT_TRUE(has(killed.err, "killed by carol")) << "by her certificate, not by the account that typed it: " << killed.err;
   EXPECT_NE(job({"noop"}, "worker").exit_code, 0);
   EXPECT_EQ(weft({"fs", "fsck", "weft://words"}, "bob").exit_code, 0);
   const auto reactor = rpc::Reactor::start("bob", rpc::Security{.credentials = rpc::Credentials::open(identity("bob")).value()});

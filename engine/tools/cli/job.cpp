@@ -60,9 +60,15 @@ Result<void> logs(const JobOptions& options) {
   return print(options.json ? logs_json(pieces) : logs_text(pieces));
 }
 
+/// As whom the master knows whoever runs this: by his certificate or token, which need not be named as his account here is.
+std::string name_at(client::Admin& admin) {
+  const auto seen = admin.who();
+  return seen && !seen->user.empty() ? seen->user : user_name();
+}
+
 Result<void> kill(const JobOptions& options) {
   WEFT_ASSIGN(const auto admin, admin_at(options.master));
-  WEFT_TRY(admin->kill(JobId(options.job), options.reason.empty() ? "killed by " + user_name() : options.reason));
+  WEFT_TRY(admin->kill(JobId(options.job), options.reason.empty() ? "killed by " + name_at(*admin) : options.reason));
   return print(options.json ? killed_json(options.job) : fmt::format("job {} killed\n", options.job));
 }
 
