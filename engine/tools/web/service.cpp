@@ -165,7 +165,7 @@ http::Response Service::reply(const http::Request& request) {
     return events ? view->live.watch(request) : answer(view->cluster, request);
   }
   if (request.method != "GET") return http::error_response(405, "pages are read");
-  if (request.path == "/healthz") return health();
+  if (request.path == "/healthz" || request.path == "/readyz") return health();
   if (request.path == kMetrics) return metrics();
   return page(request.path, cluster_.past() == nullptr ? "" : cluster_.past()->grows() ? "growing" : "logs", insecure_);
 }

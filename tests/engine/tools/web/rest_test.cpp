@@ -125,6 +125,7 @@ TEST_F(Rest, MetricsAreServed) {
   EXPECT_TRUE(has(metrics.body, "weft_waiting_tasks 0\n")) << metrics.body;
   EXPECT_TRUE(metrics.body.ends_with("# EOF\n"));
   EXPECT_EQ(http(address_, "GET", "/healthz").status, 200);
+  EXPECT_EQ(http(address_, "GET", "/readyz").body, "ok\n");
 }
 
 TEST_F(Rest, WorkersServeTheirOwn) {
