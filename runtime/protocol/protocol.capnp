@@ -442,6 +442,7 @@ struct BinaryRequest {
   high @0 :UInt64;
   low @1 :UInt64;
   offset @2 :UInt64;
+  user @3 :Text;
 }
 
 struct BinaryChunk {

@@ -260,6 +260,7 @@ struct BinaryRequest {
   static constexpr std::string_view kName = "request for a binary";
   Hash128 binary;
   std::uint64_t offset = 0;
+  std::optional<std::string> user{};  // whose program (program_id.hpp); nothing: the worker is of a release that kept one for all
 };
 struct BinaryChunk {
   static constexpr std::string_view kName = "piece of a binary";

@@ -15,6 +15,7 @@ namespace {
 struct Entry {
   Store store{};
   std::uint64_t bytes = 0;
+  std::string user;
 };
 struct PulledHeader {
   std::vector<Entry> entries;
@@ -38,7 +39,7 @@ std::string mark_of(const Following& session) { return fmt::format("{}.{}", sess
 
 rpc::Payload to_payload(Pulled message) {
   PulledHeader header{{}, message.in_sync};
-  for (const LogEntry& entry : message.entries) header.entries.push_back({entry.store, entry.bytes.bytes.size()});
+  for (const LogEntry& entry : message.entries) header.entries.push_back({entry.store, entry.bytes.bytes.size(), entry.user});
   rpc::Payload payload = rpc::versioned_payload<wire::Pulled>(header);
   for (LogEntry& entry : message.entries)
     if (!entry.bytes.bytes.empty()) payload.bulk.push_back(std::move(entry.bytes));
@@ -52,7 +53,7 @@ Result<Pulled> from_message(const rpc::Message& message) {
   Pulled pulled{{}, header.in_sync};
   for (const Entry& entry : header.entries) {
     WEFT_ASSIGN(Buffer bytes, bulk.take(entry.bytes));
-    pulled.entries.push_back({entry.store, SharedBytes(std::move(bytes))});
+    pulled.entries.push_back({entry.store, SharedBytes(std::move(bytes)), entry.user});
   }
   return pulled;
 }

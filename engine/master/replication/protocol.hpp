@@ -53,6 +53,7 @@ constexpr Store last_of(Store) { return Store::profiles; }
 struct LogEntry {
   Store store{};
   SharedBytes bytes;
+  std::string user{};  // of a program: whose it is (runtime::protocol::ProgramId); leaders of earlier releases do not say
 };
 struct Pulled {
   std::vector<LogEntry> entries;

@@ -31,6 +31,7 @@ struct Pulled {
 struct Entry {
   store @0 :UInt8;                # 0 journal, 1 files, 2 programs, 3 profiles
   bytes @1 :UInt64;
+  user @2 :Text;                  # of a program
 }
 
 struct Changes {                  # of a store of keys and values
