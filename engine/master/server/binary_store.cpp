@@ -26,28 +26,47 @@ Error out_of_order() {
 
 }  // namespace
 
-std::string BinaryStore::path(const Hash128& binary) const { return fmt::format("{}/{}", directory_, to_string(binary)); }
+std::string BinaryStore::path(const ProgramId& program) const { return fmt::format("{}/{}", directory_, file_name(program)); }
 
-bool BinaryStore::knows(const Hash128& binary) {
-  const std::string file = path(binary);
+bool BinaryStore::knows(const ProgramId& program) {
+  const std::string file = path(program);
   struct stat info {};
   const bool there = stat(file.c_str(), &info) == 0;
-  if (const auto known = sizes_.find(binary); known != sizes_.end()) {
+  if (const auto known = sizes_.find(program); known != sizes_.end()) {
     if (there && known->second == static_cast<std::uint64_t>(info.st_size)) return true;
     sizes_.erase(known);
   }
   if (!there) return false;
   auto hash = hash_file(file);
-  if (!hash || *hash != binary) return false;
-  sizes_[binary] = static_cast<std::uint64_t>(info.st_size);
+  if (!hash || *hash != program.hash) return false;
+  sizes_[program] = static_cast<std::uint64_t>(info.st_size);
   return true;
 }
 
-void BinaryStore::mention(const Hash128& binary) {
-  if (!knows(binary)) return;
+bool BinaryStore::recover(const ProgramId& program) {
+  if (knows(program)) return true;
+  const std::string of_nobody = path({program.hash, ""}), own = path(program);
+  // A second name, as other users may need it: nobody writes to a program's file. Not all file systems have that.
+  if (link(of_nobody.c_str(), own.c_str()) != 0 && rename(of_nobody.c_str(), own.c_str()) != 0) return false;
+  if (keep_ == Keep::durably && !sync_directory_of(own)) return false;
+  return knows(program);
+}
+
+void BinaryStore::end_recovery(const std::set<ProgramId>& wanted) {
   std::error_code ignored;
-  std::filesystem::last_write_time(path(binary), std::filesystem::file_time_type::clock::now(), ignored);
-  if (on_new_) on_new_(binary);
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
+    const auto program = runtime::protocol::parse_program(entry.path().filename().string());
+    if (!program || !program->user.empty() || wanted.contains(*program)) continue;
+    std::filesystem::remove(entry.path(), ignored);
+    sizes_.erase(*program);
+  }
+}
+
+void BinaryStore::mention(const ProgramId& program) {
+  if (!knows(program)) return;
+  std::error_code ignored;
+  std::filesystem::last_write_time(path(program), std::filesystem::file_time_type::clock::now(), ignored);
+  if (on_new_) on_new_(program);
 }
 
 void BinaryStore::clean(const Wanted& wanted, std::uint64_t most) {
@@ -65,20 +84,20 @@ void BinaryStore::clean(const Wanted& wanted, std::uint64_t most) {
     const std::string name = entry.path().filename().string();
     if (name.ends_with(".partial")) {
       if (!keep.contains(name)) std::filesystem::remove(entry.path(), ignored);
-    } else if (name.size() == to_string(Hash128{}).size()) {
+    } else if (runtime::protocol::parse_program(name)) {
       programs.push_back({entry.last_write_time(ignored), entry.path(), entry.file_size(ignored)});
       bytes += programs.back().size;
     }
   }
   if (bytes <= most) return;
-  for (const Hash128& binary : wanted()) keep.insert(to_string(binary));
+  for (const ProgramId& program : wanted()) keep.insert(file_name(program));
   std::sort(programs.begin(), programs.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
   for (const Found& program : programs) {
     if (bytes <= most) return;
     const std::string name = program.path.filename().string();
     if (keep.contains(name) || !std::filesystem::remove(program.path, ignored)) continue;
     bytes -= program.size;
-    std::erase_if(sizes_, [&name](const auto& known) { return to_string(known.first) == name; });
+    std::erase_if(sizes_, [&name](const auto& known) { return file_name(known.first) == name; });
   }
 }
 
@@ -109,7 +128,7 @@ Result<BinaryStore::BegunUploads::iterator> BinaryStore::begun(const Uploader& u
     if (found->second.total == total) return found;
     return fail(Code::invalid_argument, "an uploaded program is announced with another size than before; submit again");
   }
-  Begun fresh{fmt::format("{}.{}.partial", path(binary), ++uploads_), total};
+  Begun fresh{fmt::format("{}.{}.partial", path({binary, uploader.user}), ++uploads_), total};
   unlink(fresh.path.c_str());  // of a master that was killed, or a trap
   const Fd file(open(fresh.path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_CREAT | O_EXCL, 0600));
   if (!file.valid()) return fail(errno_error("cannot keep the uploaded program " + fresh.path, errno));
@@ -133,7 +152,7 @@ Result<void> BinaryStore::append(const Begun& begun, ByteView bytes) const {
 
 Result<void> BinaryStore::write(const Uploader& uploader, const Hash128& binary, std::uint64_t offset, std::uint64_t total,
                                 ByteView bytes) {
-  if (knows(binary)) return {};
+  if (knows({binary, uploader.user})) return {};
   if (total > kMaxBinaryBytes || offset > total || bytes.size() > total - offset || bytes.empty())
     return fail(Code::invalid_argument, "a piece of an uploaded program lies outside it, or the program is larger than 2 GiB");
   if (offset != 0 && !begun_.contains({uploader.user, binary})) return fail(out_of_order());
@@ -159,7 +178,7 @@ Result<void> BinaryStore::write(const Uploader& uploader, const Hash128& binary,
 }
 
 Result<void> BinaryStore::complete(BegunUploads::iterator upload) {
-  const Hash128 binary = upload->first.second;
+  const ProgramId program{upload->first.second, upload->first.first};
   const std::string partial = upload->second.path;
   const std::uint64_t total = upload->second.total;
   const Hash128 hash = upload->second.hasher.hash();
@@ -167,38 +186,33 @@ Result<void> BinaryStore::complete(BegunUploads::iterator upload) {
     drop(upload);
     return fail(std::move(why));
   };
-  if (hash != binary)
+  if (hash != program.hash)
     return refuse({Code::corrupt, "the uploaded program does not have the content it was announced with; submit again"});
   if (keep_ == Keep::durably) {
     const Fd file(open(partial.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file.valid() || fdatasync(file.get()) != 0)
       return refuse(errno_error("cannot keep the uploaded program " + partial, errno));
   }
-  if (rename(partial.c_str(), path(binary).c_str()) != 0) return refuse(errno_error("cannot keep " + path(binary), errno));
+  if (rename(partial.c_str(), path(program).c_str()) != 0) return refuse(errno_error("cannot keep " + path(program), errno));
   begun_.erase(upload);
-  if (keep_ == Keep::durably) WEFT_TRY(sync_directory_of(path(binary)));
-  sizes_[binary] = total;
-  for (auto at = begun_.begin(); at != begun_.end();) {  // of other users: it is there for them, too
-    const auto next = std::next(at);
-    if (at->first.second == binary) drop(at);
-    at = next;
-  }
-  if (on_new_) on_new_(binary);
+  if (keep_ == Keep::durably) WEFT_TRY(sync_directory_of(path(program)));
+  sizes_[program] = total;
+  if (on_new_) on_new_(program);
   if (!wanted_) return {};
-  const auto wanted = [this, &binary] {
-    std::set<Hash128> programs = wanted_();
-    programs.insert(binary);
+  const auto wanted = [this, &program] {
+    std::set<ProgramId> programs = wanted_();
+    programs.insert(program);
     return programs;
   };
   clean(wanted, most_);
   return {};
 }
 
-Result<BinaryStore::Piece> BinaryStore::read(const Hash128& binary, std::uint64_t offset, std::uint64_t most) const {
-  auto known = sizes_.find(binary);
-  if (known == sizes_.end()) return fail(Code::not_found, fmt::format("the master has no program {}", to_string(binary)));
+Result<BinaryStore::Piece> BinaryStore::read(const ProgramId& program, std::uint64_t offset, std::uint64_t most) const {
+  auto known = sizes_.find(program);
+  if (known == sizes_.end()) return fail(Code::not_found, fmt::format("the master has no program {}", file_name(program)));
   if (offset > known->second) return fail(Code::invalid_argument, "a piece past the end of the program was asked for");
-  const std::string file_path = path(binary);
+  const std::string file_path = path(program);
   const Fd file(open(file_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return fail(errno_error("cannot read " + file_path, errno));
   Piece piece{Buffer(std::min(most, known->second - offset)), known->second};
@@ -209,6 +223,18 @@ Result<BinaryStore::Piece> BinaryStore::read(const Hash128& binary, std::uint64_
     done += static_cast<std::size_t>(got);
   }
   return piece;
+}
+
+Result<ProgramId> BinaryStore::only_with(const Hash128& hash) const {
+  const auto first = sizes_.lower_bound({hash, ""});
+  if (first == sizes_.end() || first->first.hash != hash)
+    return fail(Code::not_found, fmt::format("the master has no program {}", to_string(hash)));
+  if (const auto second = std::next(first); second != sizes_.end() && second->first.hash == hash)
+    return fail(Code::version_mismatch,
+                fmt::format("several users have a program {}, and this release does not say whose it wants: upgrade the worker, "
+                            "or the master that follows",
+                            to_string(hash)));
+  return first->first;
 }
 
 }  // namespace weft::master

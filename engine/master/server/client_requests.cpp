@@ -51,7 +51,7 @@ void ClientRequests::add_to(RequestTable& table) {
   table.answer(client::kUploadBinary, Kind::change,
                with<client::Upload>([this](const ConnectionPtr& from, const client::Upload& upload, ByteView bytes) {
                  return parts_.binaries
-                     .write({parts_.callers.of(*from).user, from.get()}, upload.binary, upload.offset, upload.total, bytes)
+                     .write({user_of_upload(*from, upload.binary), from.get()}, upload.binary, upload.offset, upload.total, bytes)
                      .map([] { return rpc::Payload{}; });
                }));
   table.answer(client::kDetachJob, Kind::promise,
@@ -156,7 +156,7 @@ Result<JobId> ClientRequests::begin_job(const rpc::ConnectionPtr& connection, cl
   job.slots = static_cast<std::uint32_t>(parts_.shell.core().view().capacity().cpu);
   if (parts_.recorder.keeps_jobs() || options.on_disconnect == OnDisconnect::go_on) job.key = Drivers::new_key();
   job.block_key = unguessable_number();
-  if (!submit.same_binary) parts_.binaries.mention(submit.binary);
+  if (!submit.same_binary) parts_.binaries.mention(program_of(submit));
   if (parts_.recorder.keeps_jobs()) {
     const schedulers::JobInfo& info = *parts_.shell.core().view().job(id);
     parts_.recorder.record(id, SubmissionFact{.submit = std::string(as_chars(client::encode(submit).header.view())),
@@ -197,11 +197,23 @@ client::Submitted ClientRequests::submitted(JobId id) {
   answer.binary_known = true;
   answer.kept = parts_.recorder.keeps_jobs();
   if (const auto job = parts_.jobs.find(id); job != parts_.jobs.end()) {
-    answer.binary_known = job->second.submit.same_binary || parts_.binaries.knows(job->second.submit.binary);
+    answer.binary_known = job->second.submit.same_binary || parts_.binaries.knows(program_of(job->second.submit));
     answer.slots = job->second.slots;
     answer.key = job->second.key;
   }
   return answer;
+}
+
+/// The user of a job that the connection drives and that lacks the program: as whom that was submitted. Of a connection that drives
+/// no job with it, the caller. By a user's certificate it is always that user (Callers::owner()).
+std::string ClientRequests::user_of_upload(const rpc::Connection& connection, const Hash128& binary) const {
+  std::string named;
+  for (const auto& [id, job] : parts_.jobs) {
+    if (job.driver.get() != &connection || job.submit.same_binary || job.submit.binary != binary) continue;
+    named = job.submit.options.user;
+    if (!parts_.binaries.knows(program_of(job.submit))) break;
+  }
+  return parts_.callers.owner(connection, named);
 }
 
 void ClientRequests::becomes_driver(const rpc::ConnectionPtr& connection, JobId id, RunningJob& job) {
@@ -282,7 +294,7 @@ void ClientRequests::on_start_driver(const rpc::ConnectionPtr& connection, const
   if (!parts_.drivers.knows(start->job) || client::key_of_job((*job)->key) != client::key_of_job(start->key))
     return responder.fail(
         Error(Code::invalid_argument, fmt::format("job {} is not to be started with this key", start->job.value())));
-  if (!parts_.drivers.wanted(start->job) && !parts_.binaries.knows((*job)->submit.binary))
+  if (!parts_.drivers.wanted(start->job) && !parts_.binaries.knows(program_of((*job)->submit)))
     return responder.fail(Error(Code::invalid_argument, "the job's program was not uploaded"));
   if ((*job)->driver == connection) (*job)->driver = nullptr;
   parts_.drivers.start(start->job,
@@ -341,7 +353,7 @@ bool ClientRequests::may_be_taken_over(const RunningJob& job) const {
 
 /// Its program is there, or was when the job began. A job that has begun does not end because the master's file was removed.
 bool ClientRequests::has_program(const RunningJob& job) const {
-  return job.submit.same_binary || job.had_program || parts_.binaries.knows(job.submit.binary);
+  return job.submit.same_binary || job.had_program || parts_.binaries.knows(program_of(job.submit));
 }
 
 /// Its submission has a name, and was cut off before its program was there: it may be repeated.

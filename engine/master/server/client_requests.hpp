@@ -75,6 +75,7 @@ class ClientRequests {
   void on_job_logs(const rpc::Message& message, rpc::Responder responder);
   Result<rpc::Payload> on_recorded(const client::ValueRecord& wanted);
   Result<rpc::Payload> on_close_job(JobId id);
+  std::string user_of_upload(const rpc::Connection& connection, const Hash128& binary) const;
   bool may_be_taken_over(const RunningJob& job) const;
   bool has_program(const RunningJob& job) const;
   bool may_be_completed(const RunningJob& job) const;

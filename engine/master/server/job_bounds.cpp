@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "runtime/protocol/program_id.hpp"
 
 namespace weft::master {
 
@@ -43,6 +44,12 @@ Result<void> check_submission(const client::Submit& submit) {
   if (texts > kMostOptionBytes)
     return fail(Code::invalid_argument, fmt::format("the name and the options of the job take {}; at most {} are possible",
                                                     human_bytes(texts), human_bytes(kMostOptionBytes)));
+  if (!submit.same_binary && !runtime::protocol::is_nameable(options.user))
+    return fail(
+        Code::invalid_argument,
+        fmt::format("the name of the job's user is too long for a file of the program: at most {} bytes, or a third of that "
+                    "where they are no ASCII letters and digits",
+                    runtime::protocol::kMostUserInFileName));
   if (const std::size_t bytes = client::encode(submit).header.size(); bytes > kMostSubmissionBytes)
     return fail(Code::invalid_argument,
                 fmt::format("the arguments of the job take {}; at most {} are possible: put them into a file", human_bytes(bytes),

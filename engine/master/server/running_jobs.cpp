@@ -22,4 +22,10 @@ RunningJob running_job(const JournaledJob& job, ResumedJob& resumed) {
   return running;
 }
 
+std::set<ProgramId> programs_of(const RunningJobs& jobs) {
+  std::set<ProgramId> programs;
+  for (const auto& [id, job] : jobs) programs.insert(program_of(job.submit));
+  return programs;
+}
+
 }  // namespace weft::master

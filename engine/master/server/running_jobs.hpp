@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/ids.hpp"
 #include "base/rpc/rpc.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "engine/master/server/binary_store.hpp"
 #include "shuffle/prefetch/prefetch_stats.hpp"
 
 namespace weft::master {
@@ -38,6 +40,8 @@ struct RunningJob {
   bool had_program = false;           // when a part of its plan came: workers may have it, also when the master lost it since
 };
 using RunningJobs = std::map<JobId, RunningJob>;
+/// That the jobs need.
+std::set<ProgramId> programs_of(const RunningJobs& jobs);
 
 struct JournaledJob;
 struct ResumedJob;

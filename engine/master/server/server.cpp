@@ -86,7 +86,6 @@ class ServerImpl final : public Server, private CoreDriver::BackEnd {
   Result<void> open_core();
   Result<void> open_storage();
   Result<Restored> recover();
-  std::set<Hash128> programs_of_jobs() const;
   void resume(JournaledJob& job, const JournalHistory& history, Restored& restored);
   void make_parts();
   void add_requests();
@@ -201,7 +200,7 @@ Result<void> ServerImpl::begin() {
   }
   binaries_ = std::make_unique<BinaryStore>(
       directory, options_.journal.empty() ? BinaryStore::Keep::for_this_run : BinaryStore::Keep::durably);
-  binaries_->bound(kMostProgramBytes, [this] { return programs_of_jobs(); });
+  binaries_->bound(kMostProgramBytes, [this] { return programs_of(jobs_); });
   if (!options_.topology.empty()) {
     WEFT_ASSIGN(topology_, Topology::open(options_.topology));
   }
@@ -252,25 +251,25 @@ void ServerImpl::make_parts() {
                                          options_, gate_.callers()});
 }
 
-/// What followers get. A program is fetched by its hash; one that is uploaded later is named in the log, before the job's part that
-/// needs it.
+/// What followers get. A program is named, and fetched by them; one that is uploaded later is named in the log, before the job's
+/// part that needs it.
 void ServerImpl::replicate() {
   recorder_->replicate_to(*replication_);
   profiles_->replicate_to(*replication_);
-  const auto named = [](const Hash128& program) {
-    return LogEntry{Store::programs, SharedBytes(Buffer::copy_of(as_bytes(to_string(program))))};
+  const auto named = [](const ProgramId& program) {
+    return LogEntry{Store::programs, SharedBytes(Buffer::copy_of(as_bytes(to_string(program.hash)))), program.user};
   };
   replication_->add([this, named](auto then) {
     std::vector<LogEntry> programs;
     for (const auto& [id, job] : jobs_)
-      if (!job.submit.same_binary && binaries_->knows(job.submit.binary)) programs.push_back(named(job.submit.binary));
+      if (!job.submit.same_binary && binaries_->knows(program_of(job.submit))) programs.push_back(named(program_of(job.submit)));
     then(std::make_unique<ListedSnapshot>(std::move(programs)));
   });
   replication_->add([this](auto then) {
     if (storage_) return storage_->snapshot(std::move(then));
     then(std::make_unique<ListedSnapshot>(std::vector<LogEntry>{}));
   });
-  binaries_->on_new([this, named](const Hash128& program) {
+  binaries_->on_new([this, named](const ProgramId& program) {
     if (replication_ && replication_->followed()) replication_->append(named(program));
   });
 }
@@ -351,12 +350,6 @@ Result<void> ServerImpl::open_storage() {
   return {};
 }
 
-std::set<Hash128> ServerImpl::programs_of_jobs() const {
-  std::set<Hash128> programs;
-  for (const auto& [id, job] : jobs_) programs.insert(job.submit.binary);
-  return programs;
-}
-
 /// A restarted master goes on with the clock, the ids, the jobs and the nodes of the one before.
 Result<Restored> ServerImpl::recover() {
   WEFT_ASSIGN(JournalHistory history,
@@ -380,7 +373,8 @@ Result<Restored> ServerImpl::recover() {
   }
   workers_->context.table.wait_for_others(!workers_->context.away.empty());
   for (JournaledJob& job : history.running) resume(job, history, restored);
-  binaries_->clean([this] { return programs_of_jobs(); }, kMostProgramBytes);
+  binaries_->end_recovery(programs_of(jobs_));
+  binaries_->clean([this] { return programs_of(jobs_); }, kMostProgramBytes);
   if (!restored.jobs.empty() || !restored.nodes.empty())
     log_.info("{} jobs of the last master go on; {} workers are waited for", restored.jobs.size(), restored.nodes.size());
   return restored;
@@ -392,7 +386,7 @@ void ServerImpl::resume(JournaledJob& job, const JournalHistory& history, Restor
   auto resumed = master::resume(job, history.masters);
   const bool begun = !job.parts.empty() || (job.driver && job.driver->wanted);
   // Asked in any case: from then on, workers can fetch it.
-  const bool there = resumed && (resumed->submit.same_binary || binaries_->knows(resumed->submit.binary) || !begun);
+  const bool there = resumed && (resumed->submit.same_binary || binaries_->recover(program_of(resumed->submit)) || !begun);
   if (!there) {
     const std::string why = resumed ? "its program was not kept (--directory)" : resumed.error().to_string();
     recorder_->fail_orphan(job.status, history.marks.at, fmt::format("the master was restarted, and {}", why));
@@ -561,7 +555,9 @@ Result<rpc::Payload> ServerImpl::on_fetch_binary(const rpc::ConnectionPtr& conne
   WEFT_TRY(connection->protocol());
   if (replication_) replication_->heard_of(connection, ReplicationLog::Sign::of_progress);
   WEFT_ASSIGN(const protocol::BinaryRequest request, protocol::decode<protocol::BinaryRequest>(message));
-  WEFT_ASSIGN(BinaryStore::Piece piece, binaries_->read(request.binary, request.offset, protocol::kBinaryChunkBytes));
+  auto wanted = request.user ? Result<ProgramId>({request.binary, *request.user}) : binaries_->only_with(request.binary);
+  WEFT_ASSIGN(const ProgramId program, std::move(wanted));
+  WEFT_ASSIGN(BinaryStore::Piece piece, binaries_->read(program, request.offset, protocol::kBinaryChunkBytes));
   return rpc::with_bulk(protocol::encode(protocol::BinaryChunk{piece.total}), SharedBytes(std::move(piece.bytes)));
 }
 

@@ -189,7 +189,7 @@ Error GroupMember::follow_until_gone(const LeaderRecord& leader, const std::func
   if (auto saved = save({membership_.member, found.cluster, found.epoch, true, false, "", mark_of(found)}); !saved)
     return saved.error();
   auto replica = Replica::begin(
-      options_.paths, [&link = **link](const Hash128& program, std::uint64_t offset) { return link.fetch(program, offset); });
+      options_.paths, [&link = **link](const ProgramId& program, std::uint64_t offset) { return link.fetch(program, offset); });
   if (!replica) {
     follow_at_ = SystemClock().now() + kFollowAgain;
     return replica.error();

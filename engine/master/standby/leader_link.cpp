@@ -78,8 +78,9 @@ Result<Pulled> LeaderLink::pull() {
   return pulled;
 }
 
-Result<BinaryStore::Piece> LeaderLink::fetch(const Hash128& program, std::uint64_t offset) {
-  WEFT_ASSIGN(rpc::Message answer, ask(protocol::kFetchBinary, protocol::encode(protocol::BinaryRequest{program, offset})));
+Result<BinaryStore::Piece> LeaderLink::fetch(const ProgramId& program, std::uint64_t offset) {
+  const protocol::BinaryRequest request{program.hash, offset, program.user};
+  WEFT_ASSIGN(rpc::Message answer, ask(protocol::kFetchBinary, protocol::encode(request)));
   WEFT_ASSIGN(const protocol::BinaryChunk chunk, protocol::decode<protocol::BinaryChunk>(answer));
   return BinaryStore::Piece{std::move(answer.bulk), chunk.total};
 }

@@ -25,7 +25,7 @@ class LeaderLink {
   /// The next entries, or none after a while. What the pulls before gave is on this member's disk.
   Result<Pulled> pull();
   /// A piece of a program that the leader has.
-  Result<BinaryStore::Piece> fetch(const Hash128& program, std::uint64_t offset);
+  Result<BinaryStore::Piece> fetch(const ProgramId& program, std::uint64_t offset);
 
  private:
   explicit LeaderLink(const rpc::Security& security) : reactor_(rpc::Reactor::start("weft-follower", security)) {}

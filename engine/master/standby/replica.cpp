@@ -39,12 +39,12 @@ Result<std::unique_ptr<Replica>> Replica::begin(const StorePaths& paths, Fetch f
                                               most_program_bytes, std::move(fetch)));
 }
 
-std::set<Hash128> Replica::programs_of_jobs() const {
-  std::set<Hash128> programs;
+std::set<ProgramId> Replica::programs_of_jobs() const {
+  std::set<ProgramId> programs;
   const auto history = journal_.history();
   if (!history) return programs;
   for (const JournaledJob& job : history->running)
-    if (const auto submit = submit_of(job)) programs.insert(submit->binary);
+    if (const auto submit = submit_of(job)) programs.insert({program_of(*submit), ProgramId{submit->binary, ""}});
   return programs;
 }
 
@@ -100,13 +100,14 @@ Result<void> Replica::apply_profiles(const LogEntry& entry) {
 
 Result<void> Replica::apply_program(const LogEntry& entry) {
   const std::string name(as_chars(entry.bytes.bytes));
-  const auto program = parse_hash(name);
-  if (!program) return fail(Code::corrupt, fmt::format("'{}' is no hash of a program", escaped(name)));
-  programs_.mention(*program);
+  const auto hash = parse_hash(name);
+  if (!hash) return fail(Code::corrupt, fmt::format("'{}' is no hash of a program", escaped(name)));
+  const ProgramId program{*hash, entry.user};
+  programs_.mention(program);
   std::uint64_t offset = 0;
-  while (!programs_.knows(*program)) {
-    WEFT_ASSIGN(const BinaryStore::Piece piece, fetch_(*program, offset));
-    WEFT_TRY(programs_.write({}, *program, offset, piece.total, piece.bytes.view()));
+  while (!programs_.knows(program)) {
+    WEFT_ASSIGN(const BinaryStore::Piece piece, fetch_(program, offset));
+    WEFT_TRY(programs_.write({program.user}, program.hash, offset, piece.total, piece.bytes.view()));
     offset += piece.bytes.size();
   }
   return {};

@@ -28,7 +28,7 @@ struct StorePaths {
 class Replica {
  public:
   /// The bytes of a program from an offset on, and how long it is altogether.
-  using Fetch = std::function<Result<BinaryStore::Piece>(const Hash128& program, std::uint64_t offset)>;
+  using Fetch = std::function<Result<BinaryStore::Piece>(const ProgramId& program, std::uint64_t offset)>;
 
   /// Removes what is there, except programs, and begins with nothing. Programs that no running job needs go when all take more than
   /// `most_program_bytes`, those that were named the longest ago first.
@@ -53,8 +53,9 @@ class Replica {
   Result<void> apply_profiles(const LogEntry& entry);
   Result<void> apply_program(const LogEntry& entry);
   Result<void> await_files();
-  /// Of jobs that run, as the journal here has them: the leader sends that before any program.
-  std::set<Hash128> programs_of_jobs() const;
+  /// Of jobs that run, as the journal here has them: the leader sends that before any program. A leader of an earlier release names
+  /// no users, so what it sent for these jobs is among them, too.
+  std::set<ProgramId> programs_of_jobs() const;
 
   JournalFile journal_;
   std::unique_ptr<storage::NamespaceStore> files_;

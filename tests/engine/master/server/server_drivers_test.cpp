@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -11,8 +12,10 @@
 
 #include "base/file.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "engine/master/server/binary_store.hpp"
 #include "engine/master/server/server.hpp"
 #include "runtime/protocol/worker.hpp"
+#include "storage/acting_user.hpp"
 #include "tests/engine/master/core/core_driver.hpp"
 
 namespace weft::master {
@@ -96,7 +99,11 @@ class ServerDrivers : public testing::Test {
                 call(client, client::kDetachJob, client::encode(client::Detach{std::move(submit), std::move(files)})));
     return client::decode<client::Submitted>(answer);
   }
-  void upload(const rpc::ConnectionPtr& client) {
+  /// `user`: for whom the connection asks from then on; empty: it does not say.
+  void upload(const rpc::ConnectionPtr& client, const std::string& user = "ann") {
+    if (!user.empty()) {
+      ASSERT_TRUE(call(client, storage::kActFor, storage::encode(storage::ActFor{user})));
+    }
     const client::Upload piece{hash128(as_bytes(kProgram)), 0, kProgram.size()};
     ASSERT_TRUE(call(client, client::kUploadBinary,
                      rpc::with_bulk(client::encode(piece), SharedBytes(Buffer::copy_of(as_bytes(kProgram))))));
@@ -125,7 +132,7 @@ class ServerDrivers : public testing::Test {
 
   /// As when somebody cleans up the master's disk.
   void remove_program() const {
-    ASSERT_TRUE(std::filesystem::remove(programs.path() / "programs" / to_string(submission().binary)));
+    ASSERT_TRUE(std::filesystem::remove(programs.path() / "programs" / file_name(program_of(submission()))));
   }
   Result<rpc::Message> attach(const rpc::ConnectionPtr& driver, JobId job, std::uint64_t key) {
     return call(driver, client::kAttachJob, client::encode(client::Attach{job, key}));
@@ -184,6 +191,37 @@ TEST_F(ServerDrivers, ADetachedJobIsRunByADriverOnAWorker) {
   EXPECT_EQ(log_bytes, 100u);
   ASSERT_TRUE(call(process, client::kJobLogs, client::encode(client::LogsWanted{job.job, UINT64_MAX})));
   EXPECT_EQ(log_bytes, 64u << 20) << "all of a cluster are no more than the master can hold";
+}
+
+/// It may be another program with the same hash.
+TEST_F(ServerDrivers, WhatAnotherUserUploadedIsNotTheProgramOfAJob) {
+  const auto worker = join("w1");
+  const auto bob = connect(), client = connect();
+  upload(bob, "bob");
+  const auto job = detach(client, submission()).value();
+  EXPECT_FALSE(job.binary_known);
+  EXPECT_FALSE(start(client, job)) << "its program was not uploaded";
+  const auto fetch = [&](std::optional<std::string> user) {
+    return call(worker, protocol::kFetchBinary, protocol::encode(protocol::BinaryRequest{submission().binary, 0, std::move(user)}));
+  };
+  EXPECT_TRUE(fetch("bob"));
+  EXPECT_TRUE(fetch(std::nullopt)) << "by a worker of an earlier release, to which it is the only one";
+  EXPECT_EQ(fetch("ann").error().code(), Code::not_found);
+  EXPECT_EQ(fetch("").error().code(), Code::not_found) << "not the same as to name no user";
+  upload(bob, "bob");
+  EXPECT_FALSE(start(client, job)) << "it is not bob's";
+  upload(client, "");
+  ASSERT_TRUE(start(client, job)) << "it was uploaded for the user of the job that the connection submitted";
+  EXPECT_EQ(as_chars(fetch("ann").value().bulk.view()), kProgram);
+  EXPECT_THAT(fetch(std::nullopt).error().to_string(), HasSubstr("upgrade the worker"));
+  EXPECT_TRUE(detach(bob, submission("", "bob")).value().binary_known);
+}
+
+TEST_F(ServerDrivers, AUserWhoseProgramsCannotBeKeptSubmitsNone) {
+  const auto refused = detach(connect(), submission("", std::string(201, 'a')));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().to_string(), HasSubstr("the name of the job's user is too long"));
+  EXPECT_TRUE(detach(connect(), submission("", std::string(200, 'a'))));
 }
 
 TEST_F(ServerDrivers, AnotherDriverTakesThePlaceOfTheFirst) {

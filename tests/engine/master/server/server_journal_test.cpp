@@ -11,6 +11,7 @@
 #include "base/hash.hpp"
 #include "engine/master/journal/journal_check.hpp"
 #include "engine/master/protocol/protocol.hpp"
+#include "engine/master/server/binary_store.hpp"
 #include "engine/master/server/server.hpp"
 #include "runtime/protocol/worker.hpp"
 #include "tests/engine/master/core/core_driver.hpp"
@@ -336,6 +337,27 @@ TEST_F(ServerJournal, AJobThatHasNotBegunWaitsForItsProgramToo) {
   start();
   EXPECT_EQ(status(submitted.job).state, JobState::failed);
   EXPECT_NE(status(submitted.job).error.find("its program was not kept"), std::string::npos) << status(submitted.job).error;
+}
+
+/// Earlier releases kept a program under its hash alone, for all users.
+TEST_F(ServerJournal, AProgramThatAnEarlierReleaseKeptBecomesThatOfTheJobsUser) {
+  start();
+  const std::string program = "#!/bin/sh\n";
+  client::Submit submit;
+  submit.name = "count";
+  submit.binary = hash128(as_bytes(program));
+  submit.options.user = "ann";
+  const auto submitted = client::decode<client::Submitted>(call(client::kSubmitJob, client::encode(submit)).value()).value();
+  const client::Upload piece{submit.binary, 0, program.size()};
+  ASSERT_TRUE(call(client::kUploadBinary, rpc::with_bulk(client::encode(piece), SharedBytes(Buffer::copy_of(as_bytes(program))))));
+  extend(submitted.job, part(0, {result(source(0, 1, 0))}));
+  server.reset();
+  const fs::path of_all = path + ".programs/" + to_string(submit.binary);
+  fs::rename(path + ".programs/" + file_name(program_of(submit)), of_all);
+  start();
+  EXPECT_EQ(status(submitted.job).state, JobState::running);
+  EXPECT_TRUE(call(protocol::kFetchBinary, protocol::encode(protocol::BinaryRequest{submit.binary, 0, "ann"})));
+  EXPECT_FALSE(fs::exists(of_all)) << "no job of another user gets it later";
 }
 
 TEST_F(ServerJournal, AValueThatIsRecordedAgainCountsOnce) {

@@ -42,8 +42,12 @@ class ServerReplication : public testing::Test {
     auto answer = rpc::call(*reactor, follower, kPull, to_payload(Pull{session, pulled}), kAnswerDeadline);
     const auto entries = from_message<Pulled>(answer.value()).value().entries;
     pulled += entries.size();
-    return std::any_of(entries.begin(), entries.end(),
-                       [&](const LogEntry& entry) { return as_chars(entry.bytes.bytes).find(text) != std::string_view::npos; });
+    const auto found = std::find_if(entries.begin(), entries.end(), [&](const LogEntry& entry) {
+      return as_chars(entry.bytes.bytes).find(text) != std::string_view::npos;
+    });
+    if (found == entries.end()) return false;
+    user = found->user;
+    return true;
   }
   void bring_in_sync() {
     auto answer = rpc::call(*reactor, follower, kFollow, to_payload(Follow{"b", "", "b:1"}), kAnswerDeadline);
@@ -78,6 +82,7 @@ class ServerReplication : public testing::Test {
   std::unique_ptr<Server> server;
   rpc::ConnectionPtr follower, driver;
   std::uint64_t session = 0, pulled = 0;
+  std::string user;  // that the entry names that pull() has found
 };
 
 TEST_F(ServerReplication, AJobThatWaitsForAFollowerWhenTheMasterEndsIsToBeSubmittedAgain) {
@@ -87,6 +92,26 @@ TEST_F(ServerReplication, AJobThatWaitsForAFollowerWhenTheMasterEndsIsToBeSubmit
   job.program = "a.out";
   job.same_binary = true;
   expect_another_try(request(client::kSubmitJob, client::encode(job), "sought"));
+}
+
+TEST_F(ServerReplication, AProgramIsNamedWithItsUser) {
+  bring_in_sync();
+  const std::string_view program = "#!/bin/sh\n";
+  client::Submit job;
+  job.name = "sought";
+  job.program = "a.out";
+  job.binary = hash128(as_bytes(program));
+  job.options.user = "ann";
+  auto submitted = request(client::kSubmitJob, client::encode(job), "sought");
+  pull("");
+  ASSERT_TRUE(submitted.get());
+  const client::Upload piece{job.binary, 0, program.size()};
+  auto uploaded =
+      request(client::kUploadBinary, rpc::with_bulk(client::encode(piece), SharedBytes(Buffer::copy_of(as_bytes(program)))),
+              to_string(job.binary));
+  EXPECT_EQ(user, "ann");
+  pull("");
+  EXPECT_TRUE(uploaded.get());
 }
 
 TEST_F(ServerReplication, AChangeOfFilesThatWaitsForAFollowerWhenTheMasterEndsIsToBeMadeAgain) {

@@ -17,7 +17,9 @@ namespace {
 
 using testing::HasSubstr;
 
-LogEntry entry(Store store, std::string_view bytes) { return {store, SharedBytes(Buffer::copy_of(as_bytes(bytes)))}; }
+LogEntry entry(Store store, std::string_view bytes, const std::string& user = "") {
+  return {store, SharedBytes(Buffer::copy_of(as_bytes(bytes))), user};
+}
 
 JournalRecord record(std::uint64_t next_job) {
   JournalRecord made;
@@ -28,9 +30,10 @@ JournalRecord record(std::uint64_t next_job) {
 class AReplica : public testing::Test {
  protected:
   Result<std::unique_ptr<Replica>> begin() {
-    return Replica::begin(paths, [this](const Hash128& wanted, std::uint64_t offset) -> Result<BinaryStore::Piece> {
+    return Replica::begin(paths, [this](const ProgramId& wanted, std::uint64_t offset) -> Result<BinaryStore::Piece> {
       ++fetches;
-      if (wanted != hash128(as_bytes(program))) return fail(Code::not_found, "no such program");
+      users.insert(wanted.user);
+      if (wanted.hash != hash128(as_bytes(program))) return fail(Code::not_found, "no such program");
       const std::size_t length = std::min<std::size_t>(1000, program.size() - offset);
       return BinaryStore::Piece{Buffer::copy_of(as_bytes(program).subspan(offset, length)), program.size()};
     });
@@ -49,6 +52,7 @@ class AReplica : public testing::Test {
   const StorePaths paths{scratch / "journal", scratch / "files", scratch / "programs", scratch / "profiles"};
   const std::string program = std::string(4500, 'p');
   int fetches = 0;
+  std::set<std::string> users;  // whose programs were fetched
 };
 
 TEST_F(AReplica, HasOnItsDiskWhatItWasGiven) {
@@ -67,7 +71,7 @@ TEST_F(AReplica, HasOnItsDiskWhatItWasGiven) {
   EXPECT_EQ(read(*store, "k1"), "");
   EXPECT_EQ(read(*store, "k2"), "v2");
   BinaryStore programs(paths.programs, BinaryStore::Keep::durably);
-  EXPECT_TRUE(programs.knows(hash128(as_bytes(program))));
+  EXPECT_TRUE(programs.knows({hash128(as_bytes(program)), ""}));
   EXPECT_EQ(fetches, 5);
 }
 
@@ -117,6 +121,17 @@ TEST_F(AReplica, BeginsWithNothingButThePrograms) {
   EXPECT_EQ(read(*storage::NamespaceStore::open(paths.files).value(), "k"), "");
 }
 
+TEST_F(AReplica, FetchesAProgramForEachUserWhoHasIt) {
+  const auto replica = begin().value();
+  const Hash128 hash = hash128(as_bytes(program));
+  ASSERT_TRUE(replica->apply({entry(Store::programs, to_string(hash), "alice"), entry(Store::programs, to_string(hash), "bob")}));
+  EXPECT_EQ(fetches, 10);
+  EXPECT_EQ(users, (std::set<std::string>{"alice", "bob"}));
+  BinaryStore programs(paths.programs, BinaryStore::Keep::durably);
+  EXPECT_TRUE(programs.knows({hash, "alice"}) && programs.knows({hash, "bob"}));
+  EXPECT_FALSE(programs.knows({hash, ""}));
+}
+
 TEST_F(AReplica, KeepsNoMoreProgramsThanTheLeader) {
   std::map<Hash128, std::string> programs;
   const auto program_of = [&](char letter) {
@@ -130,8 +145,8 @@ TEST_F(AReplica, KeepsNoMoreProgramsThanTheLeader) {
   ASSERT_TRUE(write_file(paths.programs + "/" + std::string(32, 'f') + ".partial", "half"));
   const auto replica = Replica::begin(
                            paths,
-                           [&](const Hash128& wanted, std::uint64_t offset) -> Result<BinaryStore::Piece> {
-                             const ByteView bytes = as_bytes(programs.at(wanted));
+                           [&](const ProgramId& wanted, std::uint64_t offset) -> Result<BinaryStore::Piece> {
+                             const ByteView bytes = as_bytes(programs.at(wanted.hash));
                              return BinaryStore::Piece{Buffer::copy_of(bytes.subspan(offset)), bytes.size()};
                            },
                            2000)
@@ -139,19 +154,24 @@ TEST_F(AReplica, KeepsNoMoreProgramsThanTheLeader) {
   client::Submit submit;
   submit.name = "count";
   submit.binary = of_job;
+  submit.options.user = "alice";
   JournalRecord submission;
   submission.job = JobId(7);
   submission.fact = SubmissionFact{.submit = std::string(as_chars(client::encode(submit).header.view()))};
   ASSERT_TRUE(replica->apply({entry(Store::journal, to_frame(submission))}));
   const auto ago = [](int hours) { return std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours); };
-  for (const auto& [named, hours] : {std::pair(of_job, 9), std::pair(old, 8)}) {
-    ASSERT_TRUE(replica->apply({entry(Store::programs, to_string(named))}));
-    std::filesystem::last_write_time(paths.programs + "/" + to_string(named), ago(hours));
+  // One without a user is named by a leader of an earlier release.
+  const ProgramId by_user{of_job, "alice"}, by_hash{of_job, ""}, of_another{of_job, "bob"};
+  for (const ProgramId& named : {by_user, by_hash, of_another, ProgramId{old, "alice"}}) {
+    ASSERT_TRUE(replica->apply({entry(Store::programs, to_string(named.hash), named.user)}));
+    const std::string file = paths.programs + "/" + file_name(named);
+    if (std::filesystem::exists(file)) std::filesystem::last_write_time(file, ago(9));
   }
-  ASSERT_TRUE(replica->apply({entry(Store::programs, to_string(last))}));
+  const ProgramId latest{last, "alice"};
+  ASSERT_TRUE(replica->apply({entry(Store::programs, to_string(latest.hash), latest.user)}));
   std::set<std::string> kept;
   for (const auto& file : std::filesystem::directory_iterator(paths.programs)) kept.insert(file.path().filename());
-  EXPECT_EQ(kept, (std::set{to_string(of_job), to_string(last)}));
+  EXPECT_EQ(kept, (std::set{file_name(by_user), file_name(by_hash), file_name(latest)}));
 }
 
 TEST_F(AReplica, RefusesWhatItDoesNotUnderstand) {
