@@ -36,8 +36,8 @@ std::uint64_t size_of(const std::filesystem::path& path) {
 /// A program on its way into a file of that path.
 class BinaryPull final : public shuffle::Pull {
  public:
-  BinaryPull(const Hash128& binary, std::string path)
-      : binary_(binary), path_(std::move(path)), partial_path_(fmt::format("{}{}{}", path_, kPartial, getpid())) {}
+  BinaryPull(const ProgramId& program, std::string path)
+      : program_(program), path_(std::move(path)), partial_path_(fmt::format("{}{}{}", path_, kPartial, getpid())) {}
   ~BinaryPull() override {
     if (file_.valid()) unlink(partial_path_.c_str());
   }
@@ -52,7 +52,7 @@ class BinaryPull final : public shuffle::Pull {
   Buffer request() override {
     piece_ = {};
     progressed_ = false;
-    return protocol::encode(protocol::BinaryRequest{binary_, written_}).header;
+    return protocol::encode(protocol::BinaryRequest{program_.hash, written_, program_.user}).header;
   }
   Result<bool> arrived(rpc::Message reply) override {
     WEFT_ASSIGN(const protocol::BinaryChunk chunk, protocol::decode<protocol::BinaryChunk>(reply));
@@ -72,14 +72,14 @@ class BinaryPull final : public shuffle::Pull {
     written_ += piece_.size();
     if (!whole) return {};
     WEFT_ASSIGN(const Hash128 hash, hash_file(partial_path_));
-    if (hash != binary_) return fail(Code::corrupt, "the program fetched from the master is damaged");
+    if (hash != program_.hash) return fail(Code::corrupt, "the program fetched from the master is damaged");
     if (rename(partial_path_.c_str(), path_.c_str()) != 0) return fail(errno_error("cannot keep the program " + path_, errno));
     file_.reset();
     return {};
   }
 
  private:
-  const Hash128 binary_;
+  const ProgramId program_;
   const std::string path_, partial_path_;
   Fd file_;  // valid: the partial file is to be removed
   Buffer piece_;
@@ -103,10 +103,11 @@ void BinaryCache::take_in() {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.find(kPartial) != std::string::npos || name.ends_with(kGone)) {
+    const auto program = protocol::parse_program(name);
+    if (name.find(kPartial) != std::string::npos || name.ends_with(kGone) || (program && program->user.empty())) {
       std::filesystem::remove(entry.path(), ignored);
-    } else if (const auto binary = parse_hash(name)) {
-      const Kept& kept = kept_[*binary] = {size_of(entry.path()), entry.last_write_time(ignored)};
+    } else if (program) {
+      const Kept& kept = kept_[*program] = {size_of(entry.path()), entry.last_write_time(ignored)};
       kept_bytes_ += kept.bytes;
     }
   }
@@ -118,39 +119,39 @@ void BinaryCache::bound(std::uint64_t most, InUse in_use) {
 }
 
 /// The time lies in the file, for the worker after this one.
-void BinaryCache::needed(const Hash128& binary) {
-  const std::string path = path_of(binary);
+void BinaryCache::needed(const ProgramId& program) {
+  const std::string path = path_of(program);
   const auto now = std::filesystem::file_time_type::clock::now();
   std::error_code ignored;
   std::filesystem::last_write_time(path, now, ignored);
-  Kept& kept = kept_[binary];
+  Kept& kept = kept_[program];
   kept_bytes_ -= kept.bytes;
   kept = {size_of(path), now};
   kept_bytes_ += kept.bytes;
 }
 
-void BinaryCache::make_room(const Hash128& added) {
+void BinaryCache::make_room(const ProgramId& added) {
   if (kept_bytes_ <= most_) return;
-  std::set<Hash128> keep = in_use_();
+  std::set<ProgramId> keep = in_use_();
   keep.insert(added);
-  for (const auto& [binary, waiting] : waiting_) keep.insert(binary);
-  std::vector<std::pair<std::filesystem::file_time_type, Hash128>> old;
-  for (const auto& [binary, kept] : kept_)
-    if (!keep.contains(binary)) old.emplace_back(kept.used, binary);
+  for (const auto& [program, waiting] : waiting_) keep.insert(program);
+  std::vector<std::pair<std::filesystem::file_time_type, ProgramId>> old;
+  for (const auto& [program, kept] : kept_)
+    if (!keep.contains(program)) old.emplace_back(kept.used, program);
   std::sort(old.begin(), old.end());
-  for (const auto& [used, binary] : old) {
+  for (const auto& [used, program] : old) {
     if (kept_bytes_ <= most_) return;
-    drop(binary);
+    drop(program);
   }
 }
 
 /// It has no name any more at once, so that nobody is given it. Removing what is large takes time.
-void BinaryCache::drop(const Hash128& binary) {
-  const std::string path = path_of(binary);
+void BinaryCache::drop(const ProgramId& program) {
+  const std::string path = path_of(program);
   std::string gone = path + std::string(kGone);
   if (rename(path.c_str(), gone.c_str()) != 0 && errno != ENOENT) return;
-  ready_.erase(binary);
-  kept_bytes_ -= kept_.extract(binary).mapped().bytes;
+  ready_.erase(program);
+  kept_bytes_ -= kept_.extract(program).mapped().bytes;
   background_.post([gone = std::move(gone)] { unlink(gone.c_str()); });
 }
 
@@ -176,54 +177,54 @@ void BinaryCache::answer_waiting() {
   for (const rpc::Peers::Done& done : std::exchange(for_master_, {})) connect(done);
 }
 
-bool BinaryCache::has(const Hash128& binary) const {
-  if (!ready_.contains(binary)) return false;
-  const std::uint64_t bytes = size_of(path_of(binary));
-  return bytes > 0 && bytes == kept_.at(binary).bytes;
+bool BinaryCache::has(const ProgramId& program) const {
+  if (!ready_.contains(program)) return false;
+  const std::uint64_t bytes = size_of(path_of(program));
+  return bytes > 0 && bytes == kept_.at(program).bytes;
 }
 
-void BinaryCache::get(const Hash128& binary, Done done) {
-  if (has(binary)) {
-    needed(binary);
-    return done(path_of(binary));
+void BinaryCache::get(const ProgramId& program, Done done) {
+  if (has(program)) {
+    needed(program);
+    return done(path_of(program));
   }
-  ready_.erase(binary);
-  const auto [waiting, fresh] = waiting_.try_emplace(binary);
+  ready_.erase(program);
+  const auto [waiting, fresh] = waiting_.try_emplace(program);
   waiting->second.push_back(std::move(done));
   if (!fresh) return;
-  if (size_of(path_of(binary)) > 0) return check_kept(binary);
-  fetch(binary);
+  if (size_of(path_of(program)) > 0) return check_kept(program);
+  fetch(program);
 }
 
 /// One of an earlier worker, or one that was changed. It may be large, and no longer in memory.
-void BinaryCache::check_kept(const Hash128& binary) {
-  auto then = guarded(alive_, [this, binary](bool intact) { intact ? finish(binary, path_of(binary)) : fetch(binary); });
-  background_.post([&reactor = reactor_, binary, path = path_of(binary), then = std::move(then)]() mutable {
+void BinaryCache::check_kept(const ProgramId& program) {
+  auto then = guarded(alive_, [this, program](bool intact) { intact ? finish(program, path_of(program)) : fetch(program); });
+  background_.post([&reactor = reactor_, program, path = path_of(program), then = std::move(then)]() mutable {
     const auto hash = hash_file(path);
-    reactor.post([then = std::move(then), intact = hash && *hash == binary]() mutable { then(intact); });
+    reactor.post([then = std::move(then), intact = hash && *hash == program.hash]() mutable { then(intact); });
   });
 }
 
-void BinaryCache::fetch(const Hash128& binary) {
-  std::string path = path_of(binary);
-  auto pull = std::make_shared<BinaryPull>(binary, path);
-  queue_.add(JobId(), "master", std::move(pull), [this, binary, path, losses = losses_](Result<void> outcome) {
-    if (outcome) return finish(binary, path);
+void BinaryCache::fetch(const ProgramId& program) {
+  std::string path = path_of(program);
+  auto pull = std::make_shared<BinaryPull>(program, path);
+  queue_.add(JobId(), "master", std::move(pull), [this, program, path, losses = losses_](Result<void> outcome) {
+    if (outcome) return finish(program, path);
     if (losses != losses_ && outcome.error().code() == Code::unavailable)
-      return fetch(binary);  // it was interrupted, perhaps often
-    finish(binary, fail(std::move(outcome).error().wrap("cannot fetch the program")));
+      return fetch(program);  // it was interrupted, perhaps often
+    finish(program, fail(std::move(outcome).error().wrap("cannot fetch the program")));
   });
 }
 
-std::string BinaryCache::path_of(const Hash128& binary) const { return fmt::format("{}/{}", directory_, to_string(binary)); }
+std::string BinaryCache::path_of(const ProgramId& program) const { return fmt::format("{}/{}", directory_, file_name(program)); }
 
-void BinaryCache::finish(const Hash128& binary, const Result<std::string>& path) {
+void BinaryCache::finish(const ProgramId& program, const Result<std::string>& path) {
   if (path) {
-    ready_.insert(binary);
-    needed(binary);
-    make_room(binary);
+    ready_.insert(program);
+    needed(program);
+    make_room(program);
   }
-  for (auto waiting = waiting_.extract(binary); const Done& done : waiting.mapped()) done(path);
+  for (auto waiting = waiting_.extract(program); const Done& done : waiting.mapped()) done(path);
 }
 
 }  // namespace weft::runtime

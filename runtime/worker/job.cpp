@@ -51,7 +51,10 @@ WorkerJob::WorkerJob(WorkerContext& worker, protocol::JobSetup setup)
       task_slots_(slots_for(setup_.task_cpu, worker.options.slots)),
       shuffle_(worker, setup_.job, setup_.shuffle_mode, task_slots_) {}
 
-std::optional<Hash128> WorkerJob::program() const { return setup_.same_binary ? std::nullopt : std::optional(setup_.binary); }
+std::optional<ProgramId> WorkerJob::program() const {
+  if (setup_.same_binary) return std::nullopt;
+  return ProgramId{setup_.binary, setup_.user};
+}
 
 void WorkerJob::prepare() {
   if (std::exchange(preparing_, true)) return;
@@ -78,8 +81,9 @@ void WorkerJob::isolate(std::optional<Account> account) {
 }
 
 void WorkerJob::fetch() {
-  if (setup_.same_binary) return prepared("/proc/self/exe");
-  worker_.binaries->get(setup_.binary, [weak = weak_from_this()](const Result<std::string>& path) {
+  const auto fetched = program();
+  if (!fetched) return prepared("/proc/self/exe");
+  worker_.binaries->get(*fetched, [weak = weak_from_this()](const Result<std::string>& path) {
     if (const auto self = weak.lock()) self->prepared(path);
   });
 }
@@ -165,7 +169,7 @@ void WorkerJob::launch(std::vector<protocol::Launch> launches) {
 /// The program was not fetched yet, or its file was removed since and one of these may need an executor that does not run yet.
 bool WorkerJob::lacks_program(const std::vector<protocol::Launch>& launches) const {
   if (binary_path_.empty()) return true;
-  if (setup_.same_binary || worker_.binaries->has(setup_.binary)) return false;
+  if (const auto needed = program(); !needed || worker_.binaries->has(*needed)) return false;
   const bool runs = executors_.contains(Place());
   return std::any_of(launches.begin(), launches.end(), [runs](const auto& launch) { return launch.device || !runs; });
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/account.hpp"
+#include "runtime/protocol/program_id.hpp"
 #include "runtime/worker/context.hpp"
 #include "runtime/worker/executor_process.hpp"
 #include "runtime/worker/job_shuffle.hpp"
@@ -42,7 +43,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void check();
   std::vector<pid_t> executor_pids() const;
   /// Nothing: it is of the worker's own program.
-  std::optional<Hash128> program() const;
+  std::optional<protocol::ProgramId> program() const;
 
  private:
   /// The device of its tasks; nothing: they hold none.

@@ -403,7 +403,7 @@ class WorkerImpl final : public Worker {
     std::erase_if(driver_programs_, [&running](const auto& driver) {
       return std::find(running.begin(), running.end(), driver.first) == running.end();
     });
-    driver_programs_[start.job] = start.binary;
+    driver_programs_[start.job] = {start.binary, start.user};
     logs_->begun(start.job);
     drivers_->start(std::move(start));
   }
@@ -441,8 +441,8 @@ class WorkerImpl final : public Worker {
   }
 
   /// Of jobs whose executors or drivers are here, or may be started here.
-  std::set<Hash128> programs_in_use() const {
-    std::set<Hash128> programs;
+  std::set<ProgramId> programs_in_use() const {
+    std::set<ProgramId> programs;
     const auto add = [&programs](const WorkerJob& job) {
       if (const auto program = job.program()) programs.insert(*program);
     };
@@ -529,9 +529,9 @@ class WorkerImpl final : public Worker {
   std::map<JobId, std::shared_ptr<WorkerJob>> jobs_;
   std::set<std::shared_ptr<WorkerJob>> ending_;
   std::unique_ptr<rpc::Timer> orphans_turn_;
-  std::optional<KeptLogs> logs_;              // made before
-  std::map<JobId, Hash128> driver_programs_;  // of those that were started here, also when some have ended
-  std::uint64_t removed_ = 0;                 // directories of jobs
+  std::optional<KeptLogs> logs_;                // made before
+  std::map<JobId, ProgramId> driver_programs_;  // of those that were started here, also when some have ended
+  std::uint64_t removed_ = 0;                   // directories of jobs
 
   std::mutex mutex_;  // guards end_
   std::condition_variable ended_;

@@ -37,8 +37,8 @@ void WorkerDrivers::start(protocol::StartDriver command) {
     stop({command.job, "it was started again"});
   }
   drivers_[command.job].key = command.key;
-  const Hash128 binary = command.binary;
-  worker_.binaries->get(binary, guarded(alive_, [this, command = std::move(command)](const Result<std::string>& path) {
+  const ProgramId program{command.binary, command.user};
+  worker_.binaries->get(program, guarded(alive_, [this, command = std::move(command)](const Result<std::string>& path) {
                           if (!is_awaited(command)) return;
                           if (path) return find_account(command, *path);
                           not_started(command, path.error());

@@ -28,7 +28,7 @@ class BinaryCacheTest : public testing::Test {
   void SetUp() override {
     for (std::size_t i = 0; i < program_.size(); ++i) program_[i] = static_cast<char>(i * 2654435761u >> 13);
     ASSERT_TRUE(write_file(directory_.path() / "original", program_));
-    binary_ = hash_file(directory_.path() / "original").value();
+    program_id_ = {hash_file(directory_.path() / "original").value(), "alice"};
     answer_ = [this](const rpc::ConnectionPtr&, const protocol::BinaryRequest& request, rpc::Responder responder) {
       give(request, std::move(responder));
     };
@@ -66,24 +66,24 @@ class BinaryCacheTest : public testing::Test {
     if (!piece.empty()) payload.bulk.emplace_back(Buffer::copy_of(as_bytes(piece)));
     responder.reply(std::move(payload));
   }
-  Result<std::string> get() { return get(binary_); }
-  Result<std::string> get(const Hash128& binary) {
+  Result<std::string> get() { return get(program_id_); }
+  Result<std::string> get(const ProgramId& program) {
     auto promise = std::make_shared<std::promise<Result<std::string>>>();
     auto future = promise->get_future();
-    worker_->run([&] { cache_->get(binary, [promise](Result<std::string> path) { promise->set_value(std::move(path)); }); });
+    worker_->run([&] { cache_->get(program, [promise](Result<std::string> path) { promise->set_value(std::move(path)); }); });
     return future.get();
   }
   /// A program that an earlier worker needed that long ago.
-  Hash128 left(char content, std::chrono::hours ago) const {
+  ProgramId left(char content, std::chrono::hours ago) const {
     const auto made = directory_.path() / "made";
     EXPECT_TRUE(write_file(made, std::string(100'000, content)));
-    const Hash128 hash = hash_file(made).value();
-    std::filesystem::rename(made, file(hash));
-    std::filesystem::last_write_time(file(hash), std::filesystem::file_time_type::clock::now() - ago);
-    return hash;
+    const ProgramId program{hash_file(made).value(), "alice"};
+    std::filesystem::rename(made, file(program));
+    std::filesystem::last_write_time(file(program), std::filesystem::file_time_type::clock::now() - ago);
+    return program;
   }
-  std::filesystem::path file(const Hash128& binary) const { return directory_.path() / to_string(binary); }
-  bool lies_there(const Hash128& binary) const { return std::filesystem::exists(file(binary)); }
+  std::filesystem::path file(const ProgramId& program) const { return directory_.path() / file_name(program); }
+  bool lies_there(const ProgramId& program) const { return std::filesystem::exists(file(program)); }
   void expect_whole(const Result<std::string>& path) {
     ASSERT_TRUE(path) << path.error().to_string();
     EXPECT_EQ(read_file(*path).value(), program_);
@@ -92,7 +92,7 @@ class BinaryCacheTest : public testing::Test {
 
   TempDir directory_ = TempDir::create().value();
   std::string program_ = std::string(200'000, 'x');
-  Hash128 binary_;
+  ProgramId program_id_;
   std::unique_ptr<rpc::Reactor> master_ = rpc::Reactor::start("master");
   std::unique_ptr<rpc::Reactor> worker_ = rpc::Reactor::start("worker");
   std::unique_ptr<rpc::Reactor> background_ = rpc::Reactor::start("background");
@@ -111,6 +111,41 @@ TEST_F(BinaryCacheTest, FetchesAProgramOnceForAllWhoWantIt) {
   make();
   expect_whole(get());
   EXPECT_EQ(requests_, 4) << "it lies there from an earlier worker";
+}
+
+TEST_F(BinaryCacheTest, FetchesAProgramForEachUserAndSaysForWhom) {
+  std::set<std::optional<std::string>> users;
+  answer_ = [&, this](const rpc::ConnectionPtr&, const protocol::BinaryRequest& request, rpc::Responder responder) {
+    users.insert(request.user);
+    give(request, std::move(responder));
+  };
+  const ProgramId of_bob{program_id_.hash, "bob"}, of_nobody{program_id_.hash, ""};
+  const auto alices = get(), bobs = get(of_bob);
+  expect_whole(alices);
+  expect_whole(bobs);
+  EXPECT_NE(*alices, *bobs);
+  EXPECT_EQ(requests_, 8);
+  EXPECT_EQ(users, (std::set<std::optional<std::string>>{"alice", "bob"}));
+  bool has = true;
+  worker_->run([&] { has = cache_->has(of_nobody); });
+  EXPECT_FALSE(has);
+  expect_whole(get(of_nobody));
+  EXPECT_TRUE(users.contains("")) << "which is not the same as no user at all";
+  make();
+  answer_ = [](const rpc::ConnectionPtr&, const protocol::BinaryRequest&, rpc::Responder responder) {
+    responder.fail(Error(Code::not_found, "no such program"));
+  };
+  EXPECT_TRUE(get() && get(of_bob)) << "they lie there from an earlier worker";
+  EXPECT_FALSE(get(ProgramId{program_id_.hash, "carol"}));
+}
+
+TEST_F(BinaryCacheTest, WhatAWorkerOfAnEarlierReleaseKeptForAllGoes) {
+  const ProgramId of_all{program_id_.hash, ""};
+  ASSERT_TRUE(write_file(file(of_all), program_));
+  make();
+  EXPECT_FALSE(lies_there(of_all));
+  expect_whole(get());
+  EXPECT_EQ(requests_, 4);
 }
 
 TEST_F(BinaryCacheTest, AMasterThatHiccupsIsAskedAgain) {
@@ -175,7 +210,7 @@ TEST_F(BinaryCacheTest, DoesNotWaitForAMasterThatKeepsNoJobs) {
   worker_->run([&] {
     connection_.reset();
     cache_->master_lost(true);
-    cache_->get(binary_, [&](Result<std::string> path) { promise.set_value(std::move(path)); });
+    cache_->get(program_id_, [&](Result<std::string> path) { promise.set_value(std::move(path)); });
   });
   worker_->run([] {});  // the fetch has begun
   worker_->run([&] { cache_->master_lost(false); });
@@ -205,11 +240,11 @@ TEST_F(BinaryCacheTest, ADamagedProgramIsNotRunAndLeavesNothing) {
     program_[100] ^= 1;
   };
   EXPECT_EQ(get().error().code(), Code::corrupt);
-  EXPECT_NE(::access((directory_.path() / to_string(binary_)).c_str(), F_OK), 0);
+  EXPECT_NE(::access(file(program_id_).c_str(), F_OK), 0);
 }
 
 TEST_F(BinaryCacheTest, ThoseThatWereNeededTheLongestAgoMakeRoomButNotThoseInUse) {
-  const Hash128 running = left('a', 3h), old = left('b', 2h), newer = left('c', 1h);
+  const ProgramId running = left('a', 3h), old = left('b', 2h), newer = left('c', 1h);
   make();
   worker_->run([&] { cache_->bound(450'000, [&] { return std::set{running}; }); });
   expect_whole(get());
@@ -222,9 +257,9 @@ TEST_F(BinaryCacheTest, ThoseThatWereNeededTheLongestAgoMakeRoomButNotThoseInUse
 }
 
 TEST_F(BinaryCacheTest, WhatIsNeededAgainStaysLonger) {
-  const Hash128 old = left('a', 2h), newer = left('b', 1h);
+  const ProgramId old = left('a', 2h), newer = left('b', 1h);
   make();
-  worker_->run([&] { cache_->bound(350'000, [] { return std::set<Hash128>(); }); });
+  worker_->run([&] { cache_->bound(350'000, [] { return std::set<ProgramId>(); }); });
   for (int times = 0; times < 2; ++times) EXPECT_TRUE(get(old)) << times;
   expect_whole(get());
   EXPECT_TRUE(lies_there(old));
@@ -233,7 +268,7 @@ TEST_F(BinaryCacheTest, WhatIsNeededAgainStaysLonger) {
 }
 
 TEST_F(BinaryCacheTest, WhatAnEarlierWorkerLeftIsCheckedInTheBackground) {
-  const Hash128 kept = left('a', 1h), damaged = left('b', 1h);
+  const ProgramId kept = left('a', 1h), damaged = left('b', 1h);
   ASSERT_TRUE(write_file(file(damaged), "something else"));
   make();
   std::promise<void> go_on;
@@ -250,18 +285,18 @@ TEST_F(BinaryCacheTest, WhatAnEarlierWorkerLeftIsCheckedInTheBackground) {
 TEST_F(BinaryCacheTest, AProgramWhoseFileIsGoneOrCutOffIsFetchedAgain) {
   const auto has = [this] {
     bool here = false;
-    worker_->run([&] { here = cache_->has(binary_); });
+    worker_->run([&] { here = cache_->has(program_id_); });
     return here;
   };
   EXPECT_FALSE(has());
   expect_whole(get());
   EXPECT_TRUE(has());
-  std::filesystem::remove(file(binary_));
+  std::filesystem::remove(file(program_id_));
   EXPECT_FALSE(has());
   expect_whole(get());
   EXPECT_EQ(requests_, 8);
   for (const std::uintmax_t left : {100'000u, 0u}) {
-    std::filesystem::resize_file(file(binary_), left);
+    std::filesystem::resize_file(file(program_id_), left);
     EXPECT_FALSE(has()) << left;
     expect_whole(get());
   }
@@ -271,13 +306,13 @@ TEST_F(BinaryCacheTest, AProgramWhoseFileIsGoneOrCutOffIsFetchedAgain) {
 }
 
 TEST_F(BinaryCacheTest, AProgramThatIsLargerThanTheBoundIsKeptAllTheSame) {
-  worker_->run([&] { cache_->bound(1000, [] { return std::set<Hash128>(); }); });
+  worker_->run([&] { cache_->bound(1000, [] { return std::set<ProgramId>(); }); });
   expect_whole(get());
 }
 
 TEST_F(BinaryCacheTest, WhatKilledWorkersDidNotFinishGoes) {
-  const Hash128 program = left('a', 1h);
-  const std::string partial = file(program).string() + ".partial-123", gone = file(binary_).string() + ".gone";
+  const ProgramId program = left('a', 1h);
+  const std::string partial = file(program).string() + ".partial-123", gone = file(program_id_).string() + ".gone";
   for (const std::string& path : {partial, gone}) ASSERT_TRUE(write_file(path, std::string("half")));
   make();
   for (const std::string& path : {partial, gone}) EXPECT_FALSE(std::filesystem::exists(path)) << path;

@@ -58,21 +58,21 @@ class WorkerDriversTest : public testing::Test {
     background->stop();
   }
   /// A program that is here already, and was checked.
-  Hash128 program(const std::string& script) const {
+  ProgramId program(const std::string& script) const {
     const std::string text = "#!/bin/sh\n" + script;
     const std::string made = directory.path() / "script";
     EXPECT_TRUE(write_file(made, text));
-    const Hash128 hash = hash_file(made).value();
-    const auto kept = directory.path() / "binaries" / to_string(hash);
+    const ProgramId program{hash_file(made).value(), "ann"};
+    const auto kept = directory.path() / "binaries" / file_name(program);
     std::filesystem::rename(made, kept);
     std::filesystem::permissions(kept, std::filesystem::perms::owner_all);
     std::promise<void> checked;
-    reactor->run([&] { binaries->get(hash, [&](const Result<std::string>&) { checked.set_value(); }); });
+    reactor->run([&] { binaries->get(program, [&](const Result<std::string>&) { checked.set_value(); }); });
     checked.get_future().wait();
-    return hash;
+    return program;
   }
-  void start(std::uint64_t job, std::uint64_t key, const Hash128& binary) {
-    reactor->run([&] { drivers->start({JobId(job), key, "count", "count", {}, "/", binary, "ann"}); });
+  void start(std::uint64_t job, std::uint64_t key, const ProgramId& program) {
+    reactor->run([&] { drivers->start({JobId(job), key, "count", "count", {}, "/", program.hash, program.user}); });
   }
   bool eventually(const std::function<bool()>& holds) {
     const auto end = std::chrono::steady_clock::now() + 60s;
@@ -107,7 +107,7 @@ TEST_F(WorkerDriversTest, OneThatEndsIsReportedAndLeavesNothing) {
 
 TEST_F(WorkerDriversTest, AnEndWithoutAMasterIsReportedWhenThereIsOne) {
   master = false;
-  const Hash128 ends = program("exit 3\n");
+  const ProgramId ends = program("exit 3\n");
   start(7, 1, ends);
   ASSERT_TRUE(eventually([&] { return drivers->pids().empty(); }));
   EXPECT_THAT(drivers->running_drivers(), ElementsAre(JobId(7))) << "as far as the master has to know";
@@ -124,7 +124,7 @@ TEST_F(WorkerDriversTest, AnEndWithoutAMasterIsReportedWhenThereIsOne) {
 }
 
 TEST_F(WorkerDriversTest, AnotherStartOfAJobEndsTheFirst) {
-  const Hash128 sleeps = program("exec sleep 1000\n");
+  const ProgramId sleeps = program("exec sleep 1000\n");
   start(7, 1, sleeps);
   start(7, 1, sleeps);  // the same once more
   EXPECT_EQ(drivers->pids().size(), 1u);
@@ -143,7 +143,7 @@ TEST_F(WorkerDriversTest, AnotherStartOfAJobEndsTheFirst) {
 }
 
 TEST_F(WorkerDriversTest, OneThatWaitsForItsProgramCanBeStopped) {
-  start(7, 1, {1, 2});
+  start(7, 1, {{1, 2}, "ann"});
   EXPECT_THAT(drivers->running_drivers(), ElementsAre(JobId(7)));
   reactor->run([&] { drivers->stop({JobId(7), "its job is over"}); });
   ASSERT_EQ(reports.size(), 1u);
@@ -156,9 +156,9 @@ TEST_F(WorkerDriversTest, OneWhoseUserIsLookedUpCanBeStopped) {
     accounts = std::make_unique<JobAccounts>(*reactor, context.options);
     context.accounts = accounts.get();
   });
-  const Hash128 sleeps = program("exec sleep 1000\n");
+  const ProgramId sleeps = program("exec sleep 1000\n");
   reactor->run([&] {
-    drivers->start({JobId(7), 1, "count", "count", {}, "/", sleeps, "ann"});
+    drivers->start({JobId(7), 1, "count", "count", {}, "/", sleeps.hash, sleeps.user});
     EXPECT_THAT(drivers->pids(), IsEmpty());
     drivers->stop({JobId(7), "its job is over"});
   });
@@ -169,7 +169,7 @@ TEST_F(WorkerDriversTest, OneWhoseUserIsLookedUpCanBeStopped) {
 }
 
 TEST_F(WorkerDriversTest, ForAMasterThatDoesNotWantThemTheyEndInSilence) {
-  const Hash128 sleeps = program("exec sleep 1000\n");
+  const ProgramId sleeps = program("exec sleep 1000\n");
   start(7, 1, sleeps);
   pid_t pid = 0;
   reactor->run([&] {
