@@ -22,7 +22,8 @@ struct Account {
 Result<Account> find_account(const std::string& name);
 
 /// Programs of others may run as the account: it is neither root nor in a group whose members can become root (root, sudo, wheel,
-/// admin, docker, lxd, disk, shadow). Otherwise invalid_argument says which of these it is. May ask a server, as find_account() does.
+/// admin, docker, lxd, disk, shadow). Otherwise invalid_argument says which of these it is. May ask a server, as find_account()
+/// does.
 Result<void> check_no_administrator(const Account& account);
 
 /// The path and each directory above it can be passed through by everybody (o+x). Otherwise invalid_argument names the one that

@@ -10,7 +10,7 @@
 
 namespace weft::storage::parquet {
 
-/// Rounded down, before 1970 too. Nothing: 64 bits do not hold so many microseconds.
+/// Rounded down, before 1970 too. Nothing: 64 bits do not hold that number of microseconds.
 std::optional<std::int64_t> microseconds(std::int64_t value, ::arrow::TimeUnit::type unit);
 /// What stands for a value that has none: it is less, or greater, than all that have.
 inline std::int64_t farthest(std::int64_t value) {
