@@ -89,10 +89,7 @@ Result<void> keep_others_from_writing(const fs::path& path) {
         fmt::format("the directory {} belongs to the user {}, who could exchange what is in it; give it to the user who runs "
                     "this (chown), or name another one",
                     path.string(), info.st_uid));
-  if ((info.st_mode & kWrites) == 0) return {};
-  if ((info.st_mode & S_ISVTX) != 0)
-    return fail(Code::invalid_argument,
-                fmt::format("the directory {} is for the files of everybody; name one in it, or another one", path.string()));
+  if ((info.st_mode & kWrites) == 0 || (info.st_mode & S_ISVTX) != 0) return {};
   const Log log("files");
   if (!own) {
     log.warn("other users can exchange what is in the directory {}, which belongs to root: chmod go-w, or give it to this user",
